@@ -1,0 +1,150 @@
+"""The few nouns of a run. They cross checkpoints and the wire, so they are TypedDicts."""
+
+from typing import Literal
+
+from typing_extensions import NotRequired, TypedDict
+
+Crs = Literal["GCJ-02", "WGS-84"]
+SourceKind = Literal["page", "place", "paper", "filing", "document"]
+MapIntent = Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
+TravelMode = Literal["walking", "driving", "bicycling", "transit"]
+
+
+class Point(TypedDict):
+    """Degrees, WGS-84."""
+
+    lng: float
+    lat: float
+
+
+class Location(TypedDict):
+    """Degrees, with the coordinate system they are in (Amap speaks GCJ-02)."""
+
+    lng: float
+    lat: float
+    crs: Crs
+
+
+class Source(TypedDict):
+    """Something that can be cited: `id` is unique within the turn (`w0-2` web, `a1-0` map)."""
+
+    id: str
+    kind: SourceKind
+    title: str
+    url: str
+    provider: str
+    quotes: list[str]
+    """The sentences this source supports."""
+    number: NotRequired[int | None]
+    """Its number in the answer, by first use; absent until cited."""
+
+
+class Place(TypedDict):
+    """A point of interest as the map knows it; unknown facts are None, never guessed."""
+
+    id: str
+    """`amap:B0…`"""
+    name: str
+    location: Location
+    wgs84: Point
+    address: str | None
+    category: str | None
+    district: str | None
+    city: str | None
+    distance_m: int | None
+    """Straight line, metres, from `distance_from`."""
+    distance_from: str | None
+    rating: float | None
+    cost: float | None
+    """Yuan per person."""
+    open_time: str | None
+    photo: str | None
+    url: str
+    source: str
+    """`id` of the Source that stands for this place."""
+    mentioned: bool
+    """Whether the answer names it."""
+    keywords: list[str]
+    """The searches that found it."""
+    detailed: bool
+    fetched_at: str
+    """ISO 8601, UTC."""
+
+
+class RouteStep(TypedDict):
+    instruction: str
+    distance_m: int | None
+
+
+class Route(TypedDict):
+    id: str
+    mode: TravelMode
+    origin: str
+    destination: str
+    distance_m: int | None
+    duration_s: int | None
+    steps: list[RouteStep]
+    url: str
+    source: str
+    fetched_at: str
+
+
+class WeatherDay(TypedDict):
+    date: str
+    day: str
+    night: str
+    high_c: int | None
+    low_c: int | None
+    wind: str | None
+
+
+class Weather(TypedDict):
+    id: str
+    city: str
+    days: list[WeatherDay]
+    source: str
+    fetched_at: str
+
+
+class Gap(TypedDict):
+    """What could not be found out, and why; shown to the user."""
+
+    query: str
+    provider: str
+    code: str
+    """A stable word: `map_key_missing`, `rate_limited`, `budget_searches`, …"""
+    message: str
+
+
+class MapTask(TypedDict):
+    """What the map is asked for one query."""
+
+    intent: MapIntent
+    place: NotRequired[str | None]
+    city: NotRequired[str | None]
+    keywords: NotRequired[list[str]]
+    """At most three."""
+    radius_m: NotRequired[int]
+    """Metres, 100 to 50,000."""
+    origin: NotRequired[str | None]
+    destination: NotRequired[str | None]
+    mode: NotRequired[TravelMode | None]
+
+
+class Query(TypedDict):
+    """One search, and the map task that goes with it where the map helps."""
+
+    query: str
+    map: MapTask | None
+    rationale: NotRequired[str]
+
+
+class Usage(TypedDict):
+    """What a run has spent. `searches` are executed queries, the unit that is billed."""
+
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    searches: int
+    map_calls: int
+    cost_usd: NotRequired[float | None]
