@@ -1,3 +1,3 @@
-"""Tanlu 探路: research assistants on the web and on the map. Importing this package costs nothing."""
+"""Tanlu 探路: research on the web and on the map. Importing this package costs nothing."""
 
 __version__ = "0.1.0"

@@ -1,0 +1,105 @@
+"""Configuration: what may differ from run to run. The context schema of every assistant."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from agent.budget import Limits
+from agent.errors import ConfigurationError
+
+MODEL_FIELDS = ("query_generator_model", "research_model", "reflection_model", "answer_model")
+
+
+class Configuration(BaseModel):
+    """Per-run knobs; each field's environment name is the field in capitals. No secrets."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query_generator_model: str = Field(
+        "gemini-3.5-flash-lite", description="Writes the search queries. provider:model or model."
+    )
+    research_model: str = Field(
+        "gemini-3.5-flash-lite", description="Searches the web and works with the map's tools."
+    )
+    reflection_model: str = Field(
+        "gemini-3.8-flash", description="Judges the findings and asks follow-up queries."
+    )
+    answer_model: str = Field("gemini-3.8-flash", description="Writes the answer.")
+    number_of_initial_queries: int = Field(
+        3, ge=1, le=10, description="Queries written for the question."
+    )
+    max_research_loops: int = Field(2, ge=1, le=10, description="Rounds of searching at most.")
+    web_search: Literal["auto", "google", "tavily", "serper", "bocha", "off"] = Field(
+        "auto", description="Which web search serves; auto picks what is configured."
+    )
+    geo_routing: Literal["llm", "rules", "always", "never"] = Field(
+        "llm", description="Who decides that a query needs the map."
+    )
+    answer_language: Literal["auto", "zh", "en"] = Field(
+        "auto", description="Language of the answer; auto is the question's."
+    )
+    review_plan: bool = Field(False, description="Pause before searching to review the queries.")
+    resolve_links: bool = Field(
+        False, description="Resolve Google's redirect links of cited sources after the answer."
+    )
+    max_follow_up_queries: int = Field(
+        3, ge=0, le=10, description="Follow-up queries a reflection may ask for."
+    )
+    max_searches: int = Field(30, ge=0, le=1000, description="Executed web searches per run.")
+    max_model_calls: int = Field(40, ge=1, le=1000, description="Model calls per run.")
+    max_map_calls: int = Field(12, ge=0, le=500, description="Map calls per run.")
+    max_run_tokens: int = Field(
+        400_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
+    )
+    max_run_seconds: float = Field(
+        300, ge=1, le=86_400, description="Wall clock seconds per run, the answer included."
+    )
+    map_keywords: int = Field(2, ge=1, le=3, description="Keywords searched around a place.")
+    map_details: int = Field(2, ge=0, le=10, description="Places looked up in detail per search.")
+    map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_environment(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        values = {k: v for k, v in given.items() if v is not None and v != ""}
+        for name in cls.model_fields:
+            if name not in values and (found := _from_environment(name)):
+                values[name] = found
+        return values
+
+    def limits(self) -> Limits:
+        """The limits of a run as its budget takes them."""
+        return Limits(
+            max_searches=self.max_searches,
+            max_model_calls=self.max_model_calls,
+            max_map_calls=self.max_map_calls,
+            max_run_tokens=self.max_run_tokens,
+            max_run_seconds=self.max_run_seconds,
+            answer_seconds=min(60.0, self.max_run_seconds / 3),
+        )
+
+
+def _from_environment(name: str) -> str | None:
+    found = os.environ.get(name.upper())
+    if not found and name in MODEL_FIELDS:
+        found = os.environ.get("TANLU_MODEL")
+    return found or None
+
+
+def configure(values: Mapping[str, Any]) -> Configuration:
+    """A Configuration, or a ConfigurationError whose one line names the field."""
+    try:
+        return Configuration(**values)
+    except ValidationError as error:
+        raise ConfigurationError(*first_problem(error)) from None
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """(field, what is wrong with it) of a pydantic error, without the value."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in problem["loc"]) or "input"
+    return where, problem["msg"].removeprefix("Value error, ")

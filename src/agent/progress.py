@@ -1,0 +1,60 @@
+"""What a run tells while it works: one union of small events, sent as LangGraph custom events.
+
+Clients: `stream_mode="custom"`. Every event has `type` and `node`; the other keys only where they
+mean something. `text` is for people, in the question's language; `count` is a number of results,
+`seconds` the duration of the step.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+EventType = Literal[
+    "notice",
+    "queries",
+    "search_started",
+    "search_done",
+    "map_started",
+    "map_call",
+    "map_done",
+    "reflection",
+    "gap",
+    "answering",
+    "done",
+]
+
+
+class ProgressEvent(TypedDict):
+    type: EventType
+    node: str
+    id: NotRequired[str]
+    text: NotRequired[str]
+    count: NotRequired[int]
+    seconds: NotRequired[float]
+
+
+Emit = Callable[[Any], None]
+"""LangGraph's stream writer."""
+
+
+def event(
+    kind: EventType,
+    node: str,
+    *,
+    id: str | None = None,
+    text: str | None = None,
+    count: int | None = None,
+    seconds: float | None = None,
+) -> ProgressEvent:
+    """A progress event without its empty keys."""
+    told: ProgressEvent = {"type": kind, "node": node}
+    if id is not None:
+        told["id"] = id
+    if text is not None:
+        told["text"] = text
+    if count is not None:
+        told["count"] = count
+    if seconds is not None:
+        told["seconds"] = round(seconds, 3)
+    return told

@@ -1,0 +1,40 @@
+"""Keys never appear in text: every configured secret is known here and replaced in print."""
+
+import logging
+import re
+import threading
+from urllib.parse import quote, quote_plus
+
+HIDDEN = "[hidden]"
+_KEY_IN_URL = re.compile(r"(?i)\b((?:api_?key|key|ak|access_token|token)=)[^&\s\"'<>]{6,}")
+_secrets: set[str] = set()
+_lock = threading.Lock()
+
+
+def hide(secret: str | None) -> None:
+    """Remember a secret (and its URL-encoded forms) for the rest of the process."""
+    if not secret or len(secret) < 4:
+        return
+    with _lock:
+        _secrets.update({secret, quote(secret, safe=""), quote_plus(secret)})
+
+
+def scrub(text: str) -> str:
+    """The text without any known secret and without `key=…` in URLs."""
+    for secret in sorted(_secrets, key=len, reverse=True):
+        if secret in text:
+            text = text.replace(secret, HIDDEN)
+    return _KEY_IN_URL.sub(rf"\1{HIDDEN}", text)
+
+
+class ScrubbingFilter(logging.Filter):
+    """Scrubs the finished message and the traceback of every record that passes a log writer."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg = scrub(record.getMessage())
+        record.args = ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = scrub(record.exc_text)
+        return True

@@ -1,0 +1,129 @@
+"""Settings: the operator's secrets and endpoints. One field per line of .env.example."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from dotenv import load_dotenv
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from agent.configuration import first_problem
+from agent.errors import ConfigurationError
+from agent.redaction import hide
+
+
+class Settings(BaseSettings):
+    """Read from the environment; empty values count as unset."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
+
+    gemini_api_key: SecretStr | None = None
+    google_api_key: SecretStr | None = None
+    google_gemini_base_url: str | None = None
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str | None = None
+    openai_extra_body: Annotated[dict[str, Any] | None, NoDecode] = None
+    structured_method: Literal["auto", "json_schema", "function_calling", "json_mode", "prompt"] = (
+        "auto"
+    )
+    tanlu_model: str | None = None
+    model_rpm: int = Field(0, ge=0, le=100_000)
+    """Model calls a minute, for the whole process; 0 is unlimited."""
+    model_timeout_seconds: float = Field(60, gt=0, le=3600)
+
+    amap_maps_api_key: SecretStr | None = None
+    amap_qps: float = Field(2.5, gt=0, le=1000)
+    amap_daily_search_limit: int = Field(0, ge=0)
+    """Place searches a day we allow ourselves; 0 leaves it to Amap."""
+    amap_mcp_command: Annotated[list[str] | None, NoDecode] = None
+    amap_mcp_env: str = ""
+    """Comma-separated names of further variables the map server's process gets."""
+    map_start_seconds: float = Field(20, gt=0, le=600)
+    map_call_seconds: float = Field(15, gt=0, le=600)
+    map_idle_seconds: float = Field(300, gt=0)
+
+    tavily_api_key: SecretStr | None = None
+    tavily_base_url: str = "https://api.tavily.com"
+    tavily_default_count: int = Field(8, ge=1, le=20)
+    tavily_keyless: bool = False
+    serper_api_key: SecretStr | None = None
+    serper_base_url: str = "https://google.serper.dev"
+    serper_default_count: int = Field(8, ge=1, le=20)
+    bocha_api_key: SecretStr | None = None
+    bocha_base_url: str = "https://api.bochaai.com"
+    bocha_default_count: int = Field(8, ge=1, le=50)
+    search_timeout_seconds: float = Field(20, gt=0, le=600)
+
+    tanlu_mode: Literal["auto", "online", "offline"] = "auto"
+    tanlu_data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("tanlu"))
+    tanlu_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("tanlu_log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: Any) -> Any:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("amap_mcp_command", mode="before")
+    @classmethod
+    def _command_list(cls, value: Any) -> Any:
+        parsed = _json(value, "a JSON list of strings")
+        if parsed is not None and not (
+            isinstance(parsed, list) and parsed and all(isinstance(p, str) for p in parsed)
+        ):
+            raise ValueError("must be a JSON list of strings")
+        return parsed
+
+    @field_validator("openai_extra_body", mode="before")
+    @classmethod
+    def _extra_body(cls, value: Any) -> Any:
+        parsed = _json(value, "a JSON object")
+        if parsed is not None and not isinstance(parsed, dict):
+            raise ValueError("must be a JSON object")
+        return parsed
+
+    def model_post_init(self, _: Any) -> None:
+        for value in self.__dict__.values():
+            if isinstance(value, SecretStr):
+                hide(value.get_secret_value())
+
+    @property
+    def google_key(self) -> SecretStr | None:
+        """GEMINI_API_KEY wins over GOOGLE_API_KEY."""
+        return self.gemini_api_key or self.google_api_key
+
+    @property
+    def model_configured(self) -> bool:
+        return bool(self.google_key or self.openai_api_key or self.openai_base_url)
+
+    @property
+    def mode(self) -> Literal["online", "offline"]:
+        """`auto` is offline only when no model is configured."""
+        if self.tanlu_mode == "auto":
+            return "online" if self.model_configured else "offline"
+        return self.tanlu_mode
+
+
+def _json(value: Any, expected: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError(f"must be {expected}") from None
+
+
+def read_settings(**overrides: Any) -> Settings:
+    """Settings from the environment, or a ConfigurationError that names the variable."""
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        name, problem = first_problem(error)
+        raise ConfigurationError(name.upper(), problem) from None
+
+
+def load_env_file(path: Path = Path(".env")) -> None:
+    """Read `.env` into the process environment, which wins. Tests never call this."""
+    if path.is_file():
+        load_dotenv(path, override=False)
