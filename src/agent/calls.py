@@ -12,7 +12,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -52,7 +52,7 @@ class Policy:
 
 
 class Pace:
-    """A token bucket that works across threads and event loops: `rate` a second, `burst` at once."""
+    """A token bucket across threads and event loops: `rate` a second, `burst` at once."""
 
     def __init__(
         self, rate: float, burst: float = 1, clock: Callable[[], float] = time.monotonic
@@ -215,15 +215,24 @@ class SingleFlight:
     """Equal calls in flight at the same time on one loop share one reply."""
 
     def __init__(self) -> None:
-        self._flights: dict[tuple[int, str], asyncio.Future[Any]] = {}
+        self._flights: dict[tuple[int, str], tuple[asyncio.Task[Any], list[int]]] = {}
 
-    async def do(self, key: str, send: Callable[[], Awaitable[T]]) -> T:
-        """The reply of `send`, or that of an equal call already under way."""
+    async def do(self, key: str, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The reply of `send`, or that of an equal call already under way.
+
+        One caller's cancellation leaves the call to the others; the last one's ends it.
+        """
         slot = (id(asyncio.get_running_loop()), key)
-        if (flight := self._flights.get(slot)) is None:
-            flight = asyncio.ensure_future(send())
-            self._flights[slot] = flight
-            flight.add_done_callback(lambda _: self._flights.pop(slot, None))
-        # Shielded: one caller's cancellation must not cancel the others' reply.
-        result: T = await asyncio.shield(flight)
-        return result
+        if slot not in self._flights:
+            task = asyncio.ensure_future(send())
+            self._flights[slot] = (task, [0])
+            task.add_done_callback(lambda _: self._flights.pop(slot, None))
+        task, waiting = self._flights[slot]
+        waiting[0] += 1
+        try:
+            result: T = await asyncio.shield(task)
+            return result
+        finally:
+            waiting[0] -= 1
+            if not waiting[0] and not task.done():
+                task.cancel()

@@ -1,0 +1,67 @@
+"""The map, as a branch of a run sees it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+
+from agent.budget import Meter
+from agent.evidence.types import Gap, MapTask, Place, Point, Route, Source, Weather
+from agent.language import Language
+
+Tell = Callable[[str], None]
+"""Told in one short line what the map was asked (tool and its argument)."""
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """How one branch asks the map; source ids begin with `prefix` ("a0")."""
+
+    prefix: str
+    language: Language
+    near: Point | None = None
+    """Where the user is, WGS-84."""
+    keywords: int = 2
+    details: int = 2
+
+
+@dataclass
+class Survey:
+    """What the map knows so far: the ledger of one branch. Grows while tools are called."""
+
+    places: list[Place] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    weather: list[Weather] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    complete: bool = False
+    """Whether the prefetch covers the task, so that no further tool is needed."""
+    attribution: str = ""
+
+
+class MapTools(Protocol):
+    """The server's tools, loaded with `load_mcp_tools`, for one branch; results enter its survey."""
+
+    tools: list[BaseTool]
+
+    async def call(self, call: ToolCall) -> ToolMessage:
+        """Run one tool call of a model; failures come back as an error message, never raised."""
+        ...
+
+
+class Maps(Protocol):
+    """What a node is given."""
+
+    async def survey(
+        self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
+    ) -> Survey:
+        """Prefetch in code: geocode, search around, look the best up. Failures are gaps."""
+        ...
+
+    async def tools(
+        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Tell
+    ) -> MapTools:
+        """The tools a model may call; raises ProviderError if the server cannot be had."""
+        ...

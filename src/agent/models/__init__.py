@@ -1,0 +1,1 @@
+"""The model layer: one way to ask a model."""

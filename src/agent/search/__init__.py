@@ -1,0 +1,1 @@
+"""Web search: providers of hits, and grounded research over them."""

@@ -1,0 +1,65 @@
+"""Search: queries to hits, and queries to marked text with sources."""
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from agent.budget import Meter
+from agent.evidence.types import Gap, Source
+from agent.language import Language
+
+WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One search result; `published` as the service words it, or None."""
+
+    title: str
+    url: str
+    snippet: str
+    site: str = ""
+    published: str | None = None
+
+
+class SearchProvider(Protocol):
+    """A service that turns a query into hits."""
+
+    name: str
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
+        """At most `count` hits (default: the service's setting); raises ProviderError."""
+        ...
+
+
+@dataclass(frozen=True)
+class WebTask:
+    """One query as a branch of a run asks it; source ids begin with `prefix` ("w0")."""
+
+    query: str
+    prefix: str
+    language: Language
+    today: str
+    model: str
+    """The research model, which searches or writes the hits up."""
+    choice: WebChoice = "auto"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Marked text (`[^w0-2]`) with its sources, and what went wrong on the way."""
+
+    text: str
+    sources: list[Source] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    executed: list[str] = field(default_factory=list)
+    """The searches that really ran (what Google bills)."""
+    search_entry_points: list[str] = field(default_factory=list)
+    """Google's search suggestions (HTML), to be shown unmodified with the answer."""
+
+
+class WebResearch(Protocol):
+    """What a node is given: one query to findings, by whichever service is configured."""
+
+    async def research(self, task: WebTask, *, meter: Meter) -> Findings:
+        """Never raises ProviderError: a failure is a gap in the findings."""
+        ...
