@@ -1,0 +1,29 @@
+"""Which of the two languages a text is in: the answer follows the question."""
+
+import re
+from typing import Literal
+
+Language = Literal["zh", "en"]
+
+_URL = re.compile(r"https?://[!-~]+")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
+_WORD = re.compile(r"[A-Za-zÀ-ɏ]+")
+_HAN_PER_WORD = 1.5
+_KANA_SHARE = 0.25
+
+
+def detect_language(text: str) -> Language:
+    """`zh` if Chinese carries at least half of the text, else `en`.
+
+    One and a half Han characters weigh as much as one Latin word, so that names quoted in
+    the other language do not decide. Text with kana is Japanese and answered in English.
+    """
+    plain = _URL.sub(" ", text)
+    han = len(_HAN.findall(plain))
+    if not han:
+        return "en"
+    if len(_KANA.findall(plain)) >= han * _KANA_SHARE:
+        return "en"
+    words = len(_WORD.findall(plain))
+    return "zh" if han / _HAN_PER_WORD >= words else "en"
