@@ -1,0 +1,300 @@
+"""Grounding metadata of a web search → text with markers, and the sources they stand for.
+
+Shape: candidate level of Gemini's REST reply, or the same in snake_case as LangChain hands
+it on. Offsets are UTF-8 bytes within one part, end exclusive; zeros are left out. Anything
+may be missing or wrong; nothing here raises.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+from .queries import clean_text
+from .types import Source, SourceKind
+
+_MAX_TITLE = 200
+_MAX_QUOTE = 500
+_MAX_QUOTES = 12
+_MAX_QUERY = 400
+_CHUNK_KINDS: tuple[tuple[str, SourceKind], ...] = (
+    ("web", "page"),
+    ("maps", "place"),
+    ("retrieved_context", "document"),
+)
+_FORGED = re.compile(rb"\[\^[a-z]+\d+-\d+\]")
+_URL = re.compile(rb"https?://[!-~]+")
+_URL_TAIL = b".,;:!?)]}'\"*>"
+_ENDS_SENTENCE = "。！？.!?:：;；…]"
+_MAX_SUPPORTS = 500
+
+
+@dataclass(frozen=True)
+class Support:
+    """A passage and the chunks that support it; offsets in bytes of part `part`."""
+
+    text: str
+    start: int
+    end: int | None
+    part: int
+    chunks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """Marked text and its ledger; `grounded` is whether the search brought any source."""
+
+    text: str
+    sources: list[Source]
+    queries: list[str]
+    search_entry_point: str | None
+    grounded: bool
+
+
+def ground(
+    parts: Sequence[str], metadata: Mapping[str, Any] | None, *, prefix: str, provider: str
+) -> Grounded:
+    """Mark the text with the sources that support it.
+
+    A source's id is `{prefix}-{index of its first chunk}`; chunks with the same URL are one
+    source. Sources that no passage refers to stay in the ledger, uncited.
+    """
+    texts = [part if isinstance(part, str) else "" for part in _items(parts)]
+    sources, ids = _ledger(metadata, prefix=prefix, provider=provider)
+    supports = get_citations(metadata)
+    _attach_quotes(sources, supports, ids)
+    entry = _get(_get(metadata, "search_entry_point"), "rendered_content")
+    return Grounded(
+        text=insert_citation_markers(texts, supports, ids),
+        sources=sources,
+        queries=_queries(metadata),
+        search_entry_point=entry if isinstance(entry, str) and entry else None,
+        grounded=bool(sources),
+    )
+
+
+def get_citations(metadata: Mapping[str, Any] | None) -> list[Support]:
+    """The supported passages of a reply, whatever of them is usable."""
+    found: list[Support] = []
+    for support in islice(_items(_get(metadata, "grounding_supports")), _MAX_SUPPORTS):
+        segment = _get(support, "segment")
+        chunks = [_whole(index) for index in _items(_get(support, "grounding_chunk_indices"))]
+        usable = tuple(dict.fromkeys(index for index in chunks if index is not None))
+        if not usable:
+            continue
+        text = _get(segment, "text")
+        found.append(
+            Support(
+                text=text if isinstance(text, str) else "",
+                start=_whole(_get(segment, "start_index")) or 0,
+                end=_whole(_get(segment, "end_index")),
+                part=_whole(_get(segment, "part_index")) or 0,
+                chunks=usable,
+            )
+        )
+    return found
+
+
+def insert_citation_markers(
+    parts: Sequence[str], supports: Sequence[Support], ids: Mapping[int, str]
+) -> str:
+    """The parts as one text, `[^id]` after each supported passage.
+
+    A passage is found by its byte offsets, else by its words (the nearest occurrence), else
+    the markers go to the end of the paragraph. Markers already in the text are forgeries
+    and are removed. No character and no URL is split.
+    """
+    encoded = [part.encode("utf-8", "replace") for part in parts]
+    if not encoded:
+        return ""
+    marks: list[dict[int, list[str]]] = [{} for _ in encoded]
+    for support in supports:
+        wanted = dict.fromkeys(ids[chunk] for chunk in support.chunks if chunk in ids)
+        if wanted:
+            part, offset = _locate(encoded, support)
+            held = marks[part].setdefault(_safe_offset(encoded[part], offset), [])
+            held += [name for name in wanted if name not in held]
+    return _join([_marked(raw, at) for raw, at in zip(encoded, marks, strict=True)])
+
+
+def resolve_urls(sources: Sequence[Source], resolved: Mapping[str, str]) -> list[Source]:
+    """The sources with each redirect URL replaced by where it leads, where that is known."""
+    return [_with_url(source, resolved.get(source["url"], "")) for source in sources]
+
+
+def _with_url(source: Source, target: str) -> Source:
+    if not _web_url(target):
+        return source
+    moved = source.copy()
+    moved["url"] = target
+    return moved
+
+
+def _ledger(
+    metadata: Mapping[str, Any] | None, *, prefix: str, provider: str
+) -> tuple[list[Source], dict[int, str]]:
+    """The sources, and which source each chunk index stands for."""
+    by_url: dict[str, Source] = {}
+    ids: dict[int, str] = {}
+    for index, chunk in enumerate(_items(_get(metadata, "grounding_chunks"))):
+        kind, page = _page_of(chunk)
+        url = _web_url(_get(page, "uri"))
+        if not url:
+            continue
+        if url not in by_url:
+            by_url[url] = Source(
+                id=f"{prefix}-{index}",
+                kind=kind,
+                title=_title(_get(page, "title"), url),
+                url=url,
+                provider=provider,
+                quotes=[],
+            )
+        ids[index] = by_url[url]["id"]
+    return list(by_url.values()), ids
+
+
+def _page_of(chunk: object) -> tuple[SourceKind, object]:
+    for key, kind in _CHUNK_KINDS:
+        page = _get(chunk, key)
+        if page:
+            return kind, page
+    return "page", None
+
+
+def _title(title: object, url: str) -> str:
+    cleaned = clean_text(title, _MAX_TITLE) if isinstance(title, str) else ""
+    return cleaned or urlsplit(url).hostname or url
+
+
+def _web_url(value: object) -> str:
+    """The value if it is an http(s) URL with a host, else an empty string."""
+    if not isinstance(value, str):
+        return ""
+    url = value.strip()
+    try:
+        split = urlsplit(url)
+        usable = split.scheme in ("http", "https") and bool(split.hostname)
+    except ValueError:
+        return ""
+    return url.encode("utf-8", "replace").decode() if usable else ""
+
+
+def _attach_quotes(
+    sources: Sequence[Source], supports: Sequence[Support], ids: Mapping[int, str]
+) -> None:
+    by_id = {source["id"]: source["quotes"] for source in sources}
+    for support in supports:
+        quote = clean_text(support.text, _MAX_QUOTE)
+        for chunk in support.chunks:
+            quotes = by_id.get(ids.get(chunk, ""))
+            if quote and quotes is not None and len(quotes) < _MAX_QUOTES and quote not in quotes:
+                quotes.append(quote)
+
+
+def _queries(metadata: Mapping[str, Any] | None) -> list[str]:
+    raw = _items(_get(metadata, "web_search_queries"))
+    cleaned = [clean_text(query, _MAX_QUERY) for query in raw if isinstance(query, str)]
+    return [query for query in cleaned if query]
+
+
+def _locate(encoded: Sequence[bytes], support: Support) -> tuple[int, int]:
+    """The part and the byte offset after which the markers of a passage go."""
+    part = min(max(support.part, 0), len(encoded) - 1)
+    wanted = support.text.encode("utf-8", "replace")
+    if not wanted:
+        return part, _end_without_words(encoded[part], support)
+    if 0 <= support.part < len(encoded) and support.end is not None:
+        start, end = support.start, support.end
+        if 0 <= start < end and encoded[part][start:end] == wanted:
+            return part, end
+    order = [part, *(index for index in range(len(encoded)) if index != part)]
+    for words in dict.fromkeys((wanted, wanted.strip())):
+        for index in order if words else ():
+            at = _nearest(encoded[index], words, support.start if index == part else 0)
+            if at is not None:
+                return index, at + len(words)
+    return part, _paragraph_end(encoded[part], support.end or support.start)
+
+
+def _end_without_words(raw: bytes, support: Support) -> int:
+    """Where a passage ends of which only offsets are known."""
+    if support.end is None or not 0 < support.end <= len(raw):
+        return _paragraph_end(raw, len(raw) if support.end is None else support.end)
+    return support.end
+
+
+def _nearest(raw: bytes, words: bytes, near: int) -> int | None:
+    near = min(max(near, 0), len(raw))
+    after = raw.find(words, near)
+    before = raw.rfind(words, 0, near + len(words) - 1) if near else -1
+    if after < 0 or before < 0:
+        return max(after, before) if max(after, before) >= 0 else None
+    return before if near - before <= after - near else after
+
+
+def _paragraph_end(raw: bytes, offset: int) -> int:
+    offset = min(max(offset, 0), len(raw))
+    newline = raw.find(b"\n", offset)
+    return len(raw.rstrip()) if newline < 0 else newline
+
+
+def _safe_offset(raw: bytes, offset: int) -> int:
+    """The offset moved forward out of a character or a URL."""
+    offset = min(max(offset, 0), len(raw))
+    while offset < len(raw) and raw[offset] & 0xC0 == 0x80:
+        offset += 1
+    start = max(raw.rfind(b"http://", 0, offset + 6), raw.rfind(b"https://", 0, offset + 7))
+    url = _URL.match(raw, start) if start >= 0 else None
+    if url and url.start() < offset < url.end():
+        return max(offset, url.start() + len(url[0].rstrip(_URL_TAIL)))
+    return offset
+
+
+def _marked(raw: bytes, marks: Mapping[int, Sequence[str]]) -> str:
+    out: list[bytes] = []
+    last = 0
+    for offset in sorted(marks):
+        out.append(_FORGED.sub(b"", raw[last:offset]))
+        out += [f"[^{name}]".encode() for name in marks[offset]]
+        last = offset
+    out.append(_FORGED.sub(b"", raw[last:]))
+    return b"".join(out).decode("utf-8", "replace")
+
+
+def _join(texts: Sequence[str]) -> str:
+    """Parts run on, except after a finished sentence: line ends between parts get lost."""
+    joined: list[str] = []
+    for text in filter(None, texts):
+        if joined and joined[-1][-1] in _ENDS_SENTENCE and not text[0].isspace():
+            joined.append("\n\n")
+        joined.append(text)
+    return "".join(joined)
+
+
+def _get(mapping: object, key: str) -> Any:
+    """The value under a snake_case key or its camelCase form."""
+    if not isinstance(mapping, Mapping):
+        return None
+    value = mapping.get(key)
+    if value is not None:
+        return value
+    first, *rest = key.split("_")
+    return mapping.get(first + "".join(word.capitalize() for word in rest))
+
+
+def _items(value: object) -> Iterator[Any]:
+    return iter(value) if isinstance(value, list | tuple) else iter(())
+
+
+def _whole(value: object) -> int | None:
+    """A non-negative whole number, also from "3" or 3.0."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and value >= 0 else None
