@@ -1,0 +1,51 @@
+"""The command `tanlu`. This module and the parser import nothing but the standard library."""
+
+import importlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from types import FrameType
+
+from agent.cli.console import CANCELLED, FAILED, fail, prepare_streams
+from agent.cli.parser import build_parser, join_negative_values
+
+COMMANDS = {"ask": "agent.cli.ask", "doctor": "agent.cli.doctor"}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. 0 done, 1 failed (one line says why), 2 bad usage, 130 after Ctrl-C."""
+    prepare_streams()
+    given = join_negative_values(sys.argv[1:] if argv is None else argv)
+    try:
+        arguments = build_parser(COMMANDS).parse_args(given)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    _end_like_ctrl_c_on_termination()
+    try:
+        command = importlib.import_module(COMMANDS[arguments.command])
+        code: int = command.run(arguments)
+    except KeyboardInterrupt:
+        return CANCELLED
+    except BrokenPipeError:
+        return _reader_is_gone()
+    except Exception as error:  # noqa: BLE001 - a command line never ends in a traceback
+        return fail(f"unexpected {type(error).__name__}: {error}", hint=True)
+    return code
+
+
+def _end_like_ctrl_c_on_termination() -> None:
+    """SIGTERM closes what is open, too; outside the main thread signals cannot be set."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
+
+
+def _reader_is_gone() -> int:
+    """`tanlu … | head`: nothing more can be written, and Python must not try at its end."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    return FAILED

@@ -1,0 +1,8 @@
+"""`python -m agent.cli` is `tanlu`."""
+
+import sys
+
+from agent.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Standard output and error that never fail, and the one-line failure. Standard library only."""
+
+import io
+import sys
+from typing import TextIO
+
+ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
+_MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
+_LONGEST = 600
+
+
+def prepare_streams() -> None:
+    """What a console cannot show (GBK, ASCII) is replaced instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def one_line(text: str, *, longest: int = _LONGEST) -> str:
+    """The text without line breaks and control characters, cut to `longest` characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:
+    """Print `tanlu: message` on stderr, scrubbed, and give the exit code back."""
+    from agent.redaction import scrub
+
+    line = one_line(scrub(message))
+    print(f"tanlu: {line} ({_MORE})" if hint else f"tanlu: {line}", file=sys.stderr)  # noqa: T201
+    return code
+
+
+def is_utf8(stream: TextIO) -> bool:
+    """Whether every character can be written to the stream."""
+    return (stream.encoding or "").lower().replace("-", "").startswith("utf")

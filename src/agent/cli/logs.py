@@ -1,0 +1,59 @@
+"""Where log lines go: stderr, or a file. No key ever passes."""
+
+import logging
+import sys
+from contextvars import ContextVar
+from pathlib import Path
+
+from agent.errors import ConfigurationError
+from agent.redaction import ScrubbingFilter
+
+RUN_ID: ContextVar[str] = ContextVar("tanlu_run_id", default="-")
+"""The run that this task works for; each line carries it."""
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s [%(run_id)s] %(message)s"
+_LOUD = ("httpx", "httpcore", "google_genai", "openai", "mcp", "langchain_google_genai")
+"""Libraries that log every request, some with the key in its URL."""
+
+
+class _RunId(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.run_id = getattr(record, "run_id", None) or RUN_ID.get()
+        return True
+
+
+def configure_logging(level: str | None, log_file: str | None) -> None:
+    """Send logs to stderr (warnings only, unless `level` says otherwise) and to `log_file`.
+
+    The file gets INFO unless `level` says otherwise. Raises ConfigurationError for a file that
+    cannot be written.
+    """
+    root = logging.getLogger()
+    for writer in list(root.handlers):
+        if getattr(writer, "tanlu", False):
+            root.removeHandler(writer)
+            writer.close()
+    writers: list[logging.Handler] = [_writer(logging.StreamHandler(sys.stderr), level, "WARNING")]
+    if log_file is not None:
+        writers = [_writer(_open(log_file), level, "INFO")]
+    for writer in writers:
+        root.addHandler(writer)
+    root.setLevel(min(writer.level for writer in writers))
+    for name in _LOUD:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _open(log_file: str) -> logging.Handler:
+    try:
+        return logging.FileHandler(Path(log_file), encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError("--log-file", error.strerror or "cannot be written") from None
+
+
+def _writer(writer: logging.Handler, level: str | None, otherwise: str) -> logging.Handler:
+    writer.setLevel(level or otherwise)
+    writer.setFormatter(logging.Formatter(_FORMAT))
+    writer.addFilter(_RunId())
+    writer.addFilter(ScrubbingFilter())
+    writer.tanlu = True  # type: ignore[attr-defined]
+    return writer

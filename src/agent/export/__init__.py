@@ -1,0 +1,1 @@
+"""A finished answer as a file: GeoJSON, HTML, GPX, Markdown."""

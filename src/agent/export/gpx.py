@@ -1,0 +1,44 @@
+"""Places as GPX 1.1 waypoints (WGS-84), for navigation devices and apps."""
+
+import re
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from agent.evidence.types import Place
+from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
+from agent.export.links import safe_url
+
+_NAMESPACE = "http://www.topografix.com/GPX/1/1"
+_NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def gpx(
+    places: Sequence[Place], *, title: str, generated_at: str, attribution: str = AMAP_ATTRIBUTION
+) -> str:
+    """The document; places with impossible coordinates are left out."""
+    root = Element("gpx", {"version": "1.1", "creator": "tanlu", "xmlns": _NAMESPACE})
+    about = SubElement(root, "metadata")
+    _text(about, "name", title)
+    _text(about, "desc", attribution)
+    _text(about, "time", generated_at)
+    for place in places:
+        if has_sane_axes(place):
+            _waypoint(root, place)
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _waypoint(root: Element, place: Place) -> None:
+    point = place["wgs84"]
+    at = {"lat": f"{point['lat']:.7f}", "lon": f"{point['lng']:.7f}"}
+    waypoint = SubElement(root, "wpt", at)
+    _text(waypoint, "name", place["name"])
+    _text(waypoint, "desc", place["address"])
+    if url := safe_url(place["url"]):
+        SubElement(waypoint, "link", {"href": _NOT_XML.sub("", url)})
+    _text(waypoint, "type", place["category"])
+
+
+def _text(parent: Element, tag: str, value: str | None) -> None:
+    if value:
+        SubElement(parent, tag).text = _NOT_XML.sub("", value)
