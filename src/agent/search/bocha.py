@@ -1,0 +1,60 @@
+"""Bocha (Chinese web search): POST {base}/v1/web-search"""
+
+from typing import Any
+
+from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.search.hits import HitSearch, fields, make_hit, rows
+from agent.search.http import said
+from agent.search.types import Hit
+
+
+class BochaSearch(HitSearch):
+    """Failures also come as HTTP 200 with another `code`; `data` and `webPages` may be null."""
+
+    name = "bocha"
+    max_count = 50
+
+    async def fetch(self, query: str, count: int) -> list[Hit | None]:
+        body = {"query": query, "count": count, "summary": True, "freshness": "noLimit"}
+        reply = await self._http.post(
+            self.name,
+            self._endpoint.url("/v1/web-search"),
+            body,
+            headers={"Authorization": f"Bearer {self._endpoint.secret()}"},
+            refine=_refused,
+        )
+        pages = fields(fields(reply.get("data")).get("webPages"))
+        return [
+            make_hit(
+                row.get("name"),
+                row.get("url"),
+                row.get("summary") or row.get("snippet"),
+                site=row.get("siteName"),
+                # dateLastCrawled is the publication time too, but its "Z" is false.
+                published=row.get("datePublished") or _local(row.get("dateLastCrawled")),
+            )
+            for row in rows(pages.get("value"))
+        ]
+
+
+def _local(crawled: Any) -> str | None:
+    return crawled.removesuffix("Z") if isinstance(crawled, str) else None
+
+
+def _refused(status: int, body: Any) -> ProviderError | None:
+    """The error of a reply by its own `code`, or None where the status says all."""
+    code = str(fields(body).get("code", "200"))
+    if status not in (200, 403) or (status, code) == (200, "200"):
+        return None
+    message = f"HTTP {status}, code {code}: {said(body)}"
+    match code if status == 200 else str(status):
+        case "429":
+            return RateLimited("bocha", message)
+        case "401":
+            return ProviderRefused("bocha", message, code="search_key_invalid")
+        case "403":
+            # Bocha's 403 is an account without money.
+            return ProviderRefused("bocha", message, code="search_quota")
+    if code.startswith("4"):
+        return ProviderRefused("bocha", message, code="search_refused")
+    return ProviderUnavailable("bocha", message)

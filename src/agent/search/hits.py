@@ -1,0 +1,120 @@
+"""Hits made safe to pass on, and what the services that answer with hits share."""
+
+import html
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from agent.budget import Meter
+from agent.calls import Calls, Policy
+from agent.evidence.queries import clean_text
+from agent.search.http import SearchHttp
+from agent.search.types import Hit
+
+MAX_QUERY = 400
+MAX_SNIPPET = 700
+_TAG = re.compile(r"</?(?:b|em|strong|mark|i|br|p|span)\b[^<>]{0,200}>", re.IGNORECASE)
+# A page could write our markers to have itself cited under another source's name.
+_MARKER = re.compile(r"\[\^[^\]\s]{1,40}\]")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a service is and how we are known there; without a key only a keyless service works."""
+
+    base_url: str
+    key: SecretStr | None
+    default_count: int
+    timeout: float
+
+    def url(self, path: str) -> str:
+        return self.base_url.rstrip("/") + path
+
+    def secret(self) -> str:
+        return self.key.get_secret_value() if self.key else ""
+
+
+class HitSearch(ABC):
+    """A service that answers with hits. A subclass says where, how to ask and what came back."""
+
+    name: str
+    max_count: int = 20
+
+    def __init__(self, http: SearchHttp, calls: Calls, endpoint: Endpoint) -> None:
+        self._http = http
+        self._calls = calls
+        self._endpoint = endpoint
+        self._policy = Policy(
+            self.name, spends="searches", timeout=endpoint.timeout, attempts=3, breaker=True
+        )
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
+        """At most `count` hits, paid for once in a turn; raises ProviderError, BudgetExceeded."""
+        asked = clean_text(query, MAX_QUERY)
+        if not asked:
+            return []
+        wanted = max(1, min(count or self._endpoint.default_count, self.max_count))
+
+        async def send() -> str:
+            hits = _distinct(await self.fetch(asked, wanted))[:wanted]
+            return json.dumps([asdict(hit) for hit in hits], ensure_ascii=False)
+
+        request = {"query": asked, "count": wanted}
+        reply = await self._calls.once(self._policy, send, meter=meter, request=request)
+        return [Hit(**fields) for fields in json.loads(reply)]
+
+    @abstractmethod
+    async def fetch(self, query: str, count: int) -> list[Hit | None]:
+        """One request, its reply as hits (None: unusable); raises ProviderError."""
+
+
+def make_hit(
+    title: Any, url: Any, snippet: Any, *, site: Any = None, published: Any = None
+) -> Hit | None:
+    """A hit of one-line plain texts, or None where there is no http(s) link."""
+    link = url.strip() if isinstance(url, str) else ""
+    try:
+        split = urlsplit(link)
+        host = split.hostname or ""
+    except ValueError:
+        return None
+    if split.scheme not in ("http", "https") or not host or re.search(r"\s", link):
+        return None
+    return Hit(
+        title=plain(title, 200) or host,
+        url=link,
+        snippet=plain(snippet, MAX_SNIPPET),
+        site=plain(site, 80) or host.removeprefix("www."),
+        published=plain(published, 40) or None,
+    )
+
+
+def plain(text: Any, limit: int) -> str:
+    """One line without emphasis tags, entities, hidden characters or citation markers."""
+    if not isinstance(text, str):
+        return ""
+    return clean_text(_MARKER.sub("", html.unescape(_TAG.sub("", text))), limit)
+
+
+def rows(value: Any) -> list[Mapping[str, Any]]:
+    """The objects of a list that may be null, missing or hold anything."""
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def fields(value: Any) -> Mapping[str, Any]:
+    """An object that may be null or missing."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _distinct(hits: Iterable[Hit | None]) -> list[Hit]:
+    by_url: dict[str, Hit] = {}
+    for hit in hits:
+        if hit:
+            by_url.setdefault(hit.url, hit)
+    return list(by_url.values())

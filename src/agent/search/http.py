@@ -1,0 +1,206 @@
+"""HTTP for the search services: one client per event loop, size-capped JSON, our errors."""
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import httpx
+
+from agent.errors import (
+    ConfigurationError,
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
+from agent.redaction import scrub
+
+MAX_BYTES = 2 << 20
+_LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
+_QUOTA = (402, 432, 433)
+_SAID = 200
+# httpx logs every URL at INFO.
+logging.getLogger("httpx").setLevel(logging.WARNING)
+
+Json = dict[str, Any]
+Refine = Callable[[int, Any], ProviderError | None]
+"""(status, parsed body or None) → the error a service words in its own way, or None."""
+
+
+class SearchHttp:
+    """Clients by running loop, so that graphs on several loops and threads can share this."""
+
+    def __init__(self, *, timeout: float = 20, max_bytes: int = MAX_BYTES) -> None:
+        self._timeout = timeout
+        self._max_bytes = max_bytes
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = (
+            WeakKeyDictionary()
+        )
+        self._lock = threading.Lock()
+
+    async def post(
+        self,
+        provider: str,
+        url: str,
+        body: Json,
+        *,
+        headers: Mapping[str, str] | None = None,
+        refine: Refine | None = None,
+    ) -> Json:
+        """The JSON object a service answers with; raises ProviderError."""
+        return await self._json(provider, "POST", url, refine, json=body, headers=headers)
+
+    async def get(
+        self,
+        provider: str,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        refine: Refine | None = None,
+    ) -> Json:
+        """Like `post`, for GET."""
+        return await self._json(provider, "GET", url, refine, params=params, headers=headers)
+
+    async def redirect_target(self, provider: str, url: str) -> str | None:
+        """Where a URL redirects to (its Location header), without going there or reading it."""
+        for method in ("HEAD", "GET"):
+            try:
+                async with self._client().stream(method, url) as response:
+                    if response.is_redirect:
+                        return response.headers["location"]
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise _transport_error(provider, error) from None
+        return None
+
+    async def aclose(self) -> None:
+        """Close the clients of all loops; those of loops that have ended are dropped."""
+        with self._lock:
+            clients = list(self._clients.items())
+            self._clients.clear()
+        here = asyncio.get_running_loop()
+        for loop, client in clients:
+            if loop is here:
+                await client.aclose()
+            elif loop.is_running():
+                closing = asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+                await asyncio.wait([asyncio.wrap_future(closing)], timeout=2)
+
+    def _client(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._clients:
+                self._clients[loop] = _new_client(self._timeout)
+            return self._clients[loop]
+
+    async def _json(
+        self, provider: str, method: str, url: str, refine: Refine | None, **request: Any
+    ) -> Json:
+        try:
+            async with self._client().stream(method, url, **request) as response:
+                raw = await self._read(provider, response)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _transport_error(provider, error) from None
+        parsed = _parsed(raw)
+        if refine and (refined := refine(response.status_code, parsed)):
+            raise refined
+        if not response.is_success:
+            raise _status_error(provider, response, said(parsed))
+        if not isinstance(parsed, dict):
+            raise MalformedReply(provider, "the reply is not a JSON object")
+        return parsed
+
+    async def _read(self, provider: str, response: httpx.Response) -> bytes:
+        raw = bytearray()
+        async for chunk in response.aiter_bytes():
+            raw += chunk
+            if len(raw) > self._max_bytes:
+                raise MalformedReply(
+                    provider, f"the reply is larger than {self._max_bytes} bytes", code="too_large"
+                )
+        return bytes(raw)
+
+
+def said(body: Any) -> str:
+    """What a service's error body says, without keys, at most 200 characters."""
+    while isinstance(body, dict):
+        body = next((body[k] for k in ("error", "detail", "message", "msg") if body.get(k)), "")
+    return " ".join(scrub(body).split())[:_SAID] if isinstance(body, str) else ""
+
+
+def retry_after(value: Any) -> float | None:
+    """Seconds of a Retry-After value (seconds or an HTTP date), or None."""
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        return max(0.0, float(value))
+    except (TypeError, ValueError):
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(str(value)).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def _new_client(timeout: float) -> httpx.AsyncClient:
+    try:
+        return httpx.AsyncClient(
+            timeout=timeout,
+            follow_redirects=False,
+            trust_env=True,
+            mounts={pattern: httpx.AsyncHTTPTransport() for pattern in _LOOPBACK},
+            headers={"accept": "application/json"},
+        )
+    except (ImportError, ValueError, httpx.InvalidURL):
+        # The text of these errors may hold the proxy's password.
+        raise ConfigurationError(
+            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY",
+            "no usable proxy address (http://, https:// or socks5:// with httpx[socks])",
+        ) from None
+
+
+def _parsed(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _transport_error(provider: str, error: Exception) -> ProviderError:
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+        return ProviderRefused(
+            provider,
+            f"{provider.upper()}_BASE_URL is not a usable http(s) address",
+            code="search_misconfigured",
+        )
+    if isinstance(error, httpx.DecodingError):
+        return MalformedReply(provider, "the reply cannot be decoded")
+    if isinstance(error, httpx.TimeoutException):
+        return ProviderUnavailable(provider, "no answer in time", code="timeout")
+    if isinstance(error, httpx.ProxyError):
+        return ProviderUnavailable(provider, "the proxy does not let us through", code="proxy")
+    return ProviderUnavailable(provider, f"connection failed ({type(error).__name__})")
+
+
+def _status_error(provider: str, response: httpx.Response, detail: str) -> ProviderError:
+    status = response.status_code
+    message = f"HTTP {status}" + (f": {detail}" if detail else "")
+    if status == 429:
+        wait = retry_after(response.headers.get("retry-after"))
+        return RateLimited(provider, message, retry_after=wait)
+    if status >= 500 or status == 408:
+        return ProviderUnavailable(provider, message)
+    if status in _QUOTA:
+        return ProviderRefused(provider, message, code="search_quota")
+    if response.is_redirect:
+        message = f"{message}, a redirect; is {provider.upper()}_BASE_URL right?"
+    return ProviderRefused(
+        provider, message, code="search_key_invalid" if status == 401 else "search_refused"
+    )
