@@ -36,13 +36,17 @@ class Survey:
     weather: list[Weather] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    """Names of places dropped because they lie outside what was asked (city, radius)."""
     complete: bool = False
     """Whether the prefetch covers the task, so that no further tool is needed."""
+    open_for_tools: bool = True
+    """False where the server itself cannot be had, so that asking a model is pointless."""
     attribution: str = ""
 
 
 class MapTools(Protocol):
-    """The server's tools, loaded with `load_mcp_tools`, for one branch; results enter its survey."""
+    """The server's tools (`load_mcp_tools`) for one branch; results enter its survey."""
 
     tools: list[BaseTool]
 

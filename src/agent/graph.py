@@ -1,0 +1,56 @@
+"""The assistant `agent`: research on the web and on the map. Wiring only.
+
+    generate_query ─ continue_to_research ─┬─ web_research ×n ─┬─ reflection ─ evaluate_research
+                                           └─ amap_research ×m ┘      │            │       │
+                          finalize_answer ◀───────────────────────────┘◀───────────┘   more rounds
+"""
+
+from functools import partial
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from agent.configuration import Configuration
+from agent.nodes.amap_research import amap_research
+from agent.nodes.finalize_answer import finalize_answer
+from agent.nodes.generate_query import generate_query
+from agent.nodes.reflection import reflection
+from agent.nodes.routing import continue_to_research, evaluate_research
+from agent.nodes.toolbox import Services
+from agent.nodes.web_research import web_research
+from agent.services import process_services
+from agent.state import AgentInput, AmapSearchState, OverallState, WebSearchState
+
+Graph = StateGraph[OverallState, Configuration, AgentInput, OverallState]
+Compiled = CompiledStateGraph[OverallState, Configuration, AgentInput, OverallState]
+
+RESEARCH = ["web_research", "amap_research"]
+
+
+def build_graph(services: Services = process_services) -> Graph:
+    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    graph = StateGraph(OverallState, context_schema=Configuration, input_schema=AgentInput)
+
+    graph.add_node("generate_query", partial(generate_query, services=services),
+                   input_schema=OverallState)  # fmt: skip
+    graph.add_node("web_research", partial(web_research, services=services),
+                   input_schema=WebSearchState)  # fmt: skip
+    graph.add_node("amap_research", partial(amap_research, services=services),
+                   input_schema=AmapSearchState)  # fmt: skip
+    graph.add_node("reflection", partial(reflection, services=services),
+                   input_schema=OverallState)  # fmt: skip
+    graph.add_node("finalize_answer", partial(finalize_answer, services=services),
+                   input_schema=OverallState)  # fmt: skip
+
+    graph.add_edge(START, "generate_query")
+    graph.add_conditional_edges(
+        "generate_query", continue_to_research, [*RESEARCH, "finalize_answer"]
+    )
+    graph.add_edge("web_research", "reflection")
+    graph.add_edge("amap_research", "reflection")
+    graph.add_conditional_edges("reflection", evaluate_research, [*RESEARCH, "finalize_answer"])
+    graph.add_edge("finalize_answer", END)
+    return graph
+
+
+graph: Compiled = build_graph().compile(name="agent")

@@ -1,0 +1,87 @@
+"""Records as the lines a model is shown, and as the lines a reader gets; facts only from records."""
+
+from collections.abc import Iterable
+
+from agent.evidence.types import Place, Route, Source, Weather
+from agent.language import Language
+
+_MODES = {
+    "zh": {"walking": "步行", "driving": "驾车", "bicycling": "骑行", "transit": "公交"},
+    "en": {"walking": "walk", "driving": "drive", "bicycling": "cycle", "transit": "transit"},
+}
+
+
+def distance_text(metres: int | None) -> str:
+    """`320 m`, `2.4 km`."""
+    if metres is None:
+        return ""
+    return f"{metres} m" if metres < 1000 else f"{metres / 1000:.1f} km"
+
+
+def duration_text(seconds: int | None, language: Language) -> str:
+    if seconds is None:
+        return ""
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} 分钟" if language == "zh" else f"{minutes} min"
+
+
+def place_lines(places: Iterable[Place], language: Language) -> str:
+    """One line a place, with its id first."""
+    return "\n".join(f"[^{p['source']}] {_place_facts(p, language)}" for p in places)
+
+
+def _place_facts(place: Place, language: Language) -> str:
+    far = distance_text(place["distance_m"])
+    if far and place["distance_from"]:
+        far = f"{place['distance_from']} {far}" if language == "zh" else (
+            f"{far} from {place['distance_from']}")  # fmt: skip
+    facts = (
+        place["name"],
+        place["category"],
+        far,
+        f"★{place['rating']:g}" if place["rating"] is not None else None,
+        f"¥{place['cost']:g}" if place["cost"] is not None else None,
+        place["open_time"],
+        place["address"],
+    )
+    return " | ".join(fact for fact in facts if fact)
+
+
+def route_lines(routes: Iterable[Route], language: Language) -> str:
+    """One line a route: mode, ends, distance, duration."""
+    return "\n".join(f"[^{r['source']}] {route_text(r, language)}" for r in routes)
+
+
+def route_text(route: Route, language: Language) -> str:
+    mode = _MODES[language][route["mode"]]
+    ends = f"{route['origin']} → {route['destination']}"
+    facts = (distance_text(route["distance_m"]), duration_text(route["duration_s"], language))
+    return " · ".join([f"{mode}: {ends}", *(fact for fact in facts if fact)])
+
+
+def weather_lines(weather: Iterable[Weather], language: Language) -> str:
+    """One line a day."""
+    return "\n".join(
+        f"[^{w['source']}] {line}" for w in weather for line in weather_texts(w, language)
+    )
+
+
+def weather_texts(weather: Weather, language: Language) -> list[str]:
+    lines = []
+    for day in weather["days"]:
+        sky = day["day"] if day["day"] == day["night"] else f"{day['day']}/{day['night']}"
+        facts = [f"{weather['city']} {day['date']}", sky]
+        if day["low_c"] is not None and day["high_c"] is not None:
+            facts.append(f"{day['low_c']}–{day['high_c']} °C")
+        if day["wind"]:
+            facts.append(day["wind"])
+        lines.append(" · ".join(facts))
+    return lines
+
+
+def source_lines(sources: Iterable[Source]) -> str:
+    """One line a source, with its id and the first sentence it supports."""
+    return "\n".join(
+        f"[^{s['id']}] {s['title']}" + (f" — {s['quotes'][0][:160]}" if s["quotes"] else "")
+        for s in sources
+    )

@@ -1,0 +1,108 @@
+"""The last node: the answer with numbered citations, and everything a client wants beside it."""
+
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+
+from agent.budget import add_usage
+from agent.configuration import Configuration
+from agent.errors import NothingFound
+from agent.evidence.mentions import mentioned
+from agent.evidence.types import Gap, Place, Source
+from agent.export.geojson import feature_collection
+from agent.models.finished import FinishedText
+from agent.nodes.answer_writer import AnswerWriter
+from agent.nodes.toolbox import Services, Toolbox, open_meter
+from agent.progress import event
+from agent.state import OverallState, Update
+
+NODE = "finalize_answer"
+ASSISTANT = "agent"
+_ANSWERED_EMPTY = {
+    "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
+}  # fmt: skip
+
+
+async def finalize_answer(
+    state: OverallState, runtime: Runtime[Configuration], *, services: Services
+) -> Update:
+    """Writes the answer from the evidence; raises NothingFound where every source failed."""
+    given = services()
+    configuration = runtime.context or Configuration()
+    turn = state["turn"]
+    meter = open_meter(turn, configuration, given, spent=state.get("usage"), answering=True)
+    writer = AnswerWriter(state, configuration, given, meter)
+    if not writer.has_evidence and not state.get("needs"):
+        _refuse_if_all_failed(state.get("gaps", []))
+    runtime.stream_writer(event("answering", NODE))
+    said = await FinishedText(pieces=writer.pieces).ainvoke([])
+    text, used = str(said.text), writer.citer.used
+    if configuration.resolve_links:
+        text, used = await _resolved(text, used, given)
+    places = _with_mentions(writer.places, used, text)
+    usage = add_usage(state.get("usage"), meter.usage)
+    seconds = round(meter.budget.seconds(), 2)
+    kept: dict[str, Any] = {
+        "assistant": ASSISTANT,
+        "mode": given.mode,
+        "sources": used,
+        "places": places,
+        "routes": state.get("routes", []),
+        "weather": state.get("weather", []),
+        "gaps": writer.gaps,
+        "queries": state.get("queries", []),
+        "usage": {**usage, "seconds": seconds},
+        "checks": {
+            "cited": len(used),
+            "unknown_ids_removed": writer.citer.unknown_ids_removed,
+            "places_rejected": len(state.get("places_rejected", [])),
+        },
+        "degraded": writer.degraded,
+        "needs": state.get("needs"),
+        "search_entry_points": state.get("search_entry_points", []),
+    }
+    given.budgets.close(turn["id"])
+    runtime.stream_writer(event("done", NODE, count=len(used), seconds=seconds))
+    numbered = {source["id"]: source for source in used}
+    return Update(
+        messages=[AIMessage(content=text, id=said.id, name=ASSISTANT, additional_kwargs=kept)],
+        sources_gathered=Overwrite(  # type: ignore[typeddict-item]
+            [numbered.get(s["id"], s) for s in state.get("sources_gathered", [])]
+        ),
+        places=Overwrite(places),  # type: ignore[typeddict-item]
+        geojson=feature_collection(places, query=turn["question"]) if places else None,
+        gaps=writer.gaps[len(state.get("gaps", [])) :],
+        usage=meter.usage,
+    )
+
+
+def _refuse_if_all_failed(gaps: list[Gap]) -> None:
+    """An empty answer is honest only if some source did answer."""
+    failures = [g for g in gaps if not g["code"].startswith("budget_")]
+    if failures and not any(g["code"] in _ANSWERED_EMPTY for g in gaps):
+        reasons = dict.fromkeys(f"{g['provider']}: {g['message']}" for g in failures)
+        raise NothingFound("every source failed: " + "; ".join(reasons))
+
+
+async def _resolved(
+    text: str, used: list[Source], given: Toolbox
+) -> tuple[str, list[Source]]:
+    """Cited redirect links replaced by where they lead."""
+    found = await given.links([source["url"] for source in used])
+    for old, new in found.items():
+        text = text.replace(f"({old})", f"({new})")
+    return text, [Source(**{**s, "url": found.get(s["url"], s["url"])}) for s in used]
+
+
+def _with_mentions(places: list[Place], used: list[Source], text: str) -> list[Place]:
+    """The places the answer names or cites are marked, and come first."""
+    cited = {source["id"] for source in used}
+    named = mentioned(places, text)
+    marked = [
+        Place(**{**p, "mentioned": p["id"] in named or p["source"] in cited}) for p in places
+    ]
+    return sorted(marked, key=lambda p: not p["mentioned"])
+
+

@@ -1,0 +1,83 @@
+"""What the graph gives its nodes, and how a node opens its share of the run's budget."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+from agent.budget import Budgets, Meter
+from agent.configuration import Configuration
+from agent.errors import AgentError
+from agent.evidence.types import Gap, Usage
+from agent.language import Language
+from agent.mcp.types import Maps
+from agent.models.types import Models
+from agent.search.types import WebResearch
+from agent.state import Turn
+
+
+class Links(Protocol):
+    async def __call__(self, urls: list[str]) -> dict[str, str]:
+        """Where redirect links lead; those that cannot be resolved are left out."""
+        ...
+
+
+class Toolbox(Protocol):
+    """The services of a process, as far as nodes use them."""
+
+    @property
+    def models(self) -> Models: ...
+
+    @property
+    def web(self) -> WebResearch: ...
+
+    @property
+    def maps(self) -> Maps: ...
+
+    @property
+    def links(self) -> Links: ...
+
+    @property
+    def budgets(self) -> Budgets: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    def notice(self, language: Language) -> str:
+        """What the user must know first (sample data), or nothing."""
+        ...
+
+    def now(self) -> datetime:
+        """The present, with its time zone."""
+        ...
+
+
+Services = Callable[[], Toolbox]
+"""Asked for at the first call, so that building a graph reads no setting."""
+
+
+def open_meter(
+    turn: Turn,
+    configuration: Configuration,
+    services: Toolbox,
+    *,
+    spent: Usage | None,
+    answering: bool = False,
+) -> Meter:
+    """This step's share of the turn's budget, also in a process that resumes the turn."""
+    budget = services.budgets.of(
+        turn["id"],
+        configuration.limits(),
+        spent=spent,
+        elapsed=max(0.0, services.now().timestamp() - turn["started_at"]),
+    )
+    return budget.meter(answering=answering)
+
+
+def gap_of(query: str, error: AgentError, provider: str = "") -> Gap:
+    """An error of one branch as the gap the user sees."""
+    return Gap(
+        query=query,
+        provider=getattr(error, "provider", provider),
+        code=error.code,
+        message=error.message,
+    )

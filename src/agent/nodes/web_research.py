@@ -1,0 +1,53 @@
+"""One web branch: a query to marked text with sources, or a gap."""
+
+import time
+
+from langgraph.runtime import Runtime
+
+from agent.configuration import Configuration
+from agent.errors import AgentError
+from agent.nodes.toolbox import Services, gap_of, open_meter
+from agent.progress import event
+from agent.search.types import Findings, WebTask
+from agent.state import Update, WebSearchState
+
+NODE = "web_research"
+
+
+async def web_research(
+    state: WebSearchState, runtime: Runtime[Configuration], *, services: Services
+) -> Update:
+    """Searches the web for one query; never raises for a failed source."""
+    given = services()
+    configuration = runtime.context or Configuration()
+    query, turn, began = state["search_query"], state["turn"], time.monotonic()
+    meter = open_meter(turn, configuration, given, spent=state["spent"])
+    task = WebTask(
+        query=query,
+        prefix=f"w{state['id']}",
+        language=turn["language"],
+        today=turn["today"],
+        model=configuration.research_model,
+        choice=configuration.web_search,
+    )
+    runtime.stream_writer(event("search_started", NODE, id=task.prefix, text=query))
+    try:
+        findings = await given.web.research(task, meter=meter)
+    except AgentError as error:
+        findings = Findings(text="", gaps=[gap_of(query, error, "web")])
+    for gap in findings.gaps:
+        runtime.stream_writer(event("gap", NODE, id=task.prefix, text=gap["message"]))
+    runtime.stream_writer(
+        event(
+            "search_done", NODE, id=task.prefix, text=query, count=len(findings.sources),
+            seconds=time.monotonic() - began,
+        )
+    )  # fmt: skip
+    return Update(
+        search_query=[query],
+        web_research_result=[findings.text] if findings.text else [],
+        sources_gathered=findings.sources,
+        search_entry_points=findings.search_entry_points,
+        gaps=findings.gaps,
+        usage=meter.usage,
+    )

@@ -1,0 +1,97 @@
+"""The only place that picks implementations, once per process and at the first call."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agent.budget import Budgets
+from agent.calls import Calls, Journal
+from agent.journal import SqliteJournal
+from agent.language import Language
+from agent.mcp.desk import MapDesk, build_map_desk
+from agent.models.desk import ModelDesk
+from agent.offline.endpoints import SampleServices, start_sample_services
+from agent.search.desk import SearchDesk
+from agent.search.links import resolve_links
+from agent.settings import Settings, read_settings
+
+log = logging.getLogger(__name__)
+LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything outside that a run uses; close it when the process ends."""
+
+    settings: Settings
+    mode: str
+    models: ModelDesk
+    web: SearchDesk
+    maps: MapDesk
+    calls: Calls
+    sample: SampleServices | None = None
+    budgets: Budgets = field(default_factory=Budgets)
+    clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
+
+    def now(self) -> datetime:
+        """The present in the machine's time zone."""
+        return self.clock()
+
+    def notice(self, language: Language) -> str:
+        """That this is sample data, and what would change it; nothing when online."""
+        return self.sample.notice(language, LOOKED_FOR) if self.sample else ""
+
+    async def links(self, urls: list[str]) -> dict[str, str]:
+        """Where Google's redirect links lead."""
+        return await resolve_links(urls)
+
+    async def aclose(self) -> None:
+        """Close clients, end the map server, stop the sample services."""
+        await self.maps.aclose()
+        await self.web.aclose()
+        await self.models.aclose()
+        if self.sample:
+            self.sample.stop()
+
+
+def build_services(settings: Settings, *, journal: Journal | None = None) -> Services:
+    """Services for these settings; offline they get the sample services' endpoints instead."""
+    sample = start_sample_services(settings) if settings.mode == "offline" else None
+    used = sample.settings if sample else settings
+    calls = Calls(journal=journal)
+    models = ModelDesk(used, calls)
+    return Services(
+        settings=used,
+        mode=settings.mode,
+        models=models,
+        web=SearchDesk(used, models, calls),
+        maps=build_map_desk(used, calls, sample=sample.map_access if sample else None),
+        calls=calls,
+        sample=sample,
+    )
+
+
+_lock = threading.Lock()
+_current: Services | None = None
+
+
+def process_services() -> Services:
+    """The services of this process; a bad setting raises ConfigurationError at every call."""
+    global _current
+    with _lock:
+        if _current is None:
+            settings = read_settings()
+            _current = build_services(settings, journal=SqliteJournal(settings.tanlu_data_dir))
+            log.info("services ready: %s", _current.mode)
+        return _current
+
+
+async def close_process_services() -> None:
+    """Close what `process_services` built; the next call builds anew."""
+    global _current
+    with _lock:
+        closing, _current = _current, None
+    if closing is not None:
+        await closing.aclose()

@@ -1,0 +1,219 @@
+"""The state of the assistant `agent`: what a client sends, what the nodes share, what a branch gets.
+
+What accumulates during a turn is emptied by the turn's first node (`new_turn`), so that a second
+question on a thread starts clean; only `messages` live on.
+"""
+
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import EphemeralValue
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, Field
+from typing_extensions import NotRequired, TypedDict
+
+from agent.budget import add_usage
+from agent.evidence.types import (
+    Gap,
+    MapTask,
+    Place,
+    Point,
+    Query,
+    Route,
+    Source,
+    Usage,
+    Weather,
+)
+from agent.language import Language
+
+
+def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:
+    """Reducer of everything that accumulates in a turn: append; None empties."""
+    return [] if new is None else [*(old or []), *new]
+
+
+class AgentInput(TypedDict, total=False):
+    """What a client sends: a question, and optionally what should differ in this run."""
+
+    messages: Annotated[
+        list[AnyMessage],
+        Field(description="The conversation; its last human message is the question."),
+        add_messages,
+    ]
+    initial_search_query_count: Annotated[
+        int | None,
+        Field(ge=1, le=10, description="Queries written for the question, this run only."),
+        EphemeralValue,
+    ]
+    max_research_loops: Annotated[
+        int | None,
+        Field(ge=1, le=10, description="Rounds of searching at most, this run only."),
+        EphemeralValue,
+    ]
+    reasoning_model: Annotated[
+        str | None,
+        Field(description="Replaces the reflection and the answer model in this run."),
+        EphemeralValue,
+    ]
+    user_location: Annotated[
+        Point | None,
+        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
+        EphemeralValue,
+    ]
+
+
+class Turn(TypedDict):
+    """The options of the present question, validated; written by the first node."""
+
+    id: str
+    question: str
+    language: Language
+    today: str
+    """ISO date."""
+    started_at: float
+    """Seconds since the epoch."""
+    count: int
+    """Queries to write for the first round."""
+    loops: int
+    reasoning_model: str | None
+    near: Point | None
+
+
+class PlannedQuery(Query):
+    """A query that was sent out, with the round it ran in (from 1)."""
+
+    round: int
+
+
+class Previous(TypedDict):
+    """What the previous answer on this thread cited, under ids of this turn (`p0-0`)."""
+
+    sources: list[Source]
+    places: list[Place]
+
+
+Needs = Literal["place"]
+
+
+class OverallState(AgentInput, total=False):
+    """Everything the nodes share. The keys the original design names keep their names."""
+
+    turn: Turn
+    previous: Previous
+    needs: Needs | None
+    query_list: list[Query]
+    queries: Annotated[list[PlannedQuery], extend]
+    search_query: Annotated[list[str], extend]
+    web_research_result: Annotated[list[str], extend]
+    amap_research_result: Annotated[list[str], extend]
+    sources_gathered: Annotated[list[Source], extend]
+    places: Annotated[list[Place], extend]
+    routes: Annotated[list[Route], extend]
+    weather: Annotated[list[Weather], extend]
+    places_rejected: Annotated[list[str], extend]
+    search_entry_points: Annotated[list[str], extend]
+    gaps: Annotated[list[Gap], extend]
+    usage: Annotated[Usage, add_usage]
+    research_loop_count: int
+    is_sufficient: bool | None
+    knowledge_gap: str
+    follow_up_queries: list[Query]
+    number_of_ran_queries: int
+    geojson: dict[str, Any] | None
+
+
+class Update(OverallState, total=False):
+    """What a node returns."""
+
+
+class QueryGenerationState(TypedDict):
+    """What `generate_query` leaves for the dispatch."""
+
+    query_list: list[Query]
+
+
+class ReflectionState(TypedDict):
+    """What `reflection` leaves for the route; `is_sufficient` is None where nobody judged."""
+
+    is_sufficient: bool | None
+    knowledge_gap: str
+    follow_up_queries: list[Query]
+    research_loop_count: int
+    number_of_ran_queries: int
+
+
+class WebSearchState(TypedDict):
+    """One web branch. `id` is the query's number within the turn."""
+
+    search_query: str
+    id: str
+    turn: Turn
+    spent: Usage
+
+
+class AmapSearchState(TypedDict):
+    """One map branch."""
+
+    search_query: str
+    id: str
+    task: MapTask
+    turn: Turn
+    spent: Usage
+    alone: NotRequired[bool]
+    """Whether the web is not asked for this query, so that this branch counts it."""
+
+
+def new_turn() -> Update:
+    """Empties everything that belongs to the previous question."""
+    emptied: Any = dict.fromkeys(
+        (
+            "queries", "search_query", "web_research_result", "amap_research_result",
+            "sources_gathered", "places", "routes", "weather", "places_rejected",
+            "search_entry_points", "gaps", "usage", "is_sufficient", "geojson", "needs",
+        )
+    )  # fmt: skip
+    return Update(
+        **emptied,
+        query_list=[],
+        research_loop_count=0,
+        knowledge_gap="",
+        follow_up_queries=[],
+        number_of_ran_queries=0,
+    )
+
+
+class PlannedMap(BaseModel):
+    """How the map helps with a query; leave out what does not apply."""
+
+    intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"] = Field(
+        description="nearby: around a place; area: within a city or district; poi: one place."
+    )
+    place: str | None = Field(None, description="The named place, as a map would list it.")
+    city: str | None = Field(None, description="Its city.")
+    keywords: list[str] = Field(default_factory=list, description="At most 3 kinds of places.")
+    radius_m: int | None = Field(None, description="Metres, 100 to 50000; 2000 if not said.")
+    origin: str | None = Field(None, description="Where a route begins.")
+    destination: str | None = Field(None, description="Where a route ends.")
+    mode: Literal["walking", "driving", "bicycling", "transit"] | None = Field(None)
+
+
+class WrittenQuery(BaseModel):
+    query: str = Field(description="What to type into a search engine.")
+    map: PlannedMap | None = Field(None, description="Set when a map search helps, else null.")
+
+
+class SearchQueryList(BaseModel):
+    """The queries for a question."""
+
+    query: list[WrittenQuery] = Field(description="The search queries.")
+    rationale: str = Field("", description="Why these, in one short sentence.")
+
+
+class Reflection(BaseModel):
+    """The verdict over what was found."""
+
+    is_sufficient: bool = Field(description="Whether the findings answer the question.")
+    knowledge_gap: str = Field("", description="What is missing, in one sentence.")
+    follow_up_queries: list[WrittenQuery] = Field(
+        default_factory=list, description="New queries that would close the gap."
+    )
