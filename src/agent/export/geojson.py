@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, NotRequired
 
 from geojson_pydantic import Feature, FeatureCollection, Point
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from agent.evidence.types import Location, Place
 from agent.evidence.types import Point as Wgs84

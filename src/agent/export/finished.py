@@ -1,0 +1,33 @@
+"""What every export is given: one finished answer."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.evidence.types import Gap, Place, Route, Source, Weather
+from agent.language import Language
+
+
+@dataclass(frozen=True)
+class FinishedAnswer:
+    """`answer` is Markdown with citations `[n](url)`; `sources` are the cited ones."""
+
+    question: str
+    answer: str
+    language: Language
+    generated_at: str
+    """ISO 8601, UTC."""
+    sources: list[Source] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    weather: list[Weather] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    notice: str = ""
+    """Printed first where the answer rests on sample data."""
+    search_entry_points: list[str] = field(default_factory=list)
+    """Google's search suggestions (HTML), shown unmodified and fenced off."""
+    geojson: dict[str, Any] | None = None
+
+
+def by_mention(places: list[Place]) -> list[Place]:
+    """Those the answer names first; otherwise in the order they were found."""
+    return sorted(places, key=lambda place: not place["mentioned"])

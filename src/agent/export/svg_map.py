@@ -1,0 +1,168 @@
+"""A map of points as one SVG drawing: grid, scale, numbered pins. No tiles, no script."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from math import cos, hypot, log10, pi, radians, sin
+
+from agent.evidence.geodesy import EARTH_RADIUS_M
+from agent.export.labels import Box, Label, place_label
+from agent.export.links import safe_url
+from agent.export.wording import WORDS, metres
+from agent.language import Language
+
+WIDTH, HEIGHT = 720.0, 440.0
+_MARGIN = 56.0
+_SMALLEST_SPAN_M = 300.0
+_PIN_GAP = 22.0
+_METRES_PER_DEGREE = EARTH_RADIUS_M * pi / 180
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A point in WGS-84 degrees; `number` is what the list below calls it."""
+
+    lng: float
+    lat: float
+    name: str
+    number: int
+    url: str | None = None
+    strong: bool = True
+
+
+@dataclass(frozen=True)
+class Frame:
+    """An equirectangular projection around the middle of what is shown."""
+
+    lng: float
+    lat: float
+    pixels_per_metre: float
+
+    def project(self, lng: float, lat: float) -> tuple[float, float]:
+        """Pixels from the upper left corner."""
+        east, north = _metres_from(self.lng, self.lat, lng, lat)
+        scale = self.pixels_per_metre
+        return WIDTH / 2 + east * scale, HEIGHT / 2 - north * scale
+
+
+def draw_map(pins: Sequence[Pin], language: Language, anchor: Pin | None = None) -> str:
+    """The drawing, or an empty text when there is nothing to draw."""
+    shown = [*pins, *([anchor] if anchor else [])]
+    if not shown:
+        return ""
+    frame = _frame(shown)
+    spots = _spread([frame.project(pin.lng, pin.lat) for pin in pins])
+    taken = [Box(x - 13, y - 32, x + 13, y + 4) for x, y in spots]
+    parts = [_grid(frame), _anchor(frame, anchor, taken) if anchor else ""]
+    for pin, spot in reversed(list(zip(pins, spots, strict=True))):
+        parts.append(_pin(pin, spot, frame.project(pin.lng, pin.lat)))
+    parts += [_label(pin.name, spot, taken) for pin, spot in zip(pins, spots, strict=True)]
+    parts.append(_legend(frame, language))
+    title = escape(WORDS[language]["map"])
+    return (
+        f'<svg class="map" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" aria-label="{title}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def nice_step(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above `value`."""
+    power: float = 10.0 ** int(log10(value) // 1)
+    return next(factor * power for factor in (5, 2, 1) if factor * power <= value * 1.0000001)
+
+
+def _metres_from(lng0: float, lat0: float, lng: float, lat: float) -> tuple[float, float]:
+    east = (lng - lng0 + 540) % 360 - 180
+    return (
+        east * _METRES_PER_DEGREE * cos(radians(lat0)),
+        (lat - lat0) * _METRES_PER_DEGREE,
+    )
+
+
+def _frame(pins: Sequence[Pin]) -> Frame:
+    """The projection that shows every pin within the margins."""
+    first = pins[0]
+    # Longitudes relative to the first pin, so that the date line is no border.
+    lngs = [first.lng + (pin.lng - first.lng + 540) % 360 - 180 for pin in pins]
+    lats = [pin.lat for pin in pins]
+    lng, lat = (min(lngs) + max(lngs)) / 2, (min(lats) + max(lats)) / 2
+    east, north = _metres_from(lng, lat, max(lngs), max(lats))
+    wide, high = max(2 * east, _SMALLEST_SPAN_M), max(2 * north, _SMALLEST_SPAN_M)
+    scale = min((WIDTH - 2 * _MARGIN) / wide, (HEIGHT - 2 * _MARGIN) / high)
+    return Frame(lng, lat, scale)
+
+
+def _spread(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Moves pins that lie on each other apart, outwards in a spiral."""
+    placed: list[tuple[float, float]] = []
+    for x, y in spots:
+        for turn in range(60):
+            radius, angle = 4.0 * turn, 2.4 * turn
+            spot = (x + radius * cos(angle), y + radius * sin(angle))
+            inside = 14 <= spot[0] <= WIDTH - 14 and 34 <= spot[1] <= HEIGHT - 6
+            if inside and all(hypot(spot[0] - p[0], spot[1] - p[1]) >= _PIN_GAP for p in placed):
+                break
+        placed.append(spot)
+    return placed
+
+
+def _grid(frame: Frame) -> str:
+    """Lines every nice number of metres, through the middle of the drawing."""
+    step = nice_step(WIDTH / 6 / frame.pixels_per_metre) * frame.pixels_per_metre
+    lines: list[str] = []
+    for size, across in ((WIDTH, True), (HEIGHT, False)):
+        count = int(size / 2 / step)
+        for index in range(-count, count + 1):
+            at = size / 2 + index * step
+            lines.append(f"M{at:.1f} 0V{HEIGHT:.0f}" if across else f"M0 {at:.1f}H{WIDTH:.0f}")
+    background = f'<rect class="ground" width="{WIDTH:.0f}" height="{HEIGHT:.0f}"/>'
+    return f'{background}<path class="grid" d="{"".join(lines)}"/>'
+
+
+def _anchor(frame: Frame, anchor: Pin, taken: list[Box]) -> str:
+    x, y = frame.project(anchor.lng, anchor.lat)
+    taken.append(Box(x - 9, y - 9, x + 9, y + 9))
+    mark = f'<circle class="anchor" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
+    dot = f'<circle class="anchor-dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
+    return mark + dot + _label(anchor.name, (x, y + 14), taken, kind="label anchor-label")
+
+
+def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
+    x, y = spot
+    leader = ""
+    if hypot(x - true[0], y - true[1]) > 1:
+        leader = f'<path class="leader" d="M{true[0]:.1f} {true[1]:.1f}L{x:.1f} {y:.1f}"/>'
+    kind = "pin" if pin.strong else "pin faint"
+    drawn = (
+        f'<g class="{kind}" transform="translate({x:.1f} {y:.1f})"><title>{escape(pin.name)}'
+        '</title><path d="M0 0C-3-9-11-12-11-20a11 11 0 0 1 22 0C11-12 3-9 0 0Z"/>'
+        f'<text y="-16" text-anchor="middle">{pin.number}</text></g>'
+    )
+    if url := safe_url(pin.url):
+        drawn = f'<a href="{escape(url)}" target="_blank" rel="noopener nofollow ugc">{drawn}</a>'
+    return leader + drawn
+
+
+def _label(name: str, spot: tuple[float, float], taken: list[Box], *, kind: str = "label") -> str:
+    """The name beside its pin where there is room; the number is enough where there is none."""
+    found: Label | None = place_label(name, spot, taken, (WIDTH, HEIGHT))
+    if found is None:
+        return ""
+    taken.append(found.box)
+    return (
+        f'<text class="{kind}" x="{found.x:.1f}" y="{found.y:.1f}" '
+        f'text-anchor="{found.align}">{escape(found.text)}</text>'
+    )
+
+
+def _legend(frame: Frame, language: Language) -> str:
+    """A bar of a nice length, and where north is."""
+    length = nice_step(150 / frame.pixels_per_metre)
+    pixels = length * frame.pixels_per_metre
+    x, y = 20.0, HEIGHT - 20
+    bar = f'<path class="scale" d="M{x} {y - 6}V{y}H{x + pixels:.1f}V{y - 6}"/>'
+    told = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{metres(length)}</text>'
+    arrow = f'<path class="north" d="M{WIDTH - 28} 38V14l-5 8m5-8l5 8"/>'
+    north = escape(WORDS[language]["north"])
+    name = f'<text class="scale-text" x="{WIDTH - 28}" y="54" text-anchor="middle">{north}</text>'
+    return bar + told + arrow + name
