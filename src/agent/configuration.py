@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from agent.budget import Limits
 from agent.errors import ConfigurationError
 
 MODEL_FIELDS = ("query_generator_model", "research_model", "reflection_model", "answer_model")
@@ -71,17 +70,6 @@ class Configuration(BaseModel):
                 values[name] = found
         return values
 
-    def limits(self) -> Limits:
-        """The limits of a run as its budget takes them."""
-        return Limits(
-            max_searches=self.max_searches,
-            max_model_calls=self.max_model_calls,
-            max_map_calls=self.max_map_calls,
-            max_run_tokens=self.max_run_tokens,
-            max_run_seconds=self.max_run_seconds,
-            answer_seconds=min(60.0, self.max_run_seconds / 3),
-        )
-
 
 def _from_environment(name: str) -> str | None:
     found = os.environ.get(name.upper())
@@ -95,11 +83,4 @@ def configure(values: Mapping[str, Any]) -> Configuration:
     try:
         return Configuration(**values)
     except ValidationError as error:
-        raise ConfigurationError(*first_problem(error)) from None
-
-
-def first_problem(error: ValidationError) -> tuple[str, str]:
-    """(field, what is wrong with it) of a pydantic error, without the value."""
-    problem = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in problem["loc"]) or "input"
-    return where, problem["msg"].removeprefix("Value error, ")
+        raise ConfigurationError.of(error) from None

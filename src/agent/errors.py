@@ -13,7 +13,12 @@ AgentError                      safe to show: RuntimeError, so the server lets i
 └── Forbidden                   UnsafeUrl · UnsafeCode
 """
 
+from typing import TYPE_CHECKING, Self
+
 from agent.redaction import scrub
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class AgentError(RuntimeError):
@@ -37,11 +42,18 @@ class ConfigurationError(AgentError, ValueError):
     code = "configuration"
 
     def __init__(self, name: str, problem: str) -> None:
-        self.name = name
+        self.name, self.problem = name, problem
         super().__init__(f"{name}: {problem}")
 
-    def __reduce__(self) -> tuple[type["ConfigurationError"], tuple[str, str]]:
-        return type(self), (self.name, str(self).removeprefix(f"{self.name}: "))
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (self.name, self.problem)
+
+    @classmethod
+    def of(cls, error: "ValidationError") -> Self:
+        """The first problem of a pydantic error: its field and what is wrong, not the value."""
+        problem = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in problem["loc"]) or "input"
+        return cls(where, problem["msg"].removeprefix("Value error, "))
 
 
 class InputError(ConfigurationError):

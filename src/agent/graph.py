@@ -1,8 +1,8 @@
 """The assistant `agent`: research on the web and on the map. Wiring only.
 
-    generate_query ─ continue_to_research ─┬─ web_research ×n ─┬─ reflection ─ evaluate_research
-                                           └─ amap_research ×m ┘      │            │       │
-                          finalize_answer ◀───────────────────────────┘◀───────────┘   more rounds
+generate_query ─ continue_to_research ─┬─ web_research ×n ─┬─ reflection ─ evaluate_research
+                                       └─ amap_research ×m ┘      │            │       │
+                      finalize_answer ◀───────────────────────────┘◀───────────┘   more rounds
 """
 
 from functools import partial

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from agent.budget import Budgets
 from agent.calls import Calls, Journal
+from agent.errors import ConfigurationError
 from agent.journal import SqliteJournal
 from agent.language import Language
 from agent.mcp.desk import MapDesk, build_map_desk
@@ -58,6 +59,8 @@ class Services:
 
 def build_services(settings: Settings, *, journal: Journal | None = None) -> Services:
     """Services for these settings; offline they get the sample services' endpoints instead."""
+    if settings.mode == "online" and not settings.model_configured:
+        raise ConfigurationError("GEMINI_API_KEY", f"is not set (nor any of {LOOKED_FOR})")
     sample = start_sample_services(settings) if settings.mode == "offline" else None
     used = sample.settings if sample else settings
     calls = Calls(journal=journal)

@@ -9,7 +9,6 @@ from dotenv import load_dotenv
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from agent.configuration import first_problem
 from agent.errors import ConfigurationError
 from agent.redaction import hide
 
@@ -119,8 +118,8 @@ def read_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**overrides)
     except ValidationError as error:
-        name, problem = first_problem(error)
-        raise ConfigurationError(name.upper(), problem) from None
+        found = ConfigurationError.of(error)
+        raise ConfigurationError(found.name.upper(), found.problem) from None
 
 
 def load_env_file(path: Path = Path(".env")) -> None:

@@ -86,9 +86,7 @@ def _refuse_if_all_failed(gaps: list[Gap]) -> None:
         raise NothingFound("every source failed: " + "; ".join(reasons))
 
 
-async def _resolved(
-    text: str, used: list[Source], given: Toolbox
-) -> tuple[str, list[Source]]:
+async def _resolved(text: str, used: list[Source], given: Toolbox) -> tuple[str, list[Source]]:
     """Cited redirect links replaced by where they lead."""
     found = await given.links([source["url"] for source in used])
     for old, new in found.items():
@@ -100,9 +98,5 @@ def _with_mentions(places: list[Place], used: list[Source], text: str) -> list[P
     """The places the answer names or cites are marked, and come first."""
     cited = {source["id"] for source in used}
     named = mentioned(places, text)
-    marked = [
-        Place(**{**p, "mentioned": p["id"] in named or p["source"] in cited}) for p in places
-    ]
+    marked = [Place(**{**p, "mentioned": p["id"] in named or p["source"] in cited}) for p in places]
     return sorted(marked, key=lambda p: not p["mentioned"])
-
-

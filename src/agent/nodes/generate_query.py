@@ -25,7 +25,15 @@ from agent.nodes.routing import map_task, planned
 from agent.nodes.toolbox import Services, Toolbox, gap_of, open_meter
 from agent.progress import event
 from agent.prompts import render
-from agent.state import OverallState, PlannedQuery, Previous, SearchQueryList, Turn, Update, new_turn
+from agent.state import (
+    OverallState,
+    PlannedQuery,
+    Previous,
+    SearchQueryList,
+    Turn,
+    Update,
+    new_turn,
+)
 
 NODE = "generate_query"
 
@@ -93,7 +101,7 @@ def _checked_input(state: OverallState, configuration: Configuration) -> Configu
         return configure({**configuration.model_dump(), **given})
     except ConfigurationError as error:
         field = error.name.replace("number_of_initial_queries", "initial_search_query_count")
-        raise InputError(field, error.message.partition(": ")[2]) from None
+        raise InputError(field, error.problem) from None
 
 
 def _checked_location(where: Any) -> Point | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from agent.budget import Budgets, Meter
+from agent.budget import Budgets, Limits, Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
 from agent.evidence.types import Gap, Usage
@@ -66,11 +66,23 @@ def open_meter(
     """This step's share of the turn's budget, also in a process that resumes the turn."""
     budget = services.budgets.of(
         turn["id"],
-        configuration.limits(),
+        limits_of(configuration),
         spent=spent,
         elapsed=max(0.0, services.now().timestamp() - turn["started_at"]),
     )
     return budget.meter(answering=answering)
+
+
+def limits_of(configuration: Configuration) -> Limits:
+    """The limits of a run; at most a minute of its time is kept back for the answer."""
+    return Limits(
+        max_searches=configuration.max_searches,
+        max_model_calls=configuration.max_model_calls,
+        max_map_calls=configuration.max_map_calls,
+        max_run_tokens=configuration.max_run_tokens,
+        max_run_seconds=configuration.max_run_seconds,
+        answer_seconds=min(60.0, configuration.max_run_seconds / 3),
+    )
 
 
 def gap_of(query: str, error: AgentError, provider: str = "") -> Gap:

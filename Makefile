@@ -1,0 +1,24 @@
+.PHONY: help dev test check format pins bench eval image
+help:            ## what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
+dev:             ## the LangGraph server; one run at a time is its default, so we say how many
+	LANGGRAPH_CLI_NO_ANALYTICS=1 uv run langgraph dev --no-browser --n-jobs-per-worker 64
+test:            ## every test
+	uv run pytest
+check:           ## the static checks CI runs before the tests
+	uv run --group lint ruff format --check .
+	uv run --group lint ruff check .
+	uv run --group lint mypy
+	uv run --group lint lint-imports
+format:          ## put the code in order
+	uv run --group lint ruff format .
+	uv run --group lint ruff check --fix .
+pins:            ## exact versions from the lock into pyproject.toml
+	uv lock --upgrade
+	uv run --no-sync python tools/pins.py
+bench:           ## the critical path against its bound
+	uv run python -m benchmarks.critical_path
+eval:            ## how well the rules decide that a query needs the map
+	uv run python -m evals.geo_intent
+image:           ## the Dockerfile of the deployment
+	uv run langgraph dockerfile Dockerfile
