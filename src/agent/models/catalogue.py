@@ -1,0 +1,162 @@
+"""Every model id in one place: thinking levels, prices with their dates, retired ids.
+
+Prices are USD per million tokens as published in November 2026; output includes thinking. A model
+that is not listed works all the same: its cost is unknown and no thinking level is sent unasked.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from agent.errors import ConfigurationError
+from agent.models.types import Thinking
+
+Provider = Literal["google", "openai"]
+Role = Literal["query", "research", "reflection", "answer"]
+
+_PROVIDERS: dict[str, Provider] = {
+    "google": "google",
+    "google_genai": "google",
+    "gemini": "google",
+    "openai": "openai",
+}
+_LEVELS: tuple[Thinking, ...] = ("minimal", "low", "medium", "high")
+_MODEL_ID = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}")
+
+DEFAULT_THINKING: dict[Role, Thinking] = {
+    "query": "low",
+    "research": "medium",
+    "reflection": "medium",
+    "answer": "high",
+}
+"""`research` is medium because flash-lite's own default stops half-way through tool loops."""
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """A model and who serves it; `id` is what goes on the wire."""
+
+    provider: Provider
+    id: str
+
+
+@dataclass(frozen=True)
+class Price:
+    """USD per million tokens in and out, up to and including the day `until` (None: open)."""
+
+    input: float
+    output: float
+    until: date | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of one model; an empty tuple of levels means that none may be sent."""
+
+    thinking: tuple[Thinking, ...] = ()
+    prices: tuple[Price, ...] = ()
+    paid_only: bool = False
+
+
+_ALL = _LEVELS
+_FROM_LOW = _LEVELS[1:]
+_FLASH_38 = (Price(0.75, 3.75, date(2026, 12, 31)), Price(1.50, 7.50))
+_GEMINI_4 = (Price(2, 10, date(2026, 11, 30)), Price(4, 20))
+
+GOOGLE_MODELS: dict[str, Entry] = {
+    "gemini-3.5-flash-lite": Entry(_ALL, (Price(0.30, 2.50),)),
+    "gemini-3.6-flash": Entry(_FROM_LOW, _FLASH_38),
+    "gemini-3.8-flash": Entry(_FROM_LOW, _FLASH_38),
+    "gemini-3.1-pro-preview": Entry(("low", "high"), (Price(2, 12),), paid_only=True),
+    "gemini-4-argon": Entry(_FROM_LOW, _GEMINI_4, paid_only=True),
+    "gemini-4-carbon": Entry(_FROM_LOW, _GEMINI_4, paid_only=True),
+    "gemini-4-hydrogen": Entry(_FROM_LOW, (Price(1.50, 7.50),), paid_only=True),
+}
+
+RETIRED: dict[str, str] = {
+    "gemini-1.5-flash": "gemini-3.5-flash-lite",
+    "gemini-1.5-pro": "gemini-3.8-flash",
+    "gemini-2.0-flash": "gemini-3.5-flash-lite",
+    "gemini-2.0-flash-lite": "gemini-3.5-flash-lite",
+    "gemini-2.5-flash-preview-04-17": "gemini-3.5-flash-lite",
+    "gemini-2.5-pro-preview-05-06": "gemini-3.8-flash",
+    "gemini-2.5-flash": "gemini-3.5-flash-lite",
+    "gemini-2.5-flash-lite": "gemini-3.5-flash-lite",
+    "gemini-2.5-pro": "gemini-3.8-flash",
+    "gemini-3.5-flash": "gemini-3.6-flash",
+    "gemini-3.7-flash": "gemini-3.8-flash",
+}
+"""Shut down, or routed to the successor at the successor's price."""
+
+_SEARCH_USD = 14 / 1000
+
+
+def parse(name: str, field: str = "model") -> ModelName:
+    """The parts of `provider:model`; a bare name is Google's.
+
+    Raises ConfigurationError naming `field` for an unknown provider or an impossible id.
+    """
+    prefix, colon, rest = name.strip().partition(":")
+    if not colon:
+        prefix, rest = "google", prefix
+    elif prefix.lower() not in _PROVIDERS:
+        known = ", ".join(sorted(_PROVIDERS))
+        raise ConfigurationError(
+            field, f"{_show(name)}: unknown provider {_show(prefix)} (known: {known})"
+        )
+    provider = _PROVIDERS[prefix.lower()]
+    rest = rest.strip()
+    if provider == "google":
+        rest = rest.removeprefix("models/")
+    if not _MODEL_ID.fullmatch(rest):
+        raise ConfigurationError(field, f"{_show(name)} is not a model name")
+    return ModelName(provider, rest)
+
+
+def _show(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def retired(model: str) -> str | None:
+    """The successor of a model that is shut down or routed elsewhere; None if it is not."""
+    return RETIRED.get(model.removeprefix("models/"))
+
+
+def clamp(model: str, thinking: Thinking | None) -> Thinking | None:
+    """The nearest level this Gemini model takes, upwards first; None where none may be sent."""
+    entry = GOOGLE_MODELS.get(retired(model) or model)
+    if entry is None or thinking is None:
+        return thinking if entry is None and _is_new(model) else None
+    if thinking in entry.thinking or not entry.thinking:
+        return thinking if entry.thinking else None
+    wanted = _LEVELS.index(thinking)
+    higher = [level for level in entry.thinking if _LEVELS.index(level) > wanted]
+    return higher[0] if higher else entry.thinking[-1]
+
+
+def _is_new(model: str) -> bool:
+    """Gemini 3 and later take thinking levels; earlier ones refuse them."""
+    found = re.match(r"gemini-(\d+)", model)
+    return bool(found) and int(found[1]) >= 3 if found else False
+
+
+def price(
+    model: str, input_tokens: int, output_tokens: int, searches: int = 0, *, on: date
+) -> float | None:
+    """What a call costs in USD on a day, executed searches included; None if unknown.
+
+    `output_tokens` include thinking. Free quotas are not subtracted.
+    """
+    name = parse(model)
+    entry = GOOGLE_MODELS.get(retired(name.id) or name.id) if name.provider == "google" else None
+    rate = next((p for p in entry.prices if p.until is None or on <= p.until), None) if entry else 0
+    if not isinstance(rate, Price):
+        return None
+    tokens = (input_tokens * rate.input + output_tokens * rate.output) / 1_000_000
+    return tokens + search_price(model, searches)
+
+
+def search_price(model: str, searches: int) -> float:
+    """USD for Google Search queries a grounded call executed (Gemini 3 and later)."""
+    return searches * _SEARCH_USD if parse(model).provider == "google" else 0.0
