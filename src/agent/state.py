@@ -4,13 +4,13 @@ What accumulates during a turn is emptied by the turn's first node (`new_turn`),
 question on a thread starts clean; only `messages` live on.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from agent.budget import add_usage
 from agent.evidence.types import (

@@ -1,0 +1,25 @@
+"""What every test gets: an environment without keys, settings or a `.env`, and its own data."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.configuration import Configuration
+from agent.settings import Settings
+
+_OURS = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
+_FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY"}
+_PROXIES = {f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")}
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No test sees the machine's keys or proxies, and none writes to the user's data."""
+    for name in list(os.environ):
+        if name.upper() in _OURS | _FOREIGN | _PROXIES:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    yield

@@ -1,0 +1,197 @@
+"""The wrapper of outside calls: pace, retries, limits, breaker, journal."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from agent.budget import Budget, Limits, Meter
+from agent.calls import Breaker, Calls, Pace, Policy, SingleFlight
+from agent.errors import (
+    BudgetExceeded,
+    MalformedReply,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
+
+LIMITS = Limits(
+    max_searches=5,
+    max_model_calls=5,
+    max_map_calls=5,
+    max_run_tokens=1000,
+    max_run_seconds=60,
+    answer_seconds=10,
+)
+QUICK = Policy("x", "searches", timeout=1, attempts=3, base_delay=0.001)
+
+
+def meter(limits: Limits = LIMITS, elapsed: float = 0.0) -> Meter:
+    return Budget("turn", limits, elapsed=elapsed).meter()
+
+
+class Replies:
+    """Answers in order; an exception is raised."""
+
+    def __init__(self, *replies: str | Exception) -> None:
+        self.left, self.asked = list(replies), 0
+
+    async def __call__(self) -> str:
+        self.asked += 1
+        reply = self.left.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+class MemoryJournal:
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], str] = {}
+
+    async def load(self, turn_id: str, key: str) -> str | None:
+        return self.kept.get((turn_id, key))
+
+    async def save(self, turn_id: str, key: str, reply: str) -> None:
+        self.kept[turn_id, key] = reply
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ProviderUnavailable("x", "503"), RateLimited("x", "429"), MalformedReply("x", "half")],
+)
+async def test_a_passing_fault_is_retried_and_each_attempt_is_counted(error: Exception) -> None:
+    send, account = Replies(error, "fine"), meter()
+    assert await Calls().call(QUICK, send, meter=account) == "fine"
+    assert (send.asked, account.usage["searches"]) == (2, 2)
+
+
+async def test_a_refusal_is_not_retried() -> None:
+    send = Replies(ProviderRefused("x", "bad key"), "never")
+    with pytest.raises(ProviderRefused):
+        await Calls().call(QUICK, send, meter=meter())
+    assert send.asked == 1
+
+
+async def test_it_gives_up_after_the_allowed_attempts() -> None:
+    send = Replies(*[ProviderUnavailable("x", "503")] * 5)
+    with pytest.raises(ProviderUnavailable):
+        await Calls().call(QUICK, send, meter=meter())
+    assert send.asked == 3
+
+
+async def test_a_wait_the_service_asks_for_is_not_begun_when_it_is_too_long() -> None:
+    send = Replies(RateLimited("x", "tomorrow", retry_after=3600), "never")
+    with pytest.raises(RateLimited):
+        await Calls().call(QUICK, send, meter=meter())
+    assert send.asked == 1
+
+
+async def test_a_hanging_call_ends_at_its_time_limit() -> None:
+    policy = Policy("x", None, timeout=0.01, attempts=1)
+    with pytest.raises(ProviderUnavailable) as caught:
+        await Calls().call(policy, asyncio.Event().wait, meter=meter())
+    assert caught.value.code == "timeout"
+
+
+async def test_a_spent_budget_stops_the_call_before_it_is_made() -> None:
+    send = Replies("one", "two")
+    account = meter(Limits(1, 5, 5, 1000, 60, 10))
+    await Calls().call(QUICK, send, meter=account)
+    with pytest.raises(BudgetExceeded) as caught:
+        await Calls().call(QUICK, send, meter=account)
+    assert (caught.value.limit, send.asked) == ("max_searches", 1)
+
+
+async def test_no_research_call_begins_in_the_time_kept_for_the_answer() -> None:
+    with pytest.raises(BudgetExceeded) as caught:
+        await Calls().call(QUICK, Replies("late"), meter=meter(elapsed=55))
+    assert caught.value.limit == "max_run_seconds"
+
+
+async def test_a_reply_is_paid_once_in_a_turn_and_again_in_the_next() -> None:
+    calls, send = Calls(journal=MemoryJournal()), Replies("first", "second")
+    account = meter()
+    again = Budget("another turn", LIMITS).meter()
+    assert await calls.once(QUICK, send, meter=account, request={"q": 1}) == "first"
+    assert await calls.once(QUICK, send, meter=account, request={"q": 1}) == "first"
+    assert await calls.once(QUICK, send, meter=again, request={"q": 1}) == "second"
+    assert send.asked == 2
+
+
+def clock() -> tuple[Callable[[], float], Callable[[float], None]]:
+    now = [0.0]
+
+    def pass_(seconds: float) -> None:
+        now[0] += seconds
+
+    return lambda: now[0], pass_
+
+
+def test_a_pace_lets_a_burst_through_and_spaces_the_rest() -> None:
+    time, pass_ = clock()
+    pace = Pace(2, burst=3, clock=time)
+    assert [pace.reserve() for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
+    pass_(10)
+    assert pace.reserve() == 0
+
+
+def test_a_pace_of_zero_is_no_limit() -> None:
+    assert [Pace(0).reserve() for _ in range(3)] == [0, 0, 0]
+
+
+def test_a_breaker_opens_after_three_failures_and_lets_one_probe_through_later() -> None:
+    time, pass_ = clock()
+    breaker = Breaker(threshold=3, cool=60, clock=time)
+    for _ in range(3):
+        breaker.check("x")
+        breaker.failed()
+    with pytest.raises(ProviderUnavailable) as caught:
+        breaker.check("x")
+    assert caught.value.code == "breaker_open"
+    pass_(61)
+    breaker.check("x")
+    with pytest.raises(ProviderUnavailable):
+        breaker.check("x")
+    breaker.succeeded()
+    breaker.check("x")
+
+
+async def test_equal_calls_in_flight_share_one_reply() -> None:
+    flights, gate, asked = SingleFlight(), asyncio.Event(), []
+
+    async def send() -> str:
+        asked.append(1)
+        await gate.wait()
+        return "shared"
+
+    waiting = [asyncio.create_task(flights.do("k", send)) for _ in range(5)]
+    await asyncio.sleep(0)
+    gate.set()
+    assert await asyncio.gather(*waiting) == ["shared"] * 5
+    assert len(asked) == 1
+
+
+async def test_one_callers_cancellation_leaves_the_call_to_the_others_and_the_lasts_ends_it() -> (
+    None
+):
+    flights, gate, ended = SingleFlight(), asyncio.Event(), []
+
+    async def send() -> str:
+        try:
+            await gate.wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        return "shared"
+
+    first, second = (asyncio.create_task(flights.do("k", send)) for _ in range(2))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not ended
+    second.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+    await asyncio.sleep(0)
+    assert ended == ["cancelled"]

@@ -1,0 +1,163 @@
+"""Settings, configuration, budget, redaction: what the whole deployment stands on."""
+
+import logging
+import pickle
+from io import StringIO
+
+import pytest
+
+from agent.budget import Budget, Budgets, Limits, add_usage, no_usage
+from agent.configuration import Configuration, configure
+from agent.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
+from agent.redaction import ScrubbingFilter, hide, scrub
+from agent.settings import read_settings
+
+LIMITS = Limits(10, 10, 10, 1000, 100, 20)
+
+
+def test_d18_what_a_run_asks_for_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAX_RESEARCH_LOOPS", "9")
+    assert configure({"max_research_loops": 1}).max_research_loops == 1
+    assert configure({}).max_research_loops == 9
+
+
+@pytest.mark.parametrize("empty", ["", None])
+def test_d18_empty_values_count_as_unset(
+    monkeypatch: pytest.MonkeyPatch, empty: str | None
+) -> None:
+    monkeypatch.setenv("ANSWER_MODEL", "")
+    assert configure({"answer_model": empty}).answer_model == "gemini-3.8-flash"
+
+
+def test_tanlu_model_serves_all_roles_unless_a_role_names_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TANLU_MODEL", "openai:deepseek-chat")
+    monkeypatch.setenv("ANSWER_MODEL", "openai:deepseek-reasoner")
+    configuration = configure({"research_model": "openai:other"})
+    assert configuration.query_generator_model == "openai:deepseek-chat"
+    assert configuration.research_model == "openai:other"
+    assert configuration.answer_model == "openai:deepseek-reasoner"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("max_research_loops", 0),
+        ("max_research_loops", 11),
+        ("number_of_initial_queries", "abc"),
+        ("max_run_seconds", float("nan")),
+        ("max_searches", 1e308),
+        ("web_search", "yahoo"),
+        ("no_such_field", 1),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_the_field(field: str, value: object) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        configure({field: value})
+    assert caught.value.name == field
+    assert "\n" not in str(caught.value)
+
+
+def test_a_map_command_that_is_no_json_list_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AMAP_MCP_COMMAND", "npx -y something")
+    with pytest.raises(ConfigurationError, match=r"^AMAP_MCP_COMMAND: must be a JSON list"):
+        read_settings()
+
+
+@pytest.mark.parametrize(
+    ("variables", "mode"),
+    [
+        ({}, "offline"),
+        ({"AMAP_MAPS_API_KEY": "map"}, "offline"),
+        ({"GEMINI_API_KEY": "key"}, "online"),
+        ({"GOOGLE_API_KEY": "key"}, "online"),
+        ({"OPENAI_API_KEY": "key"}, "online"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, "online"),
+        ({"GEMINI_API_KEY": ""}, "offline"),
+        ({"GEMINI_API_KEY": "key", "TANLU_MODE": "offline"}, "offline"),
+    ],
+)
+def test_auto_is_offline_only_when_no_model_is_configured(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], mode: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert read_settings().mode == mode
+
+
+def test_gemini_api_key_wins_over_google_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "google-one")
+    monkeypatch.setenv("GEMINI_API_KEY", "gemini-one")
+    key = read_settings().google_key
+    assert key is not None
+    assert key.get_secret_value() == "gemini-one"
+
+
+def test_every_key_in_the_settings_is_hidden_from_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMAP_MAPS_API_KEY", "CANARY+map/key")
+    read_settings()
+    leaked = "request to https://x/y?key=CANARY%2Bmap%2Fkey failed, CANARY+map/key"
+    assert "CANARY" not in scrub(leaked)
+    assert "CANARY" not in str(ProviderError("amap", leaked))
+
+
+def test_logs_are_scrubbed_with_their_tracebacks() -> None:
+    hide("CANARY-in-log")
+    stream = StringIO()
+    writer = logging.StreamHandler(stream)
+    writer.addFilter(ScrubbingFilter())
+    log = logging.Logger("test")
+    log.addHandler(writer)
+    try:
+        raise ValueError("with CANARY-in-log inside")
+    except ValueError:
+        log.exception("failed for %s", "CANARY-in-log")
+    assert "CANARY" not in stream.getvalue()
+    assert "Traceback" in stream.getvalue()
+
+
+def test_our_errors_survive_pickling_and_reach_clients() -> None:
+    error = pickle.loads(pickle.dumps(ConfigurationError("FIELD", "is wrong")))
+    assert (error.name, str(error)) == ("FIELD", "FIELD: is wrong")
+    assert issubclass(AgentError, RuntimeError)
+
+
+def test_the_last_model_call_is_kept_for_the_answer() -> None:
+    budget = Budget("t", Limits(10, 2, 10, 1000, 100, 20))
+    budget.meter().reserve("model_calls")
+    with pytest.raises(BudgetExceeded):
+        budget.meter().reserve("model_calls")
+    budget.meter(answering=True).reserve("model_calls")
+
+
+def test_tokens_stop_research_but_not_the_answer() -> None:
+    budget = Budget("t", LIMITS)
+    budget.meter().record(input_tokens=600, output_tokens=500)
+    with pytest.raises(BudgetExceeded, match="max_run_tokens"):
+        budget.meter().reserve("model_calls")
+    budget.meter(answering=True).reserve("model_calls")
+
+
+def test_a_resumed_turn_goes_on_from_what_it_had_spent() -> None:
+    spent = add_usage(no_usage(), None)
+    spent["searches"] = 10
+    budget = Budgets().of("t", LIMITS, spent=spent, elapsed=30)
+    with pytest.raises(BudgetExceeded, match="max_searches"):
+        budget.meter().reserve("searches")
+    assert budget.seconds() >= 30
+
+
+def test_an_unknown_cost_makes_the_sum_unknown() -> None:
+    known, unknown = no_usage(), no_usage()
+    known["cost_usd"], unknown["cost_usd"] = 0.5, None
+    assert add_usage(known, unknown)["cost_usd"] is None
+    assert add_usage(known, known)["cost_usd"] == 1.0
+
+
+def test_the_configuration_has_no_secret_and_every_field_is_described() -> None:
+    for name, field in Configuration.model_fields.items():
+        assert field.description, name
+        assert "key" not in name
