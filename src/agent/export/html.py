@@ -1,0 +1,153 @@
+"""One self-contained page of a finished answer: no script, no network, nothing unescaped."""
+
+from functools import cache
+from html import escape
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+from agent.evidence.types import Place, Source
+from agent.export.finished import FinishedAnswer, by_mention
+from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
+from agent.export.links import safe_url
+from agent.export.references import without_notice, without_references
+from agent.export.rich_text import LINK_REL, answer_html
+from agent.export.svg_map import Pin, draw_map
+from agent.export.wording import WORDS, cost, credit, local_time, metres, rating
+
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
+_LANGUAGE_TAGS = {"zh": "zh-CN", "en": "en"}
+_QUOTE = 220
+
+
+def html_page(answer: FinishedAnswer) -> str:
+    """The whole document as text (UTF-8)."""
+    title = escape(" ".join(answer.question.split()))
+    body = "".join((
+        f"<h1>{title}</h1>",
+        f'<p class="when">{escape(local_time(answer.generated_at))}</p>',
+        f'<p class="notice">{escape(answer.notice)}</p>' if answer.notice else "",
+        _answer(answer),
+        _places(answer),
+        _sources(answer),
+        *(_suggestions(html, answer) for html in answer.search_entry_points),
+        f"<footer>{escape(WORDS[answer.language]['made_by'])}</footer>",
+    ))  # fmt: skip
+    return (
+        f'<!doctype html>\n<html lang="{_LANGUAGE_TAGS[answer.language]}">\n<head>\n'
+        '<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n"
+        f"<body><main>{body}</main></body>\n</html>\n"
+    )
+
+
+@cache
+def _style() -> str:
+    return files("agent.export").joinpath("page.css").read_text(encoding="utf-8")
+
+
+def _answer(answer: FinishedAnswer) -> str:
+    titles = {
+        str(number): source["title"]
+        for source in answer.sources
+        if (number := source.get("number")) is not None
+    }
+    text = without_notice(answer.answer, answer.notice)
+    if answer.sources:
+        text = without_references(text)
+    return f'<section class="answer">{answer_html(text, titles)}</section>'
+
+
+def _places(answer: FinishedAnswer) -> str:
+    places = by_mention(answer.places)
+    if not places:
+        return ""
+    words = WORDS[answer.language]
+    pins = [
+        Pin(**place["wgs84"], name=place["name"], number=number, url=place["url"],
+            strong=place["mentioned"])
+        for number, place in enumerate(places, start=1)
+        if has_sane_axes(place)
+    ]  # fmt: skip
+    items = "".join(_place(n, place, answer) for n, place in enumerate(places, start=1))
+    credited = escape(credit(places, AMAP_ATTRIBUTION, answer.language))
+    return (
+        f"<section><h2>{words['places']}</h2>"
+        f"{draw_map(pins, answer.language, _anchor(answer))}"
+        f'<ol class="places">{items}</ol><p class="credit">{credited}</p></section>'
+    )
+
+
+def _anchor(answer: FinishedAnswer) -> Pin | None:
+    """What the places lie around, where the collection of the run names it."""
+    for feature in (answer.geojson or {}).get("features", []):
+        if feature["properties"].get("role") == "anchor":
+            lng, lat = feature["geometry"]["coordinates"]
+            return Pin(lng, lat, name=str(feature["properties"].get("name", "")), number=0)
+    return None
+
+
+def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
+    words, language = WORDS[answer.language], answer.language
+    stars = rating(place)
+    distance = metres(place["distance_m"])
+    if distance and place["distance_from"]:
+        start = place["distance_from"]
+        distance = f"{words['from']}{start} {distance}"
+        if language == "en":
+            distance = f"{metres(place['distance_m'])} from {start}"
+    facts = [distance, f"★ {stars}" if stars else "", cost(place, language),
+             place["open_time"] or ""]  # fmt: skip
+    told = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
+    named = ' class="named"' if place["mentioned"] else ""
+    return (
+        f'<li{named}><span class="number">{number}</span><div>'
+        f"<p>{_link(place['url'], place['name'])}</p>"
+        + (f'<p class="facts">{told}</p>' if told else "")
+        + (f'<p class="address">{escape(place["address"])}</p>' if place["address"] else "")
+        + "</div></li>"
+    )
+
+
+def _sources(answer: FinishedAnswer) -> str:
+    if not answer.sources:
+        return ""
+    items = "".join(_source(index, source) for index, source in enumerate(answer.sources, start=1))
+    heading = WORDS[answer.language]["sources"]
+    return f'<section><h2>{heading}</h2><ol class="sources">{items}</ol></section>'
+
+
+def _source(index: int, source: Source) -> str:
+    number = source.get("number") or index
+    site = (urlsplit(source["url"]).hostname or "") if safe_url(source["url"]) else ""
+    about = " · ".join(part for part in (site, source["provider"]) if part)
+    quotes = "".join(
+        f'<p class="quote">“{escape(quote[:_QUOTE])}{"…" if len(quote) > _QUOTE else ""}”</p>'
+        for quote in source["quotes"][:2]
+    )
+    return (
+        f'<li id="source-{number}" value="{number}">{_link(source["url"], source["title"])} '
+        f'<span class="site">{escape(about)}</span>{quotes}</li>'
+    )
+
+
+def _link(url: str, text: str) -> str:
+    shown = escape(text.strip() or url)
+    if not safe_url(url):
+        return shown
+    return f'<a href="{escape(url)}" target="_blank" rel="{LINK_REL}">{shown}</a>'
+
+
+def _suggestions(html: str, answer: FinishedAnswer) -> str:
+    """Google's terms want this unmodified: it is, in a frame without script or origin."""
+    title = escape(WORDS[answer.language]["suggestions"])
+    document = f'<base target="_blank">{html}'
+    return (
+        f'<iframe title="{title}" sandbox="allow-popups allow-popups-to-escape-sandbox" '
+        f'srcdoc="{escape(document)}"></iframe>'
+    )
