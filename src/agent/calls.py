@@ -60,7 +60,7 @@ class Pace:
         self._interval = 1 / rate if rate > 0 else 0.0
         self._burst = burst
         self._clock = clock
-        self._next_free = 0.0
+        self._next_free = float("-inf")
         self._lock = threading.Lock()
 
     def reserve(self) -> float:

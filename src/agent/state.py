@@ -1,4 +1,4 @@
-"""The state of the assistant `agent`: what a client sends, what the nodes share, what a branch gets.
+"""State of the assistant `agent`: what a client sends, what nodes share, what a branch gets.
 
 What accumulates during a turn is emptied by the turn's first node (`new_turn`), so that a second
 question on a thread starts clean; only `messages` live on.

@@ -171,9 +171,7 @@ async def test_equal_calls_in_flight_share_one_reply() -> None:
     assert len(asked) == 1
 
 
-async def test_one_callers_cancellation_leaves_the_call_to_the_others_and_the_lasts_ends_it() -> (
-    None
-):
+async def test_one_cancelled_caller_leaves_the_call_to_the_others_and_the_last_ends_it() -> None:
     flights, gate, ended = SingleFlight(), asyncio.Event(), []
 
     async def send() -> str:

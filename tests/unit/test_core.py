@@ -160,4 +160,4 @@ def test_an_unknown_cost_makes_the_sum_unknown() -> None:
 def test_the_configuration_has_no_secret_and_every_field_is_described() -> None:
     for name, field in Configuration.model_fields.items():
         assert field.description, name
-        assert "key" not in name
+        assert "api_key" not in name

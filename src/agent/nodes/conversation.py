@@ -48,7 +48,8 @@ def conversation(messages: Sequence[AnyMessage]) -> str:
             break
         if isinstance(message, HumanMessage | AIMessage) and (text := str(message.text).strip()):
             who = "user" if isinstance(message, HumanMessage) else "assistant"
-            said.append(f"{who}: {clean_text(_LINK.sub(r'[\1]', text), _KEPT_CHARACTERS)}")
+            shown = clean_text(_LINK.sub(r"[\1]", text), _KEPT_CHARACTERS)
+            said.append(f"{who}: {shown}")
     return "\n".join(said[-_KEPT_TURNS:])
 
 

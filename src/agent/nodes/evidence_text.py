@@ -1,4 +1,4 @@
-"""Records as the lines a model is shown, and as the lines a reader gets; facts only from records."""
+"""Records as the lines a model is shown and a reader gets; facts only from records."""
 
 from collections.abc import Iterable
 
