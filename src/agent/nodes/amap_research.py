@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
-from agent.evidence.citations import keep_known
+from agent.evidence.citations import restamp
 from agent.mcp.types import MapOptions, MapTools, Survey
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.toolbox import Services, Toolbox, gap_of, open_meter
@@ -87,8 +87,8 @@ async def _written(
     except AgentError as error:
         survey.gaps.append(gap_of(query, error, "amap"))
         text = ""
-    known = {source["id"] for source in survey.sources}
-    return keep_known(text, known) or _facts(survey, options)
+    known = {source["id"]: source["id"] for source in survey.sources}
+    return restamp(text, known).strip() or _facts(survey, options)
 
 
 async def _loop(

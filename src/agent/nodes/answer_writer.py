@@ -1,4 +1,4 @@
-"""Writes one answer as finished pieces: the notice, the model's text made clean, code's sections."""
+"""One answer as finished pieces: the notice, the model's text made clean, code's sections."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -98,7 +98,7 @@ class AnswerWriter:
         state, language = self._state, self._language
         values = {
             "today": self._turn["today"],
-            "conversation": conversation(state["messages"]),
+            "conversation": conversation(state["messages"], self._previous["sources"]),
             "question": self._turn["question"],
             "findings": "\n\n".join(self._findings),
             "places": place_lines(self.places[:_SHOWN_PLACES], language),

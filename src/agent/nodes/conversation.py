@@ -1,6 +1,5 @@
 """Reading a thread: the question, what was said before, and what the last answer cited."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,14 +7,13 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import TypeAdapter, ValidationError
 
 from agent.errors import InputError
-from agent.evidence.citations import carry_over
+from agent.evidence.citations import carry_over, renumber_for_prompt
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Place, Source
 from agent.state import Previous
 
 MAX_QUESTION = 20_000
 _KEPT_TURNS, _KEPT_CHARACTERS = 6, 600
-_LINK = re.compile(r"\[(\d+)\]\([^)\s]*\)")
 _SOURCES = TypeAdapter(list[Source])
 _PLACES = TypeAdapter(list[Place])
 
@@ -39,8 +37,8 @@ def get_research_topic(messages: Sequence[AnyMessage]) -> str:
     return question
 
 
-def conversation(messages: Sequence[AnyMessage]) -> str:
-    """The turns before the present question, shortened, one line each."""
+def conversation(messages: Sequence[AnyMessage], cited: Sequence[Source]) -> str:
+    """The turns before the present question, shortened, one line each; `cited` under new ids."""
     said: list[str] = []
     asked_now = last_question(messages)
     for message in messages:
@@ -48,7 +46,7 @@ def conversation(messages: Sequence[AnyMessage]) -> str:
             break
         if isinstance(message, HumanMessage | AIMessage) and (text := str(message.text).strip()):
             who = "user" if isinstance(message, HumanMessage) else "assistant"
-            shown = clean_text(_LINK.sub(r"[\1]", text), _KEPT_CHARACTERS)
+            shown = clean_text(renumber_for_prompt(text, cited), _KEPT_CHARACTERS)
             said.append(f"{who}: {shown}")
     return "\n".join(said[-_KEPT_TURNS:])
 

@@ -144,7 +144,7 @@ async def _write(
     values = {
         "today": turn["today"],
         "count": str(turn["count"]),
-        "conversation": conversation(state["messages"]),
+        "conversation": conversation(state["messages"], previous["sources"]),
         "previous_sources": source_lines(previous["sources"]),
         "previous_places": place_lines(previous["places"], turn["language"]),
         "user_location": f"{near['lng']},{near['lat']}" if near else "",
