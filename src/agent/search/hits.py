@@ -4,7 +4,7 @@ import html
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from agent.budget import Meter
 from agent.calls import Calls, Policy
+from agent.evidence.markers import id_letters, read_marker
 from agent.evidence.queries import clean_text
 from agent.search.http import SearchHttp
 from agent.search.types import Hit
@@ -20,8 +21,7 @@ from agent.search.types import Hit
 MAX_QUERY = 400
 MAX_SNIPPET = 700
 _TAG = re.compile(r"</?(?:b|em|strong|mark|i|br|p|span)\b[^<>]{0,200}>", re.IGNORECASE)
-# A page could write our markers to have itself cited under another source's name.
-_MARKER = re.compile(r"\[\^[^\]\s]{1,40}\]")
+_BRACKETED = re.compile(r"[ \t]*[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,27 @@ def make_hit(
 
 
 def plain(text: Any, limit: int) -> str:
-    """One line without emphasis tags, entities, hidden characters or citation markers."""
+    """One line without emphasis tags, entities, hidden characters or citation markers.
+
+    A page could write our markers to have itself cited under another source's name.
+    """
     if not isinstance(text, str):
         return ""
-    return clean_text(_MARKER.sub("", html.unescape(_TAG.sub("", text))), limit)
+    visible = clean_text(html.unescape(_TAG.sub("", text)), 4 * limit)
+    return only_known(visible, ())[:limit].strip()
+
+
+def only_known(text: str, known: Collection[str]) -> str:
+    """The text with markers of known ids only, in one spelling: `[w0-1, w9-9]` is `[^w0-1]`."""
+    letters = id_letters(known)
+
+    def kept(bracket: re.Match[str]) -> str:
+        names = read_marker(bracket[1], letters)
+        if names is None:
+            return bracket[0]
+        return "".join(f"[^{name}]" for name in dict.fromkeys(names) if name in known)
+
+    return _BRACKETED.sub(kept, text)
 
 
 def rows(value: Any) -> list[Mapping[str, Any]]:

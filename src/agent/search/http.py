@@ -1,14 +1,11 @@
 """HTTP for the search services: one client per event loop, size-capped JSON, our errors."""
 
-import asyncio
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import httpx
 
@@ -20,6 +17,7 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.models.loops import PerLoop
 from agent.redaction import scrub
 
 MAX_BYTES = 2 << 20
@@ -40,10 +38,9 @@ class SearchHttp:
     def __init__(self, *, timeout: float = 20, max_bytes: int = MAX_BYTES) -> None:
         self._timeout = timeout
         self._max_bytes = max_bytes
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = (
-            WeakKeyDictionary()
+        self._clients: PerLoop[httpx.AsyncClient] = PerLoop(
+            self._open, httpx.AsyncClient.aclose, lambda client: None
         )
-        self._lock = threading.Lock()
 
     async def post(
         self,
@@ -71,9 +68,10 @@ class SearchHttp:
 
     async def redirect_target(self, provider: str, url: str) -> str | None:
         """Where a URL redirects to (its Location header), without going there or reading it."""
+        client = await self._clients.get()
         for method in ("HEAD", "GET"):
             try:
-                async with self._client().stream(method, url) as response:
+                async with client.stream(method, url) as response:
                     if response.is_redirect:
                         return response.headers["location"]
             except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -82,29 +80,17 @@ class SearchHttp:
 
     async def aclose(self) -> None:
         """Close the clients of all loops; those of loops that have ended are dropped."""
-        with self._lock:
-            clients = list(self._clients.items())
-            self._clients.clear()
-        here = asyncio.get_running_loop()
-        for loop, client in clients:
-            if loop is here:
-                await client.aclose()
-            elif loop.is_running():
-                closing = asyncio.run_coroutine_threadsafe(client.aclose(), loop)
-                await asyncio.wait([asyncio.wrap_future(closing)], timeout=2)
+        await self._clients.aclose()
 
-    def _client(self) -> httpx.AsyncClient:
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._clients:
-                self._clients[loop] = _new_client(self._timeout)
-            return self._clients[loop]
+    async def _open(self) -> httpx.AsyncClient:
+        return _new_client(self._timeout)
 
     async def _json(
         self, provider: str, method: str, url: str, refine: Refine | None, **request: Any
     ) -> Json:
+        client = await self._clients.get()
         try:
-            async with self._client().stream(method, url, **request) as response:
+            async with client.stream(method, url, **request) as response:
                 raw = await self._read(provider, response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _transport_error(provider, error) from None

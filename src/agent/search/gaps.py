@@ -1,0 +1,65 @@
+"""What a user reads where a web search brought nothing, or less than it should."""
+
+from agent.errors import AgentError, ProviderError
+from agent.evidence.types import Gap
+from agent.language import Language
+from agent.search.types import WebTask
+
+LABELS = {"google": "Google", "tavily": "Tavily", "serper": "Serper", "bocha": "Bocha"}
+
+_TEXTS: dict[str, dict[Language, str]] = {
+    "fallback": {
+        "zh": "{service} 搜索不可用（{reason}），这一条改用 {other}。",
+        "en": "{service} search failed ({reason}); {other} was used for this query instead.",
+    },
+    "failed": {
+        "zh": "{service} 搜索失败：{reason}",
+        "en": "{service} search failed: {reason}",
+    },
+    "search_not_configured": {
+        "zh": "没有可用的网页搜索。请设置其中一项：{variables}。",
+        "en": "No web search is configured. Set one of {variables}.",
+    },
+    "search_key_missing": {
+        "zh": "选定了 {service} 搜索，但没有设置 {variables}。",
+        "en": "{service} search was chosen, but {variables} is not set.",
+    },
+    "google_model_needed": {
+        "zh": "选定了 Google 搜索，但研究模型 {model} 不是 Google 的模型。",
+        "en": "Google search was chosen, but the research model {model} is not one of Google's.",
+    },
+    "search_off": {"zh": "网页搜索已关闭。", "en": "Web search is switched off."},
+    "no_results": {
+        "zh": "{service} 没有找到与该查询相关的结果。",
+        "en": "{service} found nothing for this query.",
+    },
+    "ungrounded": {
+        "zh": "模型没有给出这一条的来源，其内容不能引用。",
+        "en": "The model gave no sources for this query; what it wrote cannot be cited.",
+    },
+    "writeup_unmarked": {
+        "zh": "模型的整理没有标注来源，改用搜索结果原文摘要。",
+        "en": "The model's summary named no sources; excerpts of the results are used instead.",
+    },
+    "writeup_failed": {
+        "zh": "搜索结果未能由模型整理（{reason}），改用原文摘要。",
+        "en": "The results could not be written up ({reason}); excerpts of them are used instead.",
+    },
+}
+
+
+def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **values: str) -> Gap:
+    """A gap in the user's language; `text` names the wording where it differs from the code."""
+    message = _TEXTS[text or code][task.language]
+    values = {"service": LABELS.get(provider, provider), **values}
+    for name, value in values.items():
+        message = message.replace(f"{{{name}}}", value)
+    return Gap(query=task.query, provider=provider, code=code, message=message)
+
+
+def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, **more: str) -> Gap:
+    """The gap an error leaves; `code` is the error's."""
+    reason = error.message
+    if isinstance(error, ProviderError):
+        reason = f"{error.provider}: {reason}" if error.provider != provider else reason
+    return search_gap(task, provider, error.code, text=text, reason=reason, **more)

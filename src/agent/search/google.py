@@ -1,0 +1,141 @@
+"""Google Search through a Gemini model: grounded text, or its pages as hits."""
+
+import logging
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel
+
+from agent.budget import Meter
+from agent.errors import BudgetExceeded, ProviderError
+from agent.evidence.grounding import Grounded, ground
+from agent.evidence.types import Gap, Source
+from agent.language import Language, detect_language
+from agent.models.catalogue import search_price
+from agent.models.types import Models, Reply
+from agent.prompts import render
+from agent.search.gaps import search_gap
+from agent.search.hits import MAX_QUERY, make_hit
+from agent.search.types import Findings, Hit, WebTask
+
+log = logging.getLogger(__name__)
+
+_NUDGE: dict[Language, str] = {
+    "zh": "请先用 Google 搜索再回答：这里只能写搜索到的内容。",
+    "en": "Search with Google before you write: only what the search brings can be used here.",
+}
+
+
+class GoogleSearch:
+    """One query to marked text by a model that searches itself."""
+
+    name = "google"
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    async def research(self, task: WebTask, *, meter: Meter) -> Findings:
+        """Raises ProviderError or BudgetExceeded where not even a first answer came."""
+        answers = await self.ask(task, meter=meter)
+        best = max(answers, key=_worth)
+        gaps: list[Gap] = []
+        if not best.text.strip():
+            gaps.append(search_gap(task, self.name, "no_results"))
+        elif not _marked(best):
+            gaps.append(search_gap(task, self.name, "ungrounded"))
+        return Findings(
+            text=best.text,
+            sources=best.sources,
+            gaps=gaps,
+            executed=[query for answer in answers for query in _executed(answer, task)],
+            search_entry_points=[a.search_entry_point for a in answers if a.search_entry_point],
+        )
+
+    async def ask(self, task: WebTask, *, meter: Meter) -> list[Grounded]:
+        """One answer, or two where the first came without sources: models skip the search."""
+        first = await self._once(task, meter)
+        if _marked(first):
+            return [first]
+        try:
+            return [first, await self._once(task, meter, nudge=_NUDGE[task.language])]
+        except (ProviderError, BudgetExceeded) as error:
+            log.warning("turn=%s google: not asked again: %s", meter.turn_id, error)
+            return [first]
+
+    async def _once(self, task: WebTask, meter: Meter, nudge: str = "") -> Grounded:
+        """One request. What it searched shows only afterwards, so one search is booked before."""
+        prompt = render("web_research", task.language, today=task.today, query=task.query)
+        messages = [
+            SystemMessage(render("web_research_system", task.language)),
+            HumanMessage(f"{prompt}\n{nudge}".strip()),
+        ]
+        meter.reserve("searches")
+        executed = 0
+        try:
+            reply: Reply[BaseModel] = await self._models.ask(
+                task.model, messages, meter=meter, search=True
+            )
+            grounded = ground(
+                reply.parts or (reply.text,),
+                reply.grounding,
+                prefix=task.prefix,
+                provider=self.name,
+            )
+            executed = len(_executed(grounded, task))
+        finally:
+            cost = search_price(task.model, executed) if executed else 0.0
+            meter.record(searches=executed - 1, cost_usd=cost)
+        return grounded
+
+
+class GoogleHits:
+    """The same search as a SearchProvider: pages as hits, supported sentences as snippets."""
+
+    name = "google"
+
+    def __init__(
+        self, google: GoogleSearch, model: str, *, today: Callable[[], str], default_count: int = 8
+    ) -> None:
+        self._google = google
+        self._model = model
+        self._today = today
+        self._default_count = default_count
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
+        """The pages that support what the model found, those with sentences first."""
+        asked = query[:MAX_QUERY]
+        task = WebTask(
+            query=asked,
+            prefix="g0",
+            language=detect_language(asked),
+            today=self._today(),
+            model=self._model,
+            choice="google",
+        )
+        best = max(await self._google.ask(task, meter=meter), key=_worth)
+        ordered = sorted(best.sources, key=lambda source: not source["quotes"])
+        hits = [hit for source in ordered if (hit := _hit(source))]
+        return hits[: count or self._default_count]
+
+
+def _hit(source: Source) -> Hit | None:
+    # Google's titles are bare domains; the link's own host is only that of its redirect.
+    title = source["title"]
+    site = title if "." in title and " " not in title else urlsplit(source["url"]).hostname
+    return make_hit(title, source["url"], " ".join(source["quotes"]), site=site)
+
+
+def _marked(answer: Grounded) -> bool:
+    return any(f"[^{source['id']}]" in answer.text for source in answer.sources)
+
+
+def _worth(answer: Grounded) -> tuple[bool, bool, bool]:
+    return _marked(answer), answer.grounded, bool(answer.text.strip())
+
+
+def _executed(answer: Grounded, task: WebTask) -> list[str]:
+    """The searches that ran; sources without a list of them mean at least one."""
+    if answer.queries:
+        return answer.queries
+    return [task.query] if answer.grounded or answer.search_entry_point else []

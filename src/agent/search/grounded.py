@@ -1,0 +1,111 @@
+"""Hits → marked text: a model writes them up, and only the ids it was shown survive."""
+
+import re
+from collections.abc import Sequence
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel
+
+from agent.budget import Meter
+from agent.errors import BudgetExceeded, ProviderError
+from agent.evidence.markers import ID
+from agent.evidence.types import Gap, Source
+from agent.models.types import Models, Reply
+from agent.prompts import Raw, element, render
+from agent.search.gaps import failure_gap, search_gap
+from agent.search.hits import only_known
+from agent.search.types import Findings, Hit, WebTask
+
+_RUN = re.compile(rf"(?:\[\^{ID}\])+")
+_ID = re.compile(ID)
+_SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
+_EXCERPTS = 5
+_EXCERPT = 300
+_MAX_QUOTES = 12
+_MAX_QUOTE = 500
+
+
+class HitWriter:
+    """Writes hits up; without the model (or its markers) their own snippets have to do."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    async def write_up(
+        self, task: WebTask, hits: Sequence[Hit], *, provider: str, meter: Meter
+    ) -> Findings:
+        """Never raises ProviderError or BudgetExceeded: what went wrong is a gap."""
+        if not hits:
+            return Findings("", gaps=[search_gap(task, provider, "no_results")])
+        shown = {f"{task.prefix}-{index}": hit for index, hit in enumerate(hits)}
+        gaps: list[Gap] = []
+        text = ""
+        try:
+            text = only_known(await self._written(task, shown, meter), shown)
+            if not _RUN.search(text):
+                gaps = [search_gap(task, provider, "ungrounded", text="writeup_unmarked")]
+                text = ""
+        except (ProviderError, BudgetExceeded) as error:
+            gaps = [failure_gap(task, provider, error, text="writeup_failed")]
+        text = text or _excerpts(shown)
+        return Findings(text, sources=_sources(shown, text, provider), gaps=gaps)
+
+    async def _written(self, task: WebTask, shown: dict[str, Hit], meter: Meter) -> str:
+        results = Raw("\n".join(_result(name, hit) for name, hit in shown.items()))
+        prompt = render(
+            "web_writeup", task.language, today=task.today, query=task.query, results=results
+        )
+        messages = [
+            SystemMessage(render("web_writeup_system", task.language)),
+            HumanMessage(prompt),
+        ]
+        reply: Reply[BaseModel] = await self._models.ask(task.model, messages, meter=meter)
+        return reply.text.strip()
+
+
+def quotes_by_id(text: str) -> dict[str, list[str]]:
+    """The sentence before each marker, by id; a marker may stand before or after the full stop."""
+    found: dict[str, list[str]] = {}
+    start = 0
+    sentence = ""
+    for run in _RUN.finditer(text):
+        before = [part for part in _SENTENCE_END.split(text[start : run.start()]) if part.strip()]
+        if before and re.search(r"\w", before[-1]):
+            sentence = before[-1].strip().lstrip("。！？.!?,，;；*-• ")[:_MAX_QUOTE]
+        for name in _ID.findall(run[0]):
+            held = found.setdefault(name, [])
+            if sentence and sentence not in held and len(held) < _MAX_QUOTES:
+                held.append(sentence)
+        start = run.end()
+    return found
+
+
+def _result(name: str, hit: Hit) -> str:
+    return element(
+        "result", f"{hit.title}\n{hit.snippet}", id=name, site=hit.site, date=hit.published
+    )
+
+
+def _excerpts(shown: dict[str, Hit]) -> str:
+    lines = [
+        f"{hit.title}: {hit.snippet[:_EXCERPT]}[^{name}]"
+        if hit.snippet
+        else f"{hit.title}[^{name}]"
+        for name, hit in list(shown.items())[:_EXCERPTS]
+    ]
+    return "\n\n".join(lines)
+
+
+def _sources(shown: dict[str, Hit], text: str, provider: str) -> list[Source]:
+    quotes = quotes_by_id(text)
+    return [
+        Source(
+            id=name,
+            kind="page",
+            title=hit.title,
+            url=hit.url,
+            provider=provider,
+            quotes=quotes.get(name, []),
+        )
+        for name, hit in shown.items()
+    ]
