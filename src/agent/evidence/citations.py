@@ -1,0 +1,90 @@
+"""Citations: markers in, numbered links and a list of sources out.
+
+The one place to import from; the marker grammar and the stream transformer have files of
+their own.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agent.language import Language
+
+from .citer import Citer
+from .links import link_url
+from .markers import MARKER, cited_ids
+from .queries import clean_text
+from .types import Source
+
+__all__ = [
+    "MARKER",
+    "Citer",
+    "carry_over",
+    "cited_ids",
+    "references",
+    "renumber_for_prompt",
+    "restamp",
+    "strip_references",
+]
+
+_HEADINGS: Mapping[Language, str] = {"zh": "**来源**", "en": "**Sources**"}
+_MAX_TITLE = 160
+_MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
+_NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
+_LIST_BEGINS = re.compile(r"\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
+
+
+def references(used: Sequence[Source], language: Language) -> str:
+    """The list of sources as markdown, one numbered line each; empty without sources."""
+    if not used:
+        return ""
+    lines = [_reference(source, number) for number, source in enumerate(used, 1)]
+    return "\n".join([_HEADINGS[language], "", *lines])
+
+
+def strip_references(answer: str) -> str:
+    """An answer without the list of sources at its end."""
+    lists = list(_LIST_BEGINS.finditer(answer))
+    return answer[: lists[-1].start()].rstrip() if lists else answer
+
+
+def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
+    """Sources of the previous turn under ids of their own (`p0-0` …), not yet numbered.
+
+    With new ids nothing the next search finds can be mistaken for them.
+    """
+    carried: list[Source] = []
+    for index, source in enumerate(sources):
+        fresh = source.copy()
+        fresh["id"] = f"{prefix}-{index}"
+        fresh["quotes"] = list(source["quotes"])
+        fresh.pop("number", None)
+        carried.append(fresh)
+    return carried
+
+
+def restamp(text: str, ids: Mapping[str, str]) -> str:
+    """Marked text with its ids replaced; markers whose id is not in the mapping go."""
+    return MARKER.sub(lambda found: f"[^{ids[found[1]]}]" if found[1] in ids else "", text)
+
+
+def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
+    """A finished answer as the next turn's model may see it: markers for links, no URLs.
+
+    Links are matched by URL to the carried-over sources; the list of sources is cut off.
+    """
+    by_url = {link_url(source["url"]): source["id"] for source in carried if source["url"]}
+
+    def marker(found: re.Match[str]) -> str:
+        name = by_url.get(found[1])
+        return f"[^{name}]" if name else ""
+
+    return _NUMBERED_LINK.sub(marker, strip_references(answer))
+
+
+def _reference(source: Source, position: int) -> str:
+    number = source.get("number") or position
+    title = _MARKDOWN.sub(r"\\\1", clean_text(source["title"], _MAX_TITLE)) or source["id"]
+    url = link_url(source["url"])
+    provider = _MARKDOWN.sub(r"\\\1", clean_text(source["provider"], _MAX_TITLE))
+    linked = f"[{title}]({url})" if url else title
+    return f"{number}. {linked} — {provider}" if provider else f"{number}. {linked}"

@@ -1,0 +1,296 @@
+"""Marked text, as it streams from a model → finished text with numbered links.
+
+Works like a tokenizer: each step looks at the text from one position, and either consumes
+some of it or asks for more. What a step decides depends only on text it has seen the end
+of, so splitting the stream elsewhere changes nothing.
+"""
+
+import re
+from collections.abc import Mapping
+
+from .fences import CodeFences
+from .links import (
+    URL_BEGINS,
+    LineHead,
+    after_link,
+    end_of_plain,
+    is_link_target,
+    link_url,
+    scan_url,
+    without_urls,
+)
+from .markers import id_letters, read_marker
+from .types import Source
+
+_HOLD = -1
+_MAX_BRACKET = 200
+_MAX_CODE = 500
+_SPECIAL = re.compile(rf"[\[\]!`<\\【［\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
+_WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
+_ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
+_AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
+_AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
+_OPENING_TICKS = re.compile(r"`{1,201}")
+_TICKS = re.compile(r"`+")
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
+
+
+class Citer:
+    """Turns `[^w0-2]` into `[n](url)`, numbered by first use, and lets no other link through.
+
+    Unknown ids, links, images and URLs that the model wrote are removed and counted; code is
+    left alone. Text is held back only while it may be part of one of these.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.unknown_ids_removed = 0
+        self.links_removed = 0
+        self._sources = sources
+        self._letters = id_letters(sources)
+        self._known_urls = {source["url"] for source in sources.values()}
+        self._used: dict[str, Source] = {}
+        self._adjacent: set[int] = set()
+        self._buffer = ""
+        self._consumed = ""
+        self._out: list[str] = []
+        self._last = ""
+        self._line = LineHead()
+        self._fences = CodeFences()
+
+    @property
+    def used(self) -> list[Source]:
+        """The cited sources in order of their `number`; two ids of one URL are one source."""
+        return list(self._used.values())
+
+    def feed(self, chunk: str) -> str:
+        """The finished text that this piece completes; may be empty."""
+        self._buffer += chunk
+        return self._run(final=False)
+
+    def flush(self) -> str:
+        """What is still held back; call once, at the end."""
+        return self._run(final=True)
+
+    def _run(self, *, final: bool) -> str:
+        text = self._consumed + self._buffer
+        at = len(self._consumed)
+        while at < len(text):
+            after = self._step(text, at, final)
+            if after == _HOLD:
+                break
+            at = after
+        self._consumed, self._buffer = text[max(at - 1, 0) : at], text[at:]
+        finished, self._out = "".join(self._out), []
+        return finished
+
+    def _step(self, text: str, at: int, final: bool) -> int:
+        if self._fences.expects_line or self._fences.inside:
+            after = self._fences.step(text, at, final)
+            if after != at:
+                self._emit_raw(text[at:after] if after != _HOLD else "")
+                return after
+            if self._fences.inside:
+                return at
+        special = _SPECIAL.search(text, at)
+        start = special.start() if special else end_of_plain(text, at, final)
+        if start > at:
+            self._emit(text[at:start])
+            return start
+        return self._special(text, at, final) if special else _HOLD
+
+    def _special(self, text: str, at: int, final: bool) -> int:
+        match text[at]:
+            case "\n":
+                self._emit("\n")
+                self._fences.expects_line = True
+                return at + 1
+            case "[":
+                return self._bracket(text, at, final)
+            case "]":
+                return self._closing(text, at, final)
+            case "!":
+                return self._image(text, at, final)
+            case "`":
+                return self._code(text, at, final)
+            case "<":
+                return self._autolink(text, at, final)
+            case "\\":
+                return self._escape(text, at, final)
+            case "【" | "［":
+                return self._wide_bracket(text, at, final)
+        return self._bare_url(text, at, final)
+
+    def _bracket(self, text: str, at: int, final: bool) -> int:
+        found = _BRACKET.match(text, at)
+        content, end = (found[1], found.end()) if found else ("", at + 1)
+        if end >= len(text) and not final:
+            return _HOLD
+        if text[end : end + 1] != "]":
+            return self._literal(text, at, 1)
+        names = read_marker(content, self._letters)
+        if end + 1 >= len(text) and not final:
+            return _HOLD
+        after = after_link(text, end + 1, final)
+        if names is not None:
+            return self._marker(text, names, end + 1, after)
+        if after in (None, _HOLD) or not _SIMPLE_TEXT.fullmatch(content):
+            return _HOLD if after == _HOLD else self._literal(text, at, 1)
+        self.links_removed += 1
+        if not content.strip().isdigit():
+            kept, removed = without_urls(content)
+            self.links_removed += removed
+            self._emit(kept)
+        return after or _HOLD
+
+    def _marker(self, text: str, names: list[str], end: int, after: int | None) -> int:
+        """Cite; a target the model wrote behind its marker goes."""
+        if after == _HOLD:
+            return _HOLD
+        self._cite(names)
+        if after is not None and is_link_target(text[end:after]):
+            self.links_removed += 1
+            return after
+        return end
+
+    def _closing(self, text: str, at: int, final: bool) -> int:
+        """A `]` whose `[` went out as text: a target behind it goes."""
+        if at + 1 >= len(text) and not final:
+            return _HOLD
+        after = after_link(text, at + 1, final)
+        if after == _HOLD:
+            return _HOLD
+        self._literal(text, at, 1)
+        if after is None:
+            return at + 1
+        self.links_removed += 1
+        return after
+
+    def _image(self, text: str, at: int, final: bool) -> int:
+        if at + 1 >= len(text) and not final:
+            return _HOLD
+        found = _BRACKET.match(text, at + 1)
+        if not found:
+            return self._literal(text, at, 1)
+        end = found.end()
+        if end >= len(text) and not final:
+            return _HOLD
+        closed = text[end : end + 1] == "]" and read_marker(found[1], self._letters) is None
+        after = after_link(text, end + 1, final) if closed else None
+        if after is None:
+            return self._literal(text, at, 1)
+        self.links_removed += after != _HOLD
+        return after
+
+    def _wide_bracket(self, text: str, at: int, final: bool) -> int:
+        found = _WIDE_BRACKET.match(text, at)
+        content, end = (found[1], found.end()) if found else ("", at + 1)
+        if end >= len(text) and not final:
+            return _HOLD
+        names = read_marker(content, self._letters) if text[end : end + 1] in "】］" else None
+        if names is None or end >= len(text):
+            return self._literal(text, at, 1)
+        return self._marker(text, names, end + 1, after_link(text, end + 1, final))
+
+    def _escape(self, text: str, at: int, final: bool) -> int:
+        r"""A backslash: `\[^w0-2\]` is a marker, any other escape stays as it is."""
+        found = _ESCAPED_BRACKET.match(text, at)
+        end = found.end() if found else at + 1
+        if end >= len(text) and not final:
+            return _HOLD
+        names = read_marker(found[1], self._letters) if found else None
+        if names is not None and text[end : end + 1] == "]":
+            self._cite(names)
+            return end + 1
+        return self._literal(text, at, 2 if text[at + 1 : at + 2] in _PUNCTUATION else 1)
+
+    def _code(self, text: str, at: int, final: bool) -> int:
+        """A code span of one line stays; backticks that open none are escaped."""
+        ticks = _OPENING_TICKS.match(text, at)
+        end = ticks.end() if ticks else at + 1
+        if end >= len(text) and not final:
+            return _HOLD
+        newline = text.find("\n", end, at + _MAX_CODE)
+        limit = newline if newline >= 0 else min(len(text), at + _MAX_CODE)
+        open_end = newline < 0 and not (final and limit == len(text))
+        for run in _TICKS.finditer(text, end, limit):
+            if run.end() == limit and open_end:
+                break
+            if run.end() - run.start() == end - at:
+                self._emit(text[at : run.end()])
+                return run.end()
+        if open_end and limit == len(text) and limit < at + _MAX_CODE:
+            return _HOLD
+        self._emit("\\`" * (end - at))
+        return end
+
+    def _autolink(self, text: str, at: int, final: bool) -> int:
+        found = _AUTOLINK.match(text, at)
+        end = found.end() if found else at + 1
+        if end >= len(text) and not final:
+            return _HOLD
+        inside = text[at + 1 : end]
+        if text[end : end + 1] != ">" or not _AUTOLINK_TARGET.fullmatch(inside):
+            return self._literal(text, at, 1)
+        if inside in self._known_urls:
+            return self._literal(text, at, end + 1 - at)
+        self.links_removed += 1
+        return end + 1
+
+    def _bare_url(self, text: str, at: int, final: bool) -> int:
+        url = scan_url(text, at, final)
+        if url is None:
+            return _HOLD
+        if not url:
+            return self._literal(text, at, 1)
+        if url in self._known_urls:
+            return self._literal(text, at, len(url))
+        self.links_removed += 1
+        return at + len(url)
+
+    def _cite(self, names: list[str]) -> None:
+        for name in names:
+            source = self._sources.get(name)
+            if source is None:
+                self.unknown_ids_removed += 1
+                continue
+            number = self._number(source)
+            if number in self._adjacent:
+                continue
+            if self._last in ("!", "\\"):
+                self._emit_raw(" ")
+            url = link_url(source["url"])
+            self._emit_raw(f"[{number}]({url})" if url else f"[{number}]")
+            self._adjacent.add(number)
+
+    def _number(self, source: Source) -> int:
+        key = source["url"] or source["id"]
+        held = self._used.get(key)
+        if held is None:
+            held = source.copy()
+            held["number"] = len(self._used) + 1
+            self._used[key] = held
+        elif held["id"] != source["id"]:
+            held["quotes"] = list(dict.fromkeys([*held["quotes"], *source["quotes"]]))
+        return held.get("number") or 0
+
+    def _literal(self, text: str, at: int, length: int) -> int:
+        self._emit(text[at : at + length])
+        return at + length
+
+    def _emit(self, piece: str) -> None:
+        """Put text out; a space keeps what a removal brought together from meaning anything."""
+        if not piece:
+            return
+        if self._line.would_join(self._last, piece[0]):
+            self._emit_raw(" ")
+        if not piece.isspace():
+            self._adjacent.clear()
+        self._emit_raw(piece)
+
+    def _emit_raw(self, piece: str) -> None:
+        if piece:
+            self._out.append(piece)
+            self._last = piece[-1]
+            self._line.advance(piece)

@@ -1,0 +1,291 @@
+import random
+import re
+import time
+
+import pytest
+
+from agent.evidence.citations import (
+    MARKER,
+    Citer,
+    carry_over,
+    cited_ids,
+    references,
+    renumber_for_prompt,
+    restamp,
+    strip_references,
+)
+from agent.evidence.types import Source
+
+
+def source(name: str, url: str | None = None, title: str = "T") -> Source:
+    return Source(
+        id=name,
+        kind="page",
+        title=title,
+        url=f"https://e.example/{name}" if url is None else url,
+        provider="google",
+        quotes=[],
+    )
+
+
+LEDGER = {
+    name: source(name) for name in ("w0-0", "w0-1", "w0-2", "w0-3", "w0-10", "w1-0", "a1-0", "p0-0")
+}
+
+
+def cite(text: str, ledger: dict[str, Source] | None = None) -> str:
+    citer = Citer(LEDGER if ledger is None else ledger)
+    return citer.feed(text) + citer.flush()
+
+
+def link(number: int, name: str) -> str:
+    return f"[{number}](https://e.example/{name})"
+
+
+def test_markers_become_links_numbered_by_first_use() -> None:
+    citer = Citer(LEDGER)
+    out = citer.feed("甲[^w0-2]。乙[^a1-0]。丙[^w0-2]。") + citer.flush()
+    assert out == (f"甲{link(1, 'w0-2')}。乙{link(2, 'a1-0')}。丙{link(1, 'w0-2')}。")
+    assert [(item["id"], item.get("number")) for item in citer.used] == [("w0-2", 1), ("a1-0", 2)]
+    assert "number" not in LEDGER["w0-2"]
+
+
+def test_d11_an_id_that_begins_another_is_not_mistaken_for_it() -> None:
+    assert MARKER.findall("[^w0-1][^w0-10]") == ["w0-1", "w0-10"]
+    assert cite("a[^w0-10] b[^w0-1]") == f"a{link(1, 'w0-10')} b{link(2, 'w0-1')}"
+
+
+def test_d12_an_id_nobody_issued_is_removed_and_counted() -> None:
+    citer = Citer(LEDGER)
+    assert citer.feed("a[^w9-9] b[^w0-0, ^w8-8].") == f"a b{link(1, 'w0-0')}."
+    assert citer.unknown_ids_removed == 2
+    assert [item["id"] for item in citer.used] == ["w0-0"]
+
+
+def test_d10_an_id_of_the_turn_before_is_cited_under_its_new_name() -> None:
+    before = [source("w0-0", "https://old.example/"), source("w0-1")]
+    carried = carry_over(before, "p0")
+    assert [item["id"] for item in carried] == ["p0-0", "p0-1"]
+    ledger = {item["id"]: item for item in [*carried, source("w0-0", "https://new.example/")]}
+    assert cite("a[^w0-0]b[^p0-0]", ledger) == (
+        "a[1](https://new.example/)b[2](https://old.example/)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("[^w0-2, ^a1-0]", ["w0-2", "a1-0"]),
+        ("[^w0-2][^w0-3]", ["w0-2", "w0-3"]),
+        ("[^w0-2,w0-3]", ["w0-2", "w0-3"]),
+        ("【^w0-2】", ["w0-2"]),
+        ("【w0-2】", ["w0-2"]),
+        ("［^w0-2］", ["w0-2"]),
+        ("[w0-2]", ["w0-2"]),
+        ("[ ^W0-2 ]", ["w0-2"]),
+        ("\\[^w0-2\\]", ["w0-2"]),
+        ("[^w0-2][^w0-2] [^w0-2]", ["w0-2"]),
+    ],
+)
+def test_variants_of_a_marker_that_models_write_are_understood(
+    written: str, read: list[str]
+) -> None:
+    out = cite(f"a{written}b")
+    links = "".join(link(number, name) for number, name in enumerate(read, 1))
+    assert re.sub(r" +(?=b)", "", out) == f"a{links}b"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept", "removed"),
+    [
+        ("see [the site](https://evil.example/x) now", "see the site now", 1),
+        ("see [x](javascript:alert(1)).", "see x.", 1),
+        ("see [x](</a b> 'title').", "see x.", 1),
+        ("![pic](https://evil.example/a.png) after", " after", 1),
+        ("bare https://evil.example/a?b=1, and", "bare , and", 1),
+        ("裸链接https://evil.example/路径", "裸链接路径", 1),
+        ("www.evil.example/x is", " is", 1),
+        ("javascript:alert(1) x", " x", 1),
+        ("<https://evil.example> x", " x", 1),
+        ("<tg:resolve> x", " x", 1),
+        ("as in [1](https://old.example/) it", "as in  it", 1),
+        ("[`code`](https://evil.example) x", "`code` x", 1),
+        ("[https://a.example](https://b.example) x", " x", 2),
+        ("a[^w0-0](https://evil.example) b", f"a{link(1, 'w0-0')} b", 1),
+        ("see [a [b](u) c](v)", "see [a b c]", 2),
+        ("[ref]: /evil", "[ref] : /evil", 0),
+        ("[a](b c d)", "[a] (b c d)", 0),
+    ],
+)
+def test_a_link_the_model_wrote_is_taken_out(written: str, kept: str, removed: int) -> None:
+    citer = Citer(LEDGER)
+    assert citer.feed(written) + citer.flush() == kept
+    assert citer.links_removed == removed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain [brackets] and (parens), a < b, 5 > 3! done",
+        "- [ ] task\n- [x] done\n",
+        "`[^w0-0] https://evil.example [a](b)` stays",
+        "```py\nx = '[^w0-0](https://evil.example)'\n```\nafter",
+        "~~~\n[a](b)\n~~~\n",
+        "1. x\n   ```\n   [a](b)\n   ```\n2. y",
+        "math \\[ x^2 \\] and \\(y\\)",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "regex [^0-9] and [^note]",
+        "covid [covid19-2] 【攻略】王府井［注］",
+        "https 与 http 的区别; javascript: the good parts; www",
+        "见 https://e.example/w0-0 。",
+        "<br> <b>x</b>",
+        "end with a backslash \\",
+        "第[一]章",
+    ],
+)
+def test_ordinary_markdown_and_code_stay_as_they_are(text: str) -> None:
+    citer = Citer(LEDGER)
+    assert citer.feed(text) + citer.flush() == text
+    assert (citer.links_removed, citer.unknown_ids_removed) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "` \n`[x](javascript:a)`",
+        "`a`![i](u)`[x](javascript:a)`",
+        "``a``![i](u)`[x](javascript:a)`",
+        "`" + "a" * 600 + "` [x](https://evil.example) `",
+        "[\\`a`](u) [x](https://evil.example) `",
+        "- a\n  ```\n[x](https://evil.example)\n```\n[y](https://evil.example)",
+        "[a][^w9-9](/evil)",
+        "[a]\\[^w9-9\\](/evil)",
+        "[a\nb](https://evil.example)",
+        "```" + "a" * 300 + "`\n[x](https://evil.example)",
+        "Wow!![a](b)[x](https://evil.example)",
+        "\\![x](https://evil.example)",
+        "[x](https://evil.example/" + "a" * 3000 + ")",
+        "[[[x](https://evil.example)](https://evil.example)](https://evil.example)",
+        "`" * 201 + "a` [x](https://evil.example) `",
+    ],
+)
+def test_no_live_link_comes_through_by_a_trick(attack: str) -> None:
+    out = cite(attack)
+    code = re.sub(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", "", out)
+    assert not re.search(r"(?<!\\)\]\((?!https://e\.example)", code)
+    assert "evil.example" not in code
+
+
+def test_an_exclamation_mark_before_a_citation_makes_no_image_of_it() -> None:
+    assert cite("Great![^w0-0]") == f"Great! {link(1, 'w0-0')}"
+
+
+def test_urls_are_escaped_so_that_the_link_cannot_break() -> None:
+    ledger = {"w0-0": source("w0-0", 'https://e.example/a_(b) c[d]?q="x"|y')}
+    assert cite("a[^w0-0]", ledger) == (
+        "a[1](https://e.example/a_%28b%29%20c%5Bd%5D?q=%22x%22%7Cy)"
+    )
+    assert cite("a[^w0-0](b)", {"w0-0": source("w0-0", "javascript:alert(1)")}) == "a[1] (b)"
+
+
+def test_two_ids_of_one_url_are_one_source() -> None:
+    ledger = {name: source(name, "https://same.example/") for name in ("w0-0", "w1-4")}
+    ledger["w0-0"]["quotes"] = ["q1"]
+    ledger["w1-4"]["quotes"] = ["q2"]
+    citer = Citer(ledger)
+    assert citer.feed("a[^w0-0]b[^w1-4][^w0-0]c") == (
+        "a[1](https://same.example/)b[1](https://same.example/)c"
+    )
+    assert [(item["id"], item["quotes"]) for item in citer.used] == [("w0-0", ["q1", "q2"])]
+
+
+def test_text_is_held_back_only_while_it_may_be_a_marker() -> None:
+    citer = Citer(LEDGER)
+    assert citer.feed("Hello world") == "Hello world"
+    assert citer.feed("，你好[^w0") == "，你好"
+    assert citer.feed("-2") == ""
+    assert citer.feed("]。") == f"{link(1, 'w0-2')}。"
+    assert citer.feed("open [bracket") == "open "
+    assert citer.feed("\n") == "[bracket\n"
+    assert len(citer.feed("[" + "x" * 300)) == 301
+    assert citer.feed("see ht") == "see "
+    assert citer.feed("ml") == "html"
+    assert citer.flush() == ""
+
+
+FRAGMENTS = [
+    *("[^w0-2]", "[^w0-10]", "[^w9-9]", "[^w0-2, ^a1-0]", "【^w0-2】", "[w0-3]", "[^", "]", "["),
+    *("(", ")", "](", "![", "!", "`", "``", "```", "~~~", "\n", "\n\n", "  ", "    ", "> ", "- "),
+    *("https://evil.example/a_(b)", "http", "www.", "www.a.b", "javascript:", "x", "中文", "。"),
+    *("[a](b)", "[a](https://x.example 't')", "![a](b)", "<https://a.b>", "<", ">", "\\", ":"),
+    *("https://e.example/w0-0", "data:text/html,x", "[1](u)", "a.", "_", '"', "'", "\r", "{", "^"),
+]
+
+
+def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
+    pick = random.Random(5)
+    for _ in range(3000):
+        text = "".join(pick.choice(FRAGMENTS) for _ in range(pick.randrange(1, 25)))
+        text = text.replace("x", "x" * pick.choice([1, 1, 1, 150, 500]), 1)
+        whole = Citer(LEDGER)
+        expected = whole.feed(text) + whole.flush()
+        split = Citer(LEDGER)
+        out, at = "", 0
+        widest = pick.choice([1, 3, 30])
+        while at < len(text):
+            step = pick.randrange(1, widest + 1)
+            out += split.feed(text[at : at + step])
+            at += step
+        out += split.flush()
+        assert out == expected, repr(text)
+        assert split.used == whole.used
+        assert (split.links_removed, split.unknown_ids_removed) == (
+            whole.links_removed,
+            whole.unknown_ids_removed,
+        )
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["[", "[^w0-2", "](", "](a", "`", "`a", "` `` ", "![", "<a", "http://", "h", "(", "\\[", "【",
+     "[a](b", "正常的句子[^w0-2]。\n", "```\n", "    \n", "![a](", "https://a_(", "](((", "w"],
+)  # fmt: skip
+def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.perf_counter()
+    cite(text)
+    assert time.perf_counter() - started < 20
+
+
+def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:
+    used = [
+        source("w0-0", "https://e.example/(a)", "A [b](c) *d*\n1. x"),
+        source("a1-0", "", "地点"),
+    ]
+    assert references(used, "zh") == (
+        "**来源**\n\n"
+        "1. [A \\[b\\](c) \\*d\\* 1. x](https://e.example/%28a%29) — google\n"
+        "2. 地点 — google"
+    )
+    assert references(used, "en").startswith("**Sources**\n\n1. ")
+    assert references([], "en") == ""
+
+
+def test_a_finished_answer_becomes_marked_text_for_the_next_prompt() -> None:
+    citer = Citer({"w0-0": source("w0-0", "https://e.example/(a)"), "w0-1": source("w0-1")})
+    answer = citer.feed("甲[^w0-1]。乙[^w0-0]。") + citer.flush()
+    stored = answer + "\n\n" + references(citer.used, "zh")
+    carried = carry_over(citer.used, "p0")
+    assert renumber_for_prompt(stored, carried) == "甲[^p0-0]。乙[^p0-1]。"
+    assert "number" not in carried[0]
+    assert strip_references(stored) == answer
+    assert strip_references("no list") == "no list"
+
+
+def test_ids_are_restamped_and_read() -> None:
+    assert restamp("a[^w0-1]b[^w0-10]c[^w5-5]", {"w0-1": "p0-0", "w0-10": "p0-1"}) == (
+        "a[^p0-0]b[^p0-1]c"
+    )
+    assert cited_ids("a[^w0-1][^w0-10] 【^a1-0】 [^w0-1, ^p0-0] [x] [^note]") == [
+        *("w0-1", "w0-10", "a1-0", "p0-0")
+    ]
