@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
+from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
@@ -30,6 +31,11 @@ from agent.language import Language
 def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:
     """Reducer of everything that accumulates in a turn: append; None empties."""
     return [] if new is None else [*(old or []), *new]
+
+
+def replaced(value: Any) -> Any:
+    """An update that takes the place of what a reducer has gathered, instead of adding to it."""
+    return Overwrite(value)
 
 
 class AgentInput(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""One map branch: prefetch in code, then the model with the map's tools bound, in a bounded loop."""
+"""One map branch: prefetch in code, then the model with the tools bound, in a bounded loop."""
 
 import asyncio
 import time

@@ -4,7 +4,6 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
-from langgraph.types import Overwrite
 
 from agent.budget import add_usage
 from agent.configuration import Configuration
@@ -16,7 +15,7 @@ from agent.models.finished import FinishedText
 from agent.nodes.answer_writer import AnswerWriter
 from agent.nodes.toolbox import Services, Toolbox, open_meter
 from agent.progress import event
-from agent.state import OverallState, Update
+from agent.state import OverallState, Update, replaced
 
 NODE = "finalize_answer"
 ASSISTANT = "agent"
@@ -68,10 +67,10 @@ async def finalize_answer(
     numbered = {source["id"]: source for source in used}
     return Update(
         messages=[AIMessage(content=text, id=said.id, name=ASSISTANT, additional_kwargs=kept)],
-        sources_gathered=Overwrite(  # type: ignore[typeddict-item]
+        sources_gathered=replaced(
             [numbered.get(s["id"], s) for s in state.get("sources_gathered", [])]
         ),
-        places=Overwrite(places),  # type: ignore[typeddict-item]
+        places=replaced(places),
         geojson=feature_collection(places, query=turn["question"]) if places else None,
         gaps=writer.gaps[len(state.get("gaps", [])) :],
         usage=meter.usage,

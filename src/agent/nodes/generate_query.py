@@ -33,6 +33,7 @@ from agent.state import (
     Turn,
     Update,
     new_turn,
+    replaced,
 )
 
 NODE = "generate_query"
@@ -58,9 +59,9 @@ async def generate_query(
     )
     opened.update(
         query_list=queries,
-        queries=[PlannedQuery(**q, round=1) for q in queries],
-        gaps=gaps,
-        usage=meter.usage,
+        queries=replaced([PlannedQuery(**q, round=1) for q in queries]),
+        gaps=replaced(gaps),
+        usage=replaced(meter.usage),
     )
     return opened
 
