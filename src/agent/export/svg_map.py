@@ -134,9 +134,9 @@ def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
         leader = f'<path class="leader" d="M{true[0]:.1f} {true[1]:.1f}L{x:.1f} {y:.1f}"/>'
     kind = "pin" if pin.strong else "pin faint"
     drawn = (
-        f'<g class="{kind}" transform="translate({x:.1f} {y:.1f})"><title>{escape(pin.name)}'
+        f'<g transform="translate({x:.1f} {y:.1f})"><g class="{kind}"><title>{escape(pin.name)}'
         '</title><path d="M0 0C-3-9-11-12-11-20a11 11 0 0 1 22 0C11-12 3-9 0 0Z"/>'
-        f'<text y="-16" text-anchor="middle">{pin.number}</text></g>'
+        f'<text y="-16" text-anchor="middle">{pin.number}</text></g></g>'
     )
     if url := safe_url(pin.url):
         drawn = f'<a href="{escape(url)}" target="_blank" rel="noopener nofollow ugc">{drawn}</a>'

@@ -1,0 +1,145 @@
+"""The arguments of `tanlu ask` as one checked request. What is wrong here is bad usage."""
+
+import os
+import uuid
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from agent.configuration import Configuration, configure
+from agent.errors import ConfigurationError, InputError
+from agent.evidence.geodesy import parse_lnglat
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Point
+
+MAX_QUESTION = 20_000
+"""Characters; the assistant refuses longer ones, too."""
+ASSISTANTS: Mapping[str, str] = {"agent": "agent.graph:graph"}
+"""What this installation can run by itself: the id and where its graph is."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question (None: go on with the thread), and how it is to be asked."""
+
+    question: str | None
+    assistant: str
+    thread_id: str
+    follows_up: bool
+    context: dict[str, Any]
+    near: Point | None = None
+    url: str | None = None
+
+    def graph_input(self) -> dict[str, Any] | None:
+        """What the assistant gets; None goes on with what the thread has."""
+        if self.question is None:
+            return None
+        given: dict[str, Any] = {"messages": [{"role": "user", "content": self.question}]}
+        if self.near is not None:
+            given["user_location"] = dict(self.near)
+        return given
+
+
+def read_request(arguments: Namespace) -> Request:
+    """The request, or an InputError or ConfigurationError that names the argument."""
+    question = _question(arguments.question, arguments.thread)
+    url = _server(arguments.url, offline=arguments.offline)
+    if url is None and arguments.assistant not in ASSISTANTS:
+        known = ", ".join(sorted(ASSISTANTS))
+        raise InputError("--assistant", f"there is no {arguments.assistant!r}; known: {known}")
+    for option in ("html", "geojson", "log_file"):
+        _writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
+    return Request(
+        question=question,
+        assistant=arguments.assistant,
+        thread_id=_thread(arguments.thread),
+        follows_up=arguments.thread is not None,
+        context=_context(arguments, local=url is None),
+        near=_near(arguments.near),
+        url=url,
+    )
+
+
+def split_sets(sets: Sequence[str]) -> dict[str, str]:
+    """`key=value` pairs; a later one wins."""
+    pairs: dict[str, str] = {}
+    for given in sets:
+        key, equals, value = given.partition("=")
+        if not equals or not key.strip():
+            raise InputError("--set", f"must be KEY=VALUE, not {given!r}")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _question(words: Sequence[str], thread: str | None) -> str | None:
+    if not words:
+        if thread is None:
+            raise InputError("QUESTION", "is missing (or give --thread ID to go on)")
+        return None
+    raw = " ".join(words)
+    if len(raw) > MAX_QUESTION:
+        raise InputError("QUESTION", f"is longer than {MAX_QUESTION} characters")
+    question = clean_text(raw, MAX_QUESTION)
+    if not question:
+        raise InputError("QUESTION", "is empty")
+    return question
+
+
+def _thread(given: str | None) -> str:
+    """A thread's id is a UUID everywhere; anything else could be part of a path."""
+    if given is None:
+        return str(uuid.uuid4())
+    try:
+        return str(uuid.UUID(given))
+    except ValueError:
+        raise InputError("--thread", "must be a thread's id (a UUID)") from None
+
+
+def _server(url: str | None, *, offline: bool) -> str | None:
+    if url is None:
+        return None
+    if offline:
+        raise InputError("--offline", "is the server's choice: it cannot go with --url")
+    parts = urlsplit(url) if url.isprintable() else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError("--url", "must be http(s)://HOST[:PORT]")
+    return url.rstrip("/")
+
+
+def _near(given: str | None) -> Point | None:
+    if given is None:
+        return None
+    point = parse_lnglat(given)
+    if point is None:
+        raise InputError("--near", "must be LNG,LAT in degrees (WGS-84), such as 116.41,39.91")
+    return Point(lng=point[0], lat=point[1])
+
+
+def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
+    """This run's settings; the ones of a server are checked against its own schema."""
+    context: dict[str, Any] = split_sets(arguments.sets)
+    saves = arguments.html is not None or arguments.geojson is not None
+    if not local:
+        return context
+    for key in context:
+        if key not in Configuration.model_fields:
+            known = ", ".join(Configuration.model_fields)
+            raise ConfigurationError(f"--set {key}", f"there is no such setting; known: {known}")
+    if saves and "resolve_links" not in context and not os.environ.get("RESOLVE_LINKS"):
+        context["resolve_links"] = True
+    checked = configure(context)
+    return {key: getattr(checked, key) for key in context}
+
+
+def _writable(option: str, file: str | None) -> None:
+    """Better to say it before the question is paid for."""
+    if file is None:
+        return
+    path = Path(file)
+    if path.is_dir():
+        raise InputError(option, "is a folder")
+    if not path.absolute().parent.is_dir():
+        raise InputError(option, f"there is no folder {path.absolute().parent}")
