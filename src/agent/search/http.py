@@ -1,7 +1,9 @@
 """HTTP for the search services: one client per event loop, size-capped JSON, our errors."""
 
+import asyncio
 import json
 import logging
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
@@ -18,10 +20,13 @@ from agent.errors import (
     RateLimited,
 )
 from agent.models.loops import PerLoop
+from agent.models.pool import tls
 from agent.redaction import scrub
 
 MAX_BYTES = 2 << 20
 _LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
+# Many runs search at the same moment; httpx would make the 101st wait.
+_CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30)
 _QUOTA = (402, 432, 433)
 _SAID = 200
 # httpx logs every URL at INFO.
@@ -83,7 +88,8 @@ class SearchHttp:
         await self._clients.aclose()
 
     async def _open(self) -> httpx.AsyncClient:
-        return _new_client(self._timeout)
+        # Reading the certificates blocks for tens of milliseconds.
+        return _new_client(self._timeout, await asyncio.to_thread(tls))
 
     async def _json(
         self, provider: str, method: str, url: str, refine: Refine | None, **request: Any
@@ -135,13 +141,18 @@ def retry_after(value: Any) -> float | None:
         return None
 
 
-def _new_client(timeout: float) -> httpx.AsyncClient:
+def _new_client(timeout: float, context: ssl.SSLContext) -> httpx.AsyncClient:
     try:
         return httpx.AsyncClient(
             timeout=timeout,
+            verify=context,
             follow_redirects=False,
             trust_env=True,
-            mounts={pattern: httpx.AsyncHTTPTransport() for pattern in _LOOPBACK},
+            limits=_CONNECTIONS,
+            mounts={
+                pattern: httpx.AsyncHTTPTransport(verify=context, limits=_CONNECTIONS)
+                for pattern in _LOOPBACK
+            },
             headers={"accept": "application/json"},
         )
     except (ImportError, ValueError, httpx.InvalidURL):
