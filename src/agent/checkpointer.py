@@ -1,0 +1,202 @@
+"""Threads on SQLite in TANLU_DATA_DIR: `threads.sqlite`, and `runs.sqlite` beside it.
+
+`make` serves `langgraph dev` (langgraph.json, `checkpointer.path`), `open_threads` the command
+line. Several processes may share the folder. Why SQLite, and what happens on the platform:
+docs/decisions/0004-threads-on-sqlite.md.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.pregel import Pregel
+
+from agent.errors import AgentError, ConfigurationError
+from agent.journal import BUSY_SECONDS, SqliteJournal, connect
+from agent.outbox import AcceptedRun, End, RunOutbox
+from agent.settings import Settings
+
+log = logging.getLogger(__name__)
+
+THREADS_FILE = "threads.sqlite"
+_after_runs: list[Callable[[], Awaitable[None]]] = []
+_making = False
+
+
+class ThreadSaver(AsyncSqliteSaver):
+    """AsyncSqliteSaver that can also undo a run and shorten a thread's history."""
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Remove every checkpoint these runs wrote (a client's `rollback`)."""
+        await self.setup()
+        async with self.lock:
+            for run_id in run_ids:
+                await self._delete(
+                    "json_extract(CAST(metadata AS TEXT), '$.run_id') = ?", (str(run_id),)
+                )
+            await self.conn.commit()
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """`keep_latest` leaves each thread its last checkpoint, `delete_all` nothing."""
+        await self.setup()
+        keep = (
+            " AND checkpoint_id < (SELECT max(c.checkpoint_id) FROM checkpoints AS c"
+            " WHERE c.thread_id = checkpoints.thread_id"
+            " AND c.checkpoint_ns = checkpoints.checkpoint_ns)"
+        )
+        async with self.lock:
+            for thread_id in thread_ids:
+                condition = "thread_id = ?" + ("" if strategy == "delete_all" else keep)
+                await self._delete(condition, (str(thread_id),))
+            await self.conn.commit()
+
+    async def _delete(self, condition: str, values: tuple[str, ...]) -> None:
+        await self.conn.execute(
+            "DELETE FROM writes WHERE (thread_id, checkpoint_ns, checkpoint_id) IN"
+            f" (SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE {condition})",  # noqa: S608
+            values,
+        )
+        await self.conn.execute(f"DELETE FROM checkpoints WHERE {condition}", values)  # noqa: S608
+
+
+@asynccontextmanager
+async def open_saver(folder: Path) -> AsyncIterator[ThreadSaver]:
+    """The threads of a folder, created when missing. Raises ConfigurationError."""
+    path = folder / THREADS_FILE
+    await asyncio.to_thread(lambda: connect(path).close())
+    async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
+        await connection.execute("PRAGMA synchronous=NORMAL")
+        # Only LangGraph's and LangChain's own types are built from stored bytes, never others.
+        saver = ThreadSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+        await saver.setup()
+        yield saver
+
+
+def data_folder() -> Path:
+    """TANLU_DATA_DIR alone: a mistake in another setting must not stop a server."""
+    if named := os.environ.get("TANLU_DATA_DIR"):
+        return Path(named)
+    folder: Path = Settings.model_fields["tanlu_data_dir"].get_default(call_default_factory=True)
+    return folder
+
+
+def on_platform() -> bool:
+    """Whether LangGraph's own platform runs this process; it keeps threads and runs itself."""
+    return os.environ.get("LANGGRAPH_RUNTIME_EDITION", "inmem") != "inmem"
+
+
+@asynccontextmanager
+async def make() -> AsyncIterator[ThreadSaver]:
+    """What langgraph.json names as `checkpointer.path`; refuses to replace the platform's own."""
+    global _making
+    if on_platform():
+        raise ConfigurationError(
+            "LANGGRAPH_CHECKPOINTER",
+            "must be set to nothing here, so that the platform keeps the threads itself",
+        )
+    async with open_saver(data_folder()) as saver:
+        _making = True
+        try:
+            yield saver
+        finally:
+            _making = False
+            await _close_registered()
+
+
+def close_after_runs(close: Callable[[], Awaitable[None]]) -> bool:
+    """Have `close` called once the server has ended its runs; False where `make` is not in use.
+
+    The server closes its checkpointer after its workers, but our lifespan before them: a service
+    closed there would be missing to runs that are only then cancelled.
+    """
+    if _making:
+        _after_runs.append(close)
+    return _making
+
+
+async def _close_registered() -> None:
+    while _after_runs:
+        close = _after_runs.pop()
+        try:
+            await close()
+        except Exception:
+            log.exception("closing after the last run failed")
+
+
+@dataclass(frozen=True)
+class Threads:
+    """What the command line keeps between its runs."""
+
+    saver: ThreadSaver
+    runs: RunOutbox
+    journal: SqliteJournal
+
+
+@asynccontextmanager
+async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
+    """Threads, outbox and journal of the command line; closes them at the end."""
+    folder = settings.tanlu_data_dir
+    async with contextlib.AsyncExitStack() as stack:
+        saver = await stack.enter_async_context(open_saver(folder))
+        runs, journal = RunOutbox(folder, "cli"), SqliteJournal(folder)
+        stack.push_async_callback(runs.aclose)
+        stack.push_async_callback(journal.aclose)
+        yield Threads(saver, runs, journal)
+
+
+def run_config(run: AcceptedRun) -> RunnableConfig:
+    """The config of a run, first time and again.
+
+    With the same run id LangGraph goes on from the run's last checkpoint, if it has one, and
+    begins with the input otherwise; so a caller need not know which.
+    """
+    return RunnableConfig(
+        configurable={"thread_id": run.thread_id},
+        metadata={"run_id": run.run_id},
+        run_id=UUID(run.run_id),
+    )
+
+
+async def continue_interrupted(
+    threads: Threads,
+    graph_of: Callable[[str], Pregel[Any, Any, Any, Any]],
+    tell: Callable[[AcceptedRun, End | Literal["continuing"]], None],
+) -> None:
+    """Bring the local runs of dead processes to their end, one after the other.
+
+    `graph_of(assistant)` is a graph compiled with `threads.saver`; `tell(run, status)` hears
+    "continuing" and how each ended.
+    """
+    for run in await threads.runs.unfinished():
+        if run.url is None and (mine := await threads.runs.take(run)):
+            tell(mine, "continuing")
+            tell(mine, await _to_the_end(threads, mine, graph_of(mine.assistant)))
+
+
+async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any, Any, Any]) -> End:
+    status: End = "success"
+    try:
+        result = await graph.ainvoke(
+            run.input, run_config(run), context=run.context or None, durability="sync"
+        )
+        if "__interrupt__" in result:
+            status = "interrupted"
+    except AgentError as error:
+        log.warning("run=%s failed: %s", run.run_id, error)
+        status = "error"
+    except Exception:
+        log.exception("run=%s failed", run.run_id)
+        status = "error"
+    await threads.runs.finish(run.run_id, status)
+    return status

@@ -1,0 +1,141 @@
+"""SQLite files of this installation: one connection in one thread, and the journal of paid replies.
+
+WAL with `synchronous=NORMAL`: what is committed survives a killed process; a power cut can lose the
+last commits but never damages the file.
+"""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from agent.errors import ConfigurationError
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+KEEP_SECONDS = 7 * 86_400
+BUSY_SECONDS = 10.0
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS replies (
+    turn_id TEXT NOT NULL, key TEXT NOT NULL, reply TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (turn_id, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS replies_at ON replies (at);
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """An open file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = not path.exists()
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+        if new:
+            with contextlib.suppress(OSError):
+                path.chmod(0o600)
+        _use_wal(connection)
+        connection.execute("PRAGMA synchronous=NORMAL")
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigurationError("TANLU_DATA_DIR", f"{path} cannot be used: {reason}") from None
+    return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Two processes that open a new file at once: the loser is refused without waiting."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+class SqliteFile:
+    """A file that any event loop may use; opened at the first use, one transaction per `run`."""
+
+    def __init__(self, path: Path, opened: Callable[[sqlite3.Connection], None]) -> None:
+        self.path = path
+        self._opened = opened
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sqlite-{path.stem}")
+        self._connection: sqlite3.Connection | None = None
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do `work` in the file's thread and commit; a cancelled caller does not undo it."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        if self._connection is None:
+            connection = connect(self.path)
+            self._opened(connection)
+            connection.commit()
+            self._connection = connection
+        with self._connection:
+            return work(self._connection)
+
+    async def aclose(self) -> None:
+        """Close for good; harmless when it was never opened or is closed already."""
+        with contextlib.suppress(RuntimeError):
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=True)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class SqliteJournal:
+    """`calls.Journal` in `runs.sqlite`: a turn's replies until it ends, at most seven days.
+
+    A disk that fails costs the safety net, not the run: errors of SQLite are logged.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._file = SqliteFile(folder / "runs.sqlite", self._prepare)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.executescript(_SCHEMA)
+        connection.execute("DELETE FROM replies WHERE at < ?", (self._clock() - KEEP_SECONDS,))
+
+    async def load(self, turn_id: str, key: str) -> str | None:
+        """The reply this turn has paid for, or None."""
+        row = await self._try(
+            lambda db: db.execute(
+                "SELECT reply FROM replies WHERE turn_id = ? AND key = ?", (turn_id, key)
+            ).fetchone()
+        )
+        return row[0] if row else None
+
+    async def save(self, turn_id: str, key: str, reply: str) -> None:
+        """Keep a reply until the turn ends."""
+        row = (turn_id, key, reply, self._clock())
+        await self._try(
+            lambda db: db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)", row)
+        )
+
+    async def forget(self, turn_id: str) -> None:
+        """The turn has ended: its replies are in its answer."""
+        await self._try(lambda db: db.execute("DELETE FROM replies WHERE turn_id = ?", (turn_id,)))
+
+    async def aclose(self) -> None:
+        await self._file.aclose()
+
+    async def _try(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        try:
+            return await self._file.run(work)
+        except sqlite3.Error as error:
+            log.warning("the journal of paid replies does not work: %s", error)
+            return None

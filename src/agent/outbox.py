@@ -1,0 +1,238 @@
+"""The outbox of accepted runs: what a restarted process must bring to its end.
+
+A row is written when a run is accepted and closed when it ends. It belongs to the process that
+works on it; whether that process lives is told by a lock the operating system drops with it.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+from agent.journal import KEEP_SECONDS, SqliteFile
+from agent.redaction import scrub
+
+log = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 3
+"""Times a run is taken up again after its process died."""
+
+End = Literal["success", "error", "timeout", "interrupted", "cancelled", "failed"]
+
+_SECRET_NAME = re.compile(r"(?i)(^|[_-])(key|token|secret|password|authorization|cookie)$")
+_COLUMNS = (
+    "run_id, thread_id, assistant, input, context, options, url, earlier, attempts, accepted_at,"
+    " owner"
+)
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, assistant TEXT NOT NULL,
+    input TEXT NOT NULL, context TEXT NOT NULL, options TEXT NOT NULL, url TEXT,
+    earlier TEXT NOT NULL, attempts INTEGER NOT NULL, accepted_at REAL NOT NULL,
+    owner TEXT NOT NULL, place TEXT NOT NULL, status TEXT NOT NULL, ended_at REAL
+);
+CREATE INDEX IF NOT EXISTS runs_by_status ON runs (status, place, accepted_at);
+"""
+
+
+@dataclass(frozen=True)
+class AcceptedRun:
+    """What is needed to begin a run again; plain JSON values only."""
+
+    run_id: str
+    thread_id: str
+    assistant: str
+    input: Any
+    context: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    """Further arguments of the server's `runs.create` (command, checkpoint_id, …)."""
+    url: str | None = None
+    """The server it runs on, where that is not this process."""
+    earlier: tuple[str, ...] = ()
+    """Ids it had before it was begun again under the present one."""
+    attempts: int = 0
+    """Times it was taken up again."""
+    accepted_at: float = 0.0
+    owner: str = ""
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        return (*self.earlier, self.run_id)
+
+
+class Owner:
+    """This process as others see it: an open transaction on a file of its own.
+
+    SQLite's file lock works alike on every system and ends with the process, also at kill -9.
+    All methods block.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.id = f"{os.getpid()}-{uuid4().hex[:12]}"
+        self._folder = folder
+        self._lock: sqlite3.Connection | None = None
+
+    def open(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = sqlite3.connect(
+            self._folder / self.id, isolation_level=None, check_same_thread=False
+        )
+        self._lock.execute("BEGIN EXCLUSIVE")
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+            (self._folder / self.id).unlink(missing_ok=True)
+
+    def is_dead(self, owner: str) -> bool:
+        """Whether the process that called itself `owner` is gone."""
+        path = self._folder / owner
+        if owner == self.id or not path.exists():
+            return owner != self.id
+        with contextlib.closing(
+            # Another process may be asking the same; that takes milliseconds, a life does not.
+            sqlite3.connect(path, timeout=0.25, isolation_level=None, check_same_thread=False)
+        ) as lock:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                return False
+        return True
+
+    def clean(self) -> None:
+        """Remove the files of dead processes; a fresh one may not have its lock yet."""
+        for path in self._folder.iterdir():
+            old = time.time() - path.stat().st_mtime > 60
+            if old and self.is_dead(path.name):
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+
+class RunOutbox:
+    """The runs of one place: the command line (`cli`), or the server of one folder."""
+
+    def __init__(
+        self, folder: Path, place: str = "cli", clock: Callable[[], float] = time.time
+    ) -> None:
+        self.place = place
+        self._clock = clock
+        self._owner = Owner(folder / "owners")
+        self._file = SqliteFile(folder / "runs.sqlite", self._prepare)
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        db.executescript(_SCHEMA)
+        db.execute("DELETE FROM runs WHERE accepted_at < ?", (self._clock() - KEEP_SECONDS,))
+        self._owner.open()
+        self._owner.clean()
+
+    async def accept(self, run: AcceptedRun) -> None:
+        """Write down a run before it is worked on; keys are never stored."""
+        row = (
+            run.run_id, run.thread_id, run.assistant, _stored(run.input),
+            _stored(_without_secrets(run.context)), _stored(run.options), run.url,
+            _stored(list(run.earlier)), run.attempts, run.accepted_at or self._clock(),
+            self._owner.id, self.place, "open", None,
+        )  # fmt: skip
+        marks = ", ".join("?" * len(row))
+        await self._file.run(
+            lambda db: db.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", row)  # noqa: S608
+        )
+
+    async def finish(self, run_id: str, status: End = "success") -> None:
+        """Close a run; what was asked is not kept any longer."""
+        row = (status, self._clock(), run_id)
+        await self._file.run(
+            lambda db: db.execute(
+                "UPDATE runs SET status = ?, ended_at = ?, input = 'null', context = '{}',"
+                " options = '{}' WHERE run_id = ? AND status = 'open'",
+                row,
+            )
+        )
+
+    async def unfinished(self) -> list[AcceptedRun]:
+        """Open runs of this place whose process is gone, oldest first."""
+
+        def work(db: sqlite3.Connection) -> list[AcceptedRun]:
+            runs = self._open_runs(db)
+            dead = {owner for owner in {run.owner for run in runs} if self._owner.is_dead(owner)}
+            return [run for run in runs if run.owner in dead]
+
+        return await self._file.run(work)
+
+    async def working(self) -> list[AcceptedRun]:
+        """Open runs of this process."""
+        runs = await self._file.run(self._open_runs)
+        return [run for run in runs if run.owner == self._owner.id]
+
+    async def take(self, run: AcceptedRun) -> AcceptedRun | None:
+        """Make a dead process's run ours; None if another was faster or it failed too often."""
+        if run.attempts >= MAX_ATTEMPTS:
+            log.warning("run=%s given up after %d attempts", run.run_id, run.attempts)
+            await self.finish(run.run_id, "failed")
+            return None
+        mine = replace(run, owner=self._owner.id, attempts=run.attempts + 1)
+        row = (mine.owner, mine.attempts, run.run_id, run.owner)
+        taken = await self._file.run(
+            lambda db: (
+                db.execute(
+                    "UPDATE runs SET owner = ?, attempts = ?"
+                    " WHERE run_id = ? AND owner = ? AND status = 'open'",
+                    row,
+                ).rowcount
+            )
+        )
+        return mine if taken else None
+
+    async def rename(self, run: AcceptedRun, run_id: str) -> AcceptedRun:
+        """It was begun again under another id, as a server gives every run its own."""
+        renamed = replace(run, run_id=run_id, earlier=run.run_ids)
+        row = (run_id, _stored(list(renamed.earlier)), run.run_id)
+        await self._file.run(
+            lambda db: db.execute("UPDATE runs SET run_id = ?, earlier = ? WHERE run_id = ?", row)
+        )
+        return renamed
+
+    async def aclose(self) -> None:
+        """Let go of what is still open: the next process of this place takes it up."""
+        await self._file.aclose()
+        self._owner.close()
+
+    def _open_runs(self, db: sqlite3.Connection) -> list[AcceptedRun]:
+        rows = db.execute(
+            f"SELECT {_COLUMNS} FROM runs WHERE status = 'open' AND place = ?"  # noqa: S608
+            " ORDER BY accepted_at, rowid",
+            (self.place,),
+        )
+        return [_run(row) for row in rows]
+
+
+def _run(row: tuple[Any, ...]) -> AcceptedRun:
+    run_id, thread_id, assistant, given, context, options, url, earlier, *rest = row
+    return AcceptedRun(
+        run_id,
+        thread_id,
+        assistant,
+        json.loads(given),
+        json.loads(context),
+        json.loads(options),
+        url,
+        tuple(json.loads(earlier)),
+        *rest,
+    )
+
+
+def _stored(value: Any) -> str:
+    return scrub(json.dumps(value, ensure_ascii=False))
+
+
+def _without_secrets(context: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in context.items() if not _SECRET_NAME.search(name)}
