@@ -30,6 +30,7 @@ _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
 _WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
 _AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
+_AUTOLINK_BEGINS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:")
 _AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
 _OPENING_TICKS = re.compile(r"`{1,201}")
 _TICKS = re.compile(r"`+")
@@ -66,7 +67,7 @@ class Citer:
 
     def feed(self, chunk: str) -> str:
         """The finished text that this piece completes; may be empty."""
-        self._buffer += chunk
+        self._buffer += chunk.replace("\r", "")
         return self._run(final=False)
 
     def flush(self) -> str:
@@ -232,7 +233,8 @@ class Citer:
             return _HOLD
         inside = text[at + 1 : end]
         if text[end : end + 1] != ">" or not _AUTOLINK_TARGET.fullmatch(inside):
-            return self._literal(text, at, 1)
+            self._emit("\\<" if _AUTOLINK_BEGINS.match(inside) else "<")
+            return at + 1
         if inside in self._known_urls:
             return self._literal(text, at, end + 1 - at)
         self.links_removed += 1
