@@ -1,0 +1,48 @@
+"""Whether the server's tools are the ones this code was written for."""
+
+import functools
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+from mcp.types import Tool
+
+
+@functools.cache
+def expected_tools() -> tuple[dict[str, Any], ...]:
+    """Name, description and input schema of each tool of the pinned server."""
+    text = files("agent.mcp").joinpath("amap", "tools.json").read_text("utf-8")
+    return tuple(json.loads(text))
+
+
+def schema_hash(schema: dict[str, Any]) -> str:
+    """The same for equal schemas; descriptions do not count."""
+    plain = {
+        "type": schema.get("type"),
+        "required": sorted(schema.get("required") or ()),
+        "properties": {
+            name: field.get("type") for name, field in (schema.get("properties") or {}).items()
+        },
+    }
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def expected_hashes() -> dict[str, str]:
+    return {tool["name"]: schema_hash(tool["inputSchema"]) for tool in expected_tools()}
+
+
+def contract_problem(tools: list[Tool]) -> str | None:
+    """What differs from the expected catalogue, in one line; None if nothing does."""
+    expected = expected_hashes()
+    found = {tool.name: schema_hash(tool.inputSchema) for tool in tools}
+    differences = {
+        "missing": sorted(expected.keys() - found.keys()),
+        "unknown": sorted(found.keys() - expected.keys()),
+        "changed": sorted(n for n in expected if n in found and found[n] != expected[n]),
+    }
+    named = [f"{kind} {', '.join(names)[:200]}" for kind, names in differences.items() if names]
+    if not named:
+        return None
+    return f"the map server's tools are not the expected ones: {'; '.join(named)}"

@@ -1,0 +1,10 @@
+// Loaded with `node --require`: sends the map server's requests for Amap to AMAP_TEST_BASE_URL.
+const http = require("node:http");
+const https = require("node:https");
+const base = new URL(process.env.AMAP_TEST_BASE_URL);
+const direct = https.request;
+https.request = function (target, ...rest) {
+  const url = typeof target === "string" || target instanceof URL ? new URL(target) : null;
+  if (url === null || url.hostname !== "restapi.amap.com") return direct(target, ...rest);
+  return http.request(new URL(url.pathname + url.search, base), ...rest);
+};
