@@ -1,20 +1,10 @@
 """Gemini through one `ChatGoogleGenerativeAI`, over one connection pool per event loop."""
 
-import asyncio
-import logging
-import os
-import ssl
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from functools import cache
 from typing import Any, Self, cast
 
-import aiohttp
-import certifi
-import httpx
-from google.genai import Client
-from google.genai.types import Content, GenerateContentResponse, HttpOptions
+from google.genai.types import Content, GenerateContentResponse
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatResult
 from langchain_google_genai import ChatGoogleGenerativeAI
@@ -24,15 +14,13 @@ from pydantic import SecretStr, model_validator
 from agent.errors import ConfigurationError
 from agent.models.catalogue import clamp
 from agent.models.loops import PerLoop
-from agent.models.proxy import is_socks, proxy_for
+from agent.models.pool import Pool, open_pool
 from agent.models.translate import PROVIDER_GOOGLE, translated
 from agent.models.vendor import QUIET, Finish, Piece, Request, Response
 from agent.settings import Settings
 
-log = logging.getLogger(__name__)
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 _PARTS = "text_parts"
-_LINE_BYTES = 4 << 20
 _FINISHES: dict[str, Finish] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -57,7 +45,7 @@ class Gemini(ChatGoogleGenerativeAI):
 
     @property
     def async_client(self) -> Any:
-        return self.client.aio
+        return cast(Any, self.client).aio
 
     async def aclose(self) -> None:
         """Nothing to close: the client belongs to the event loop's pool."""
@@ -75,9 +63,9 @@ class Gemini(ChatGoogleGenerativeAI):
         **kwargs: Any,
     ) -> ChatResult:
         request = self._prepare_request(messages, stop=stop, **kwargs)
-        response = await self.client.aio.models.generate_content(**request)
+        response = await self.async_client.models.generate_content(**request)
         result = _response_to_result(response)
-        # The parent trims part ends and drops empty parts; grounding offsets count in the originals.
+        # The parent trims and drops parts; grounding offsets count in the originals.
         result.generations[0].message.response_metadata[_PARTS] = text_parts(response)
         return result
 
@@ -113,30 +101,6 @@ def text_parts(response: GenerateContentResponse) -> list[str]:
     return ["" if part.thought else part.text or "" for part in parts or ()]
 
 
-@dataclass
-class Pool:
-    """The client and the connections of one event loop."""
-
-    client: Client
-    session: aiohttp.ClientSession | None
-    socks: httpx.AsyncClient | None
-
-    async def aclose(self) -> None:
-        self.client.close()
-        if self.session:
-            await self.session.close()
-        if self.socks:
-            await self.socks.aclose()
-
-    def drop(self) -> None:
-        """Without awaiting: for a loop that has ended."""
-        self.client.close()
-        if self.session:
-            if self.session.connector:
-                self.session.connector._close_immediately()
-            self.session.detach()
-
-
 class Google:
     """Vendor for the Gemini API (v1beta, where the grounding and thinking fields are served)."""
 
@@ -148,9 +112,7 @@ class Google:
     async def complete(self, request: Request) -> Response:
         with translated(PROVIDER_GOOGLE, request.model):
             model = await self._model(request)
-            message = cast(
-                AIMessage, await model.ainvoke(list(request.messages), QUIET, **_options(request))
-            )
+            message = await model.ainvoke(list(request.messages), QUIET, **_options(request))
         return _response(message)
 
     async def stream(self, request: Request) -> AsyncIterator[Piece]:
@@ -173,19 +135,19 @@ class Google:
 
     async def _model(self, request: Request, *, streaming: bool = False) -> Gemini:
         pool = await self._pools.get()
-        return Gemini(
-            model=request.model,
-            client=pool.client,
-            google_api_key=self._key(),
-            vertexai=False,
-            base_url=self.url,
-            max_retries=1,
+        options: dict[str, Any] = {
+            "client": pool.client,
+            "google_api_key": self._key(),
+            "base_url": self.url,
+            "vertexai": False,
+            "max_retries": 1,
             # Only a whole reply is bounded here; a stream's pauses are timed by its reader.
-            timeout=None if streaming else self._settings.model_timeout_seconds,
-            disable_streaming=not streaming,
-            thinking_level=clamp(request.model, request.thinking),
-            cache=False,
-        )
+            "timeout": None if streaming else self._settings.model_timeout_seconds,
+            "disable_streaming": not streaming,
+            "thinking_level": clamp(request.model, request.thinking),
+            "cache": False,
+        }
+        return Gemini(model=request.model, **options)
 
     def _key(self) -> SecretStr:
         if not (key := self._settings.google_key):
@@ -195,61 +157,7 @@ class Google:
         return key
 
     async def _open(self) -> Pool:
-        key, proxy = self._key(), proxy_for(self.url)
-        context = await asyncio.to_thread(tls)
-        session = None if is_socks(proxy) else _session(proxy)
-        socks = _socks_client(str(proxy), context) if is_socks(proxy) else None
-        options = HttpOptions(
-            base_url=self.url,
-            api_version="v1beta",
-            aiohttp_client=session,
-            httpx_async_client=socks,
-            client_args={"verify": context, "trust_env": False},
-            async_client_args={"verify": context, "ssl": context, "trust_env": False},
-        )
-        try:
-            client = await asyncio.to_thread(
-                Client, api_key=key.get_secret_value(), vertexai=False, http_options=options
-            )
-        except BaseException:
-            if session:
-                await session.close()
-            raise
-        return Pool(client, session, socks)
-
-
-@cache
-def tls() -> ssl.SSLContext:
-    """One TLS context for the process: reading the authorities takes 20 ms of CPU."""
-    return ssl.create_default_context(
-        cafile=os.environ.get("SSL_CERT_FILE") or certifi.where(),
-        capath=os.environ.get("SSL_CERT_DIR"),
-    )
-
-
-def _session(proxy: str | None) -> aiohttp.ClientSession:
-    """Unlimited connections (httpx stops at 100); the proxy is decided by us, not by aiohttp."""
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ttl_dns_cache=300),
-        proxy=proxy,
-        trust_env=False,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        read_bufsize=_LINE_BYTES,
-    )
-
-
-def _socks_client(proxy: str, context: ssl.SSLContext) -> httpx.AsyncClient:
-    """aiohttp cannot speak SOCKS."""
-    try:
-        return httpx.AsyncClient(
-            proxy=proxy,
-            verify=context,
-            trust_env=False,
-            timeout=None,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
-        )
-    except (ImportError, ValueError) as error:
-        raise ConfigurationError("HTTPS_PROXY", "this SOCKS proxy cannot be used") from error
+        return await open_pool(self.url, self._key())
 
 
 def _options(request: Request) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Reply(Generic[S]):
     """The text parts as the service sent them; grounding offsets count within them."""
     grounding: Mapping[str, Any] | None = None
     """Grounding metadata in snake_case, where the model searched."""
+    truncated: bool = False
+    """Whether the text ends at the model's output limit; never so with `parsed`."""
 
 
 class Models(Protocol):
@@ -45,15 +47,23 @@ class Models(Protocol):
         """One reply, never streamed to clients. With `schema`, `parsed` is validated (one repair).
 
         `search` asks for Google Search grounding; `tools` are bound for calling. Raises
-        ProviderError or BudgetExceeded, nothing else.
+        ProviderError or BudgetExceeded; ConfigurationError for a name or key that cannot work.
         """
         ...
 
     def stream(
-        self, model: str, messages: Sequence[BaseMessage], *, meter: Meter, fallback: str | None
+        self,
+        model: str,
+        messages: Sequence[BaseMessage],
+        *,
+        meter: Meter,
+        fallback: str | None,
+        thinking: Thinking | None = None,
     ) -> AsyncIterator[str]:
-        """The reply's text as it comes; a model that is missing, forbidden or out of quota
-        falls back to `fallback` before the first text; a reply cut off half-way is continued once.
+        """The reply's text as it comes; `fallback` answers if the model fails before any text.
+
+        A reply cut off half-way is continued once; cut off again, ProviderUnavailable with code
+        `model_cut_off` is raised after the text there is.
         """
         ...
 

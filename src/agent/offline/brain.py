@@ -90,7 +90,8 @@ class Turn:
 class Answer:
     """What the model says: text, JSON, tool calls or grounded sentences (the first one given).
 
-    `queries` are the web searches it claims to have run; `finish` is Gemini's finishReason.
+    `queries` are the web searches it claims to have run. `finish` is Gemini's finishReason, or
+    PROMPT_BLOCKED (the prompt is refused), or NONE (a reply without any candidate).
     """
 
     text: str | None = None

@@ -1,0 +1,176 @@
+"""A streamed answer: retried and replaced before its first text, continued once after it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from agent.budget import Meter
+from agent.calls import Calls, Policy
+from agent.errors import (
+    BudgetExceeded,
+    ConfigurationError,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+)
+from agent.language import detect_language
+from agent.models.catalogue import ModelName
+from agent.models.judgement import GaveUp, Patience, blocked, malformed
+from agent.models.types import Thinking
+from agent.models.vendor import Piece, Request, Vendor
+from agent.prompts import render
+
+log = logging.getLogger(__name__)
+_IDLE_SECONDS = 30.0
+_CUT_OFF_CHARACTERS = 600
+Account = Callable[[ModelName, Meter, Any], None]
+
+
+class Opened:
+    """A stream whose first text has come."""
+
+    def __init__(
+        self, pieces: AsyncGenerator[Piece, None], name: ModelName, idle: float, account: Account
+    ) -> None:
+        self.name, self.whole = name, False
+        self._pieces, self._idle, self._account = pieces, idle, account
+        self._first = ""
+        self._spent = Piece()
+
+    async def wait_for_text(self) -> None:
+        """Raises ProviderError where the stream ends without text."""
+        provider, model = f"model:{self.name.provider}", self.name.id
+        async for piece in self._pieces:
+            self._count(piece)
+            if piece.finish == "blocked":
+                raise blocked(provider, model, piece.reason)
+            if piece.text:
+                self._first, self.whole = piece.text, piece.finish == "stop"
+                return
+            if piece.finish == "length":
+                raise malformed(provider, model, "model_truncated")
+        raise malformed(provider, model, "model_empty")
+
+    async def texts(self, meter: Meter) -> AsyncGenerator[str, None]:
+        """All text; ends quietly where it is cut off, with `whole` False."""
+        yield self._first
+        try:
+            while (piece := await self._next(meter)) is not None:
+                self._count(piece)
+                if piece.text:
+                    yield piece.text
+                if piece.finish == "blocked":
+                    raise blocked(f"model:{self.name.provider}", self.name.id, piece.reason)
+                self.whole = self.whole or piece.finish == "stop"
+        except ProviderRefused:
+            raise
+        except (ProviderError, TimeoutError) as error:
+            if not self.whole:
+                log.warning("turn=%s %s: cut off: %s", meter.turn_id, self.name.id, error)
+
+    async def _next(self, meter: Meter) -> Piece | None:
+        async with asyncio.timeout(max(0.0, min(self._idle, meter.remaining()))):
+            return await anext(self._pieces, None)
+
+    def _count(self, piece: Piece) -> None:
+        self._spent.input_tokens += piece.input_tokens
+        self._spent.output_tokens += piece.output_tokens
+        self._spent.served_by = piece.served_by or self._spent.served_by
+
+    async def close(self, meter: Meter) -> None:
+        """Close the connection and account for what was used."""
+        await self._pieces.aclose()
+        self._account(self.name, meter, self._spent)
+
+
+class Telling:
+    """One answer told to a client."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        vendor: Callable[[ModelName], Awaitable[Vendor]],
+        policy: Callable[[ModelName], Policy],
+        account: Account,
+        meter: Meter,
+        thinking: Thinking,
+    ) -> None:
+        self._calls, self._vendor, self._policy = calls, vendor, policy
+        self._account, self._meter, self._thinking = account, meter, thinking
+
+    async def tell(
+        self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
+    ) -> AsyncGenerator[str, None]:
+        """The text as it comes, from the first of `names` that answers at all."""
+        opened, written = await self._open_any(names, messages), ""
+        try:
+            async for text in opened.texts(self._meter):
+                written += text
+                yield text
+        finally:
+            await opened.close(self._meter)
+        if opened.whole:
+            return
+        more = await self._continue(opened.name, [*messages, continue_prompt(written)])
+        try:
+            async for text in more.texts(self._meter):
+                yield text
+        finally:
+            await more.close(self._meter)
+        if not more.whole:
+            raise _cut_off(opened.name)
+
+    async def _open_any(
+        self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
+    ) -> Opened:
+        for name, following in zip(names, [*names[1:], None], strict=True):
+            try:
+                return await self._open(name, messages)
+            except (ProviderError, ConfigurationError) as error:
+                if following is None:
+                    raise
+                log.warning(
+                    "turn=%s %s; asking %s instead", self._meter.turn_id, error, following.id
+                )
+        raise ValueError("no model to ask")
+
+    async def _continue(self, name: ModelName, messages: Sequence[BaseMessage]) -> Opened:
+        try:
+            return await self._open(name, messages)
+        except (ProviderError, BudgetExceeded) as error:
+            raise _cut_off(name) from error
+
+    async def _open(self, name: ModelName, messages: Sequence[BaseMessage]) -> Opened:
+        vendor, policy, patience = await self._vendor(name), self._policy(name), Patience()
+        request = Request(name.id, tuple(messages), thinking=self._thinking)
+
+        async def start() -> Opened:
+            pieces = cast(AsyncGenerator[Piece, None], vendor.stream(request))
+            opened = Opened(pieces, name, min(_IDLE_SECONDS, policy.timeout), self._account)
+            try:
+                with patience.once_more():
+                    await opened.wait_for_text()
+            except BaseException:
+                await opened.close(self._meter)
+                raise
+            return opened
+
+        try:
+            return await self._calls.call(policy, start, meter=self._meter)
+        except GaveUp as end:
+            raise end.error from None
+
+
+def continue_prompt(written: str) -> HumanMessage:
+    """Asks for the rest of what was cut off, in its language."""
+    tail = written[-_CUT_OFF_CHARACTERS:]
+    return HumanMessage(render("continue_answer", detect_language(tail), cut_off=tail))
+
+
+def _cut_off(name: ModelName) -> ProviderUnavailable:
+    return ProviderUnavailable(
+        f"model:{name.provider}", f"{name.id}: the answer was cut off", code="model_cut_off"
+    )

@@ -1,0 +1,65 @@
+"""Structured answers: asked for in words where the service has no schemas, and checked always."""
+
+import json
+import re
+from typing import Any, TypeVar
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, ValidationError
+
+S = TypeVar("S", bound=BaseModel)
+_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+_SHOWN_PROBLEMS = 5
+SCHEMA_INTRO = "Answer with one JSON object and nothing else. Its JSON schema:"
+
+
+def with_schema(messages: list[BaseMessage], schema: type[BaseModel]) -> list[BaseMessage]:
+    """The messages with the schema told in the system message (endpoints want the word JSON)."""
+    shape = json.dumps(schema.model_json_schema(), ensure_ascii=False, separators=(",", ":"))
+    told = f"{SCHEMA_INTRO}\n{shape}"
+    if messages and isinstance(messages[0], SystemMessage):
+        return [SystemMessage(f"{messages[0].text}\n\n{told}"), *messages[1:]]
+    return [SystemMessage(told), *messages]
+
+
+def parsed(text: str, schema: type[S]) -> S:
+    """The JSON object in the text, validated; raises ValueError that says what is wrong."""
+    found = find_object(text)
+    try:
+        return schema.model_validate(found)
+    except ValidationError as error:
+        raise ValueError(_problems(error)) from None
+
+
+def find_object(text: str) -> dict[str, Any]:
+    """The first JSON object in a text that may have thoughts, fences or words around it."""
+    plain = _THOUGHTS.sub("", text)
+    fenced = [block for block in _FENCE.findall(plain) if "{" in block]
+    decoder = json.JSONDecoder()
+    for candidate in (*fenced, plain):
+        start = candidate.find("{")
+        while start >= 0:
+            try:
+                found, _ = decoder.raw_decode(candidate, start)
+            except json.JSONDecodeError:
+                start = candidate.find("{", start + 1)
+                continue
+            if isinstance(found, dict):
+                return found
+            break
+    raise ValueError("it holds no complete JSON object")
+
+
+def _problems(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    told = [f"{'.'.join(map(str, e['loc'])) or 'object'}: {e['msg']}" for e in found]
+    return "; ".join(told[:_SHOWN_PROBLEMS])
+
+
+def repair_request(problem: str) -> HumanMessage:
+    """The one further turn a model gets for an answer that does not fit the schema."""
+    return HumanMessage(
+        f"That answer cannot be used: {problem}. "
+        "Answer again with the complete, corrected JSON object only."
+    )

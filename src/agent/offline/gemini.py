@@ -1,0 +1,268 @@
+"""A loopback Gemini API: generateContent, streamGenerateContent, countTokens, models."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from aiohttp import web
+
+from agent.models.catalogue import GOOGLE_MODELS
+from agent.offline.brain import Answer, Brain, Turn
+from agent.offline.gemini_wire import Refused, check, read, tokens, write
+from agent.offline.service import Service
+
+_STATUS = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+_TYPE = "type.googleapis.com/google.rpc."
+
+
+def gemini_error(
+    status: int,
+    reason: str | None = None,
+    retry_seconds: float | None = None,
+    *,
+    message: str = "injected fault",
+    quota_id: str | None = None,
+    word: str | None = None,
+) -> dict[str, Any]:
+    """An error body as Gemini writes it; `word` replaces the status word of `status`."""
+    details: list[dict[str, Any]] = []
+    if reason:
+        details.append({"@type": f"{_TYPE}ErrorInfo", "reason": reason, "domain": "googleapis.com"})
+    if quota_id:
+        violation = {"quotaMetric": "generate_content_free_tier_requests", "quotaId": quota_id}
+        details.append({"@type": f"{_TYPE}QuotaFailure", "violations": [violation]})
+    if retry_seconds is not None:
+        details.append({"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{retry_seconds:g}s"})
+    error = {"code": status, "message": message, "status": word or _STATUS.get(status, "UNKNOWN")}
+    return {"error": error | ({"details": details} if details else {})}
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast a stream comes: seconds to the first chunk, then tokens a second (0: at once)."""
+
+    first_chunk: float = 0
+    tokens_per_second: float = 0
+    chunk_tokens: int = 20
+
+
+@dataclass
+class StreamFault:
+    """A stream that goes wrong after `after` characters, `times` times (None: always)."""
+
+    kind: Literal["drop", "no_finish", "error", "stall", "max_tokens", "safety"]
+    after: int = 0
+    times: int | None = 1
+    match: Callable[[Turn], bool] = lambda turn: True
+
+
+class GeminiService(Service):
+    """Gemini's protocol in front of a Brain. `key` None accepts any key, but not none at all."""
+
+    def __init__(
+        self,
+        brain: Brain,
+        *,
+        key: str | None = None,
+        models: Iterable[str] = tuple(GOOGLE_MODELS),
+        latency: Callable[[web.Request, Any], float] | None = None,
+        speed: Callable[[Turn], Speed] | None = None,
+    ) -> None:
+        super().__init__("gemini", latency)
+        self.brain, self.key, self.models = brain, key, frozenset(models)
+        self.speed = speed or (lambda turn: Speed())
+        self.stream_faults: list[StreamFault] = []
+        self.turns: list[Turn] = []
+        self._ids = itertools.count(1)
+        for version in ("v1beta", "v1"):
+            self.app.router.add_get(f"/{version}/models", self._list)
+            self.app.router.add_get(f"/{version}/models/{{model}}", self._get)
+            self.app.router.add_post(f"/{version}/models/{{model}}:{{method}}", self._call)
+
+    def fail_stream(self, kind: Any, **details: Any) -> StreamFault:
+        """Switch a stream's fault on; see StreamFault."""
+        fault = StreamFault(kind, **details)
+        self.stream_faults.append(fault)
+        return fault
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        try:
+            self._check_key(request)
+        except Refused as error:
+            return _refuse(error)
+        return web.json_response({"models": [_model(name) for name in sorted(self.models)]})
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return web.json_response(_model(self._known(request)))
+        except Refused as error:
+            return _refuse(error)
+
+    async def _call(self, request: web.Request) -> web.StreamResponse:
+        method, body = request.match_info["method"], request["body"]
+        try:
+            model = self._known(request)
+            if method == "countTokens":
+                return web.json_response({"totalTokens": tokens(body)})
+            if method not in ("generateContent", "streamGenerateContent"):
+                raise Refused(f"unknown method {method}", 404)
+            check(body, model)
+        except Refused as error:
+            return _refuse(error)
+        turn = read(body, model)
+        self.turns.append(turn)
+        reply = _Reply(self.brain.respond(turn), model, tokens(body), self._ids)
+        if method == "generateContent":
+            return web.json_response(reply.whole())
+        return await self._stream(request, turn, reply)
+
+    def _check_key(self, request: web.Request) -> None:
+        given = request.headers.get("x-goog-api-key") or request.query.get("key")
+        if not given:
+            raise Refused("Method doesn't allow unregistered callers", 403)
+        if self.key is not None and given != self.key:
+            message = "API key not valid. Please pass a valid API key."
+            raise Refused(message, reason="API_KEY_INVALID")
+
+    def _known(self, request: web.Request) -> str:
+        self._check_key(request)
+        model = request.match_info["model"]
+        if model not in self.models:
+            version = request.path.split("/")[1]
+            raise Refused(f"models/{model} is not found for API version {version}", 404)
+        return model
+
+    async def _stream(
+        self, request: web.Request, turn: Turn, reply: "_Reply"
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        speed = self.speed(turn)
+        await asyncio.sleep(speed.first_chunk)
+        await response.prepare(request)
+        fault = self._stream_fault(turn)
+        sent = 0
+        for text in _pieces(reply.text, speed.chunk_tokens):
+            if fault and sent >= fault.after:
+                break
+            if sent and speed.tokens_per_second:
+                await asyncio.sleep(tokens(text) / speed.tokens_per_second)
+            await _event(response, reply.chunk(text))
+            sent += len(text)
+        if fault:
+            await self._go_wrong(request, response, reply, fault)
+        else:
+            await _event(response, reply.last())
+        await response.write_eof()
+        return response
+
+    def _stream_fault(self, turn: Turn) -> StreamFault | None:
+        for fault in self.stream_faults:
+            if fault.times != 0 and fault.match(turn):
+                if fault.times is not None:
+                    fault.times -= 1
+                return fault
+        return None
+
+    async def _go_wrong(
+        self,
+        request: web.Request,
+        response: web.StreamResponse,
+        reply: "_Reply",
+        fault: StreamFault,
+    ) -> None:
+        match fault.kind:
+            case "drop":
+                await asyncio.sleep(0)
+                if request.transport:
+                    request.transport.abort()
+                raise ConnectionResetError("injected fault: dropped stream")
+            case "stall":
+                await asyncio.sleep(3600)
+            case "error":
+                await _event(response, gemini_error(503, message="The model is overloaded."))
+            case "max_tokens":
+                await _event(response, reply.chunk("", finish="MAX_TOKENS"))
+            case "safety":
+                await _event(response, reply.chunk("", finish="SAFETY"))
+
+
+class _Reply:
+    """One answer as whole or in chunks, with its usage counted."""
+
+    def __init__(
+        self, answer: Answer, model: str, prompt_tokens: int, ids: "itertools.count[int]"
+    ) -> None:
+        self._model, self._prompt, self._written = model, prompt_tokens, 0
+        self._id = f"response-{next(ids)}"
+        self.candidate = write(answer, ids)
+        self._blocked = answer.finish == "PROMPT_BLOCKED"
+        self._parts = (self.candidate.get("content") or {}).get("parts") or []
+        self.text = "".join(part.get("text", "") for part in self._parts)
+
+    def whole(self) -> dict[str, Any]:
+        self._written = tokens([part for part in self._parts if part.get("text") != ""])
+        if self._blocked:
+            return self._body(None) | {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}
+        return self._body(None if self.candidate["finishReason"] == "NONE" else self.candidate)
+
+    def chunk(self, text: str, finish: str | None = None) -> dict[str, Any]:
+        self._written += tokens(text)
+        candidate: dict[str, Any] = {"content": {"role": "model", "parts": [{"text": text}]}}
+        return self._body(candidate | ({"finishReason": finish} if finish else {}))
+
+    def last(self) -> dict[str, Any]:
+        if self._blocked or not self.text:
+            return self.whole()
+        return self._body(self.candidate | {"content": {"role": "model", "parts": [{"text": ""}]}})
+
+    def _body(self, candidate: Mapping[str, Any] | None) -> dict[str, Any]:
+        usage = {
+            "promptTokenCount": self._prompt,
+            "candidatesTokenCount": self._written,
+            "totalTokenCount": self._prompt + self._written,
+        }
+        body = {"usageMetadata": usage, "modelVersion": self._model, "responseId": self._id}
+        return body | ({"candidates": [candidate]} if candidate else {})
+
+
+def _pieces(text: str, chunk_tokens: int) -> Iterable[str]:
+    """Text in chunks of about `chunk_tokens`, never inside a character."""
+    piece, size = "", 0
+    for character in text:
+        piece, size = piece + character, size + len(character.encode())
+        if size >= chunk_tokens * 4:
+            yield piece
+            piece, size = "", 0
+    if piece:
+        yield piece
+
+
+async def _event(response: web.StreamResponse, body: Mapping[str, Any]) -> None:
+    await response.write(f"data: {json.dumps(body, ensure_ascii=False)}\r\n\r\n".encode())
+
+
+def _refuse(error: Refused) -> web.Response:
+    body = gemini_error(error.status, error.reason, message=error.message)
+    return web.json_response(body, status=error.status)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {
+        "name": f"models/{name}",
+        "displayName": name,
+        "inputTokenLimit": 1_048_576,
+        "outputTokenLimit": 65_536,
+        "supportedGenerationMethods": ["generateContent", "countTokens"],
+    }
