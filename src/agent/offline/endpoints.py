@@ -1,0 +1,94 @@
+"""The sample services of an offline process: started once, at addresses of their own."""
+
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+
+from agent.language import Language
+from agent.offline.amap import AmapService
+from agent.offline.gemini import GeminiService
+from agent.offline.openai import OpenAIService
+from agent.offline.rules import SampleBrain
+from agent.offline.search import BochaService, SerperService, TavilyService
+from agent.offline.service import Background, Service
+from agent.settings import Settings
+
+KEY = "tanlu-sample-key"
+_NOTICE: dict[Language, str] = {
+    "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），以下全部来自程序自带的示例数据，"
+    "不是实时结果。",
+    "en": "Sample mode: no model key was found (looked for {looked_for}); everything below comes "
+    "from bundled sample data, not from live services.",
+}
+_FORCED: dict[Language, str] = {
+    "zh": "示例模式（TANLU_MODE=offline）：以下全部来自程序自带的示例数据，不是实时结果。",
+    "en": "Sample mode (TANLU_MODE=offline): everything below comes from bundled sample data, "
+    "not from live services.",
+}
+
+
+@dataclass(frozen=True)
+class SampleServices:
+    """Running loopback services, and the settings that lead to them."""
+
+    settings: Settings
+    amap_url: str
+    running: tuple[Background, ...]
+    forced: bool
+    """Whether offline was asked for, rather than what is left without a key."""
+
+    def notice(self, language: Language, looked_for: str) -> str:
+        """What a reader must know before the first line."""
+        told = _FORCED if self.forced else _NOTICE
+        return told[language].format(looked_for=looked_for)
+
+    def stop(self) -> None:
+        """End the services; their addresses are gone."""
+        for background in self.running:
+            background.stop()
+
+
+def start_sample_services(settings: Settings) -> SampleServices:
+    """Start a service per protocol on loopback, over the bundled sample."""
+    brain = SampleBrain()
+    services: dict[str, Service] = {
+        "gemini": GeminiService(brain, key=KEY),
+        "openai": OpenAIService(brain),
+        "amap": AmapService(key=KEY),
+        "tavily": TavilyService(key=KEY),
+        "serper": SerperService(key=KEY),
+        "bocha": BochaService(key=KEY),
+    }
+    running = {name: Background(service.app) for name, service in services.items()}
+    for background in running.values():
+        background.start()
+    urls = {name: f"http://127.0.0.1:{background.port}" for name, background in running.items()}
+    return SampleServices(
+        settings=sample_settings(settings, urls),
+        amap_url=urls["amap"],
+        running=tuple(running.values()),
+        forced=settings.model_configured,
+    )
+
+
+def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
+    """The operator's settings with every endpoint and key replaced by the sample's."""
+    key = SecretStr(KEY)
+    return settings.model_copy(
+        update={
+            "gemini_api_key": key,
+            "google_gemini_base_url": urls["gemini"],
+            "openai_api_key": key,
+            "openai_base_url": f"{urls['openai']}/v1",
+            "openai_extra_body": None,
+            "amap_maps_api_key": key,
+            "amap_qps": 1000.0,
+            "model_rpm": 0,
+            "tavily_api_key": key,
+            "tavily_base_url": urls["tavily"],
+            "serper_api_key": key,
+            "serper_base_url": urls["serper"],
+            "bocha_api_key": key,
+            "bocha_base_url": urls["bocha"],
+        }
+    )
