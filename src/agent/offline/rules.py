@@ -1,0 +1,49 @@
+"""The offline brain: rules, not a language model, that answer our prompts over the sample.
+
+They know the protocol and the tags of the prompts, never particular questions. A task family has
+its own file; a new one adds its names here.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from .brain import Answer, Turn
+from .rules_answer import answer
+from .rules_map import amap_research
+from .rules_plan import generate_query, reflection
+from .rules_research import web_research, web_writeup
+from .rules_text import task_of
+
+Rule = Callable[[Turn], Answer]
+
+RULES: dict[str, Rule] = {
+    "generate_query": generate_query,
+    "web_research": web_research,
+    "web_writeup": web_writeup,
+    "amap_research": amap_research,
+    "reflection": reflection,
+    "answer": answer,
+}
+UNSUPPORTED = "unsupported task"
+
+
+class SampleBrain:
+    """Answers by the rule of the task that the system text names."""
+
+    def __init__(self, rules: dict[str, Rule] | None = None) -> None:
+        self._rules = RULES if rules is None else rules
+
+    def respond(self, turn: Turn) -> Answer:
+        """The answer of the task's rule; unknown tasks are not faked."""
+        rule = self._rules.get(task_of(turn))
+        if rule is None:
+            return Answer(text=UNSUPPORTED, json=None if turn.schema is None else {})
+        return rule(replace(turn, user=_with_first(turn)))
+
+
+def _with_first(turn: Turn) -> str:
+    """The text that holds the tags: a repair request after it repeats none of them."""
+    if "</" in turn.user:
+        return turn.user
+    tagged = [past.text for past in turn.history if past.role == "user" and "</" in past.text]
+    return tagged[-1] if tagged else turn.user

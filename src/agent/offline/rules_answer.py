@@ -1,0 +1,160 @@
+"""The answer: what was found, put together in the asked language, and its continuation."""
+
+from agent.language import Language
+
+from .brain import Answer, Turn
+from .rules_plan import cleaned
+from .rules_references import resolve
+from .rules_text import (
+    Record,
+    Sentence,
+    block,
+    language_of,
+    lines,
+    ranked,
+    records,
+    sentences,
+)
+
+_LIMIT: dict[Language, int] = {"zh": 860, "en": 340}
+"""Characters (zh) or words (en) at most, markers not counted."""
+_BULLETS = 6
+_QUOTED = 60
+_TAIL = 80
+_WORDS: dict[str, dict[Language, str]] = {
+    "sample": {
+        "zh": "以下内容出自内置的示例数据，只供演示，出行前请核实。",
+        "en": "This comes from the bundled sample data, for demonstration only; check before"
+        " you rely on it.",
+    },
+    "nothing": {
+        "zh": "示例数据里没有与“{question}”有关的资料，所以没有可以引用的内容。示例只收录了少数地点"
+        "和话题；配置模型和地图的密钥之后，可以查到真实的资料。",
+        "en": "The sample data has nothing on “{question}”, so there is nothing to cite. The sample"
+        " covers only a few places and topics; with keys for a model and the map set, the"
+        " real sources can be searched.",
+    },
+    "places": {
+        "zh": "关于“{question}”，地图上查到 {count} 处，可以先看这些：",
+        "en": "For “{question}” the map has {count} places; these come first:",
+    },
+    "place": {"zh": "关于“{question}”，地图上查到：", "en": "For “{question}” the map has:"},
+    "facts": {"zh": "关于“{question}”，查到的要点：", "en": "On “{question}”, this was found:"},
+    "web": {"zh": "网上的资料说：", "en": "From the web:"},
+    "pointed": {"zh": "您问的是上次列出的这一处：", "en": "You are asking about this place:"},
+    "gaps": {"zh": "没有查到的：", "en": "Not found:"},
+    "end": {
+        "zh": "以上就是示例数据里能查到的全部。",
+        "en": "That is all the sample data has on this.",
+    },
+}
+
+
+def answer(turn: Turn) -> Answer:
+    """The whole answer, or what follows where one was cut off."""
+    if "<cut_off>" in turn.user:
+        return continue_answer(turn)
+    return Answer(text=_compose(turn.user, language_of(turn)))
+
+
+def continue_answer(turn: Turn) -> Answer:
+    """The rest of the same answer after the text in `<cut_off>`."""
+    language = language_of(turn)
+    asked = [past.text for past in turn.history if past.role == "user"]
+    asked = [text for text in asked if "<question>" in text]
+    whole = _compose(asked[-1], language) if asked else ""
+    cut_off = block(turn.user, "cut_off")
+    for tail in (cut_off[-_TAIL:], cut_off.strip()[-_TAIL // 2 :]):
+        at = whole.find(tail) if tail else -1
+        if at >= 0 and (rest := whole[at + len(tail) :]).strip():
+            return Answer(text=rest)
+    return Answer(text=_WORDS["end"][language])
+
+
+def _compose(user: str, language: Language) -> str:
+    question = cleaned(block(user, "question"))
+    pointed = _pointed(user)
+    places = sorted(records(user, "places"), key=lambda place: -len(place.fields))
+    facts = [*records(user, "routes"), *records(user, "weather")]
+    found = [s for s in sentences(block(user, "findings")) if _from_web(s)]
+    if not (pointed or places or facts or found):
+        return _with_gaps([_said("nothing", language, question)], user, language)
+    parts = [_WORDS["sample"][language]]
+    parts += _pointed_lines(pointed, places, language)
+    parts += _place_lines(places, question, language)
+    if facts:
+        parts.append(_said("facts", language, question) + "\n" + _bullets(facts[:_BULLETS]))
+    if found:
+        limit = _LIMIT[language] - sum(_size(part, language) for part in parts)
+        parts.append(_web_part(ranked(found, question), limit, language))
+    return _with_gaps(parts, user, language)
+
+
+def _from_web(sentence: Sentence) -> bool:
+    """Supported by something other than a record of the map, which is listed anyway."""
+    return any(not name.startswith("a") for name in sentence.ids)
+
+
+def _pointed(user: str) -> Record | None:
+    previous = records(user, "previous_places")
+    asked, said = block(user, "question").strip(), lines(user, "conversation")
+    return resolve(asked, said, previous).record
+
+
+def _pointed_lines(pointed: Record | None, places: list[Record], language: Language) -> list[str]:
+    """The place a follow-up points at, by today's record if there is one."""
+    if pointed is None:
+        return []
+    same = next((place for place in places if place.name == pointed.name), pointed)
+    return [f"{_WORDS['pointed'][language]}\n- {_bullet(same, len(same.fields))}"]
+
+
+def _place_lines(places: list[Record], question: str, language: Language) -> list[str]:
+    if not places:
+        return []
+    key = "places" if len(places) > 1 else "place"
+    opening = _said(key, language, question).replace("{count}", str(len(places)))
+    return [f"{opening}\n{_bullets(places[:_BULLETS])}"]
+
+
+def _bullets(found: list[Record]) -> str:
+    return "\n".join(f"- {_bullet(record)}" for record in found)
+
+
+def _bullet(record: Record, facts_shown: int = 5) -> str:
+    """The name as listed and the facts as listed, then the marker."""
+    facts = " · ".join(record.fields[1 : facts_shown + 1])
+    return f"{record.name} — {facts} {record.mark}" if facts else f"{record.name} {record.mark}"
+
+
+def _web_part(found: list[Sentence], limit: int, language: Language) -> str:
+    """As many sentences as there is room for, in order of use; at least one."""
+    opening, space = _WORDS["web"][language], "" if language == "zh" else " "
+    kept: list[str] = []
+    left = limit - _size(opening, language)
+    for sentence in found:
+        left -= _size(sentence.bare, language)
+        if kept and left < 0:
+            break
+        kept.append(sentence.text)
+    return opening + space + space.join(kept)
+
+
+def _size(text: str, language: Language) -> int:
+    plain = Sentence(text).bare
+    return len(plain) if language == "zh" else len(plain.split())
+
+
+def _with_gaps(parts: list[str], user: str, language: Language) -> str:
+    """The parts as paragraphs, and what could not be found at the end."""
+    gaps = list(dict.fromkeys(line.partition(": ")[0][:60] for line in lines(user, "gaps")))[:3]
+    if gaps:
+        opening, join = _WORDS["gaps"][language], "；" if language == "zh" else "; "
+        space, stop = ("", "。") if language == "zh" else (" ", ".")
+        parts = [*parts, opening + space + join.join(g.rstrip("。.") for g in gaps) + stop]
+    return "\n\n".join(parts)
+
+
+def _said(key: str, language: Language, question: str) -> str:
+    short = question if len(question) <= _QUOTED else f"{question[:_QUOTED]}…"
+    return _WORDS[key][language].replace("{question}", short)
