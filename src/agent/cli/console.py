@@ -2,11 +2,13 @@
 
 import io
 import sys
+import unicodedata
 from typing import TextIO
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
 _LONGEST = 600
+_BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def prepare_streams() -> None:
@@ -20,6 +22,15 @@ def one_line(text: str, *, longest: int = _LONGEST) -> str:
     """The text without line breaks and control characters, cut to `longest` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """The text without what would steer a terminal (escape sequences, reversed writing)."""
+    return "".join(
+        c
+        for c in text
+        if c in "\n\t" or (unicodedata.category(c) not in ("Cc", "Cs") and c not in _BIDI)
+    )
 
 
 def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:

@@ -12,6 +12,7 @@ RUN_ID: ContextVar[str] = ContextVar("tanlu_run_id", default="-")
 """The run that this task works for; each line carries it."""
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s [%(run_id)s] %(message)s"
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _LOUD = ("httpx", "httpcore", "google_genai", "openai", "mcp", "langchain_google_genai")
 """Libraries that log every request, some with the key in its URL."""
 
@@ -28,6 +29,7 @@ def configure_logging(level: str | None, log_file: str | None) -> None:
     The file gets INFO unless `level` says otherwise. Raises ConfigurationError for a file that
     cannot be written.
     """
+    level = level.upper() if level and level.upper() in _LEVELS else None
     root = logging.getLogger()
     for writer in list(root.handlers):
         if getattr(writer, "tanlu", False):

@@ -8,7 +8,7 @@ from typing import Any
 from agent.errors import AgentError
 from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.export.finished import FinishedAnswer
-from agent.language import Language
+from agent.language import Language, detect_language
 
 _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls")
 _CHECKS = ("cited", "unknown_ids_removed", "places_rejected")
@@ -43,7 +43,13 @@ class Outcome:
         names = list(self.__dataclass_fields__)
         return {name: getattr(self, name) for name in names[: names.index("question")]}
 
-    def finished(self, notice: str = "") -> FinishedAnswer:
+    @property
+    def notice(self) -> str:
+        """What an answer from sample data says first."""
+        first = self.answer.partition("\n")[0]
+        return first.removeprefix("> ") if self.mode == "offline" and first[:2] == "> " else ""
+
+    def finished(self) -> FinishedAnswer:
         """The same as what exports take."""
         return FinishedAnswer(
             question=self.question,
@@ -55,7 +61,7 @@ class Outcome:
             routes=self.routes,
             weather=self.weather,
             gaps=self.gaps,
-            notice=notice,
+            notice=self.notice,
             search_entry_points=self.search_entry_points,
             geojson=self.geojson,
         )
@@ -100,7 +106,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
         degraded=bool(kept.get("degraded")),
         needs=kept.get("needs"),
         question=asked,
-        language="zh" if turn.get("language", _language(asked or answer)) == "zh" else "en",
+        language=turn.get("language") or detect_language(asked or answer),
         search_entry_points=list(kept.get("search_entry_points") or []),
         geojson=kept.get("geojson") or values.get("geojson"),
     )
@@ -122,9 +128,7 @@ def _part(message: Any, name: str) -> Any:
 
 
 def _role(message: Any) -> str:
-    return {"assistant": "ai", "user": "human"}.get(str(_part(message, "type")), "") or str(
-        _part(message, "type")
-    )
+    return str(_part(message, "type"))
 
 
 def _text(message: Any) -> str:
@@ -134,9 +138,3 @@ def _text(message: Any) -> str:
         return content
     blocks = content if isinstance(content, list) else []
     return "".join(b if isinstance(b, str) else str(b.get("text") or "") for b in blocks)
-
-
-def _language(text: str) -> Language:
-    from agent.language import detect_language
-
-    return detect_language(text)

@@ -32,6 +32,8 @@ class Request:
     context: dict[str, Any]
     near: Point | None = None
     url: str | None = None
+    saves: bool = False
+    """Whether the answer goes into a file, in which links should last."""
 
     def graph_input(self) -> dict[str, Any] | None:
         """What the assistant gets; None goes on with what the thread has."""
@@ -60,6 +62,7 @@ def read_request(arguments: Namespace) -> Request:
         context=_context(arguments, local=url is None),
         near=_near(arguments.near),
         url=url,
+        saves=_saves(arguments),
     )
 
 
@@ -121,17 +124,20 @@ def _near(given: str | None) -> Point | None:
 def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
     """This run's settings; the ones of a server are checked against its own schema."""
     context: dict[str, Any] = split_sets(arguments.sets)
-    saves = arguments.html is not None or arguments.geojson is not None
     if not local:
         return context
     for key in context:
         if key not in Configuration.model_fields:
             known = ", ".join(Configuration.model_fields)
             raise ConfigurationError(f"--set {key}", f"there is no such setting; known: {known}")
-    if saves and "resolve_links" not in context and not os.environ.get("RESOLVE_LINKS"):
+    if _saves(arguments) and "resolve_links" not in context and not os.environ.get("RESOLVE_LINKS"):
         context["resolve_links"] = True
     checked = configure(context)
     return {key: getattr(checked, key) for key in context}
+
+
+def _saves(arguments: Namespace) -> bool:
+    return arguments.html is not None or arguments.geojson is not None
 
 
 def _writable(option: str, file: str | None) -> None:

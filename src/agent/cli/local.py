@@ -1,0 +1,160 @@
+"""Asking in this process: the graph on the SQLite threads, written down before it starts."""
+
+import asyncio
+import importlib
+import logging
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from langchain_core.messages import AIMessageChunk
+from langgraph.pregel import Pregel
+
+from agent.checkpointer import Threads, continue_interrupted, open_threads, run_config
+from agent.cli.logs import RUN_ID
+from agent.cli.outcome import Outcome, RunName, outcome_of
+from agent.cli.request import ASSISTANTS, Request
+from agent.cli.watch import Watcher
+from agent.errors import AgentError, InputError
+from agent.outbox import AcceptedRun, End
+from agent.services import close_process_services
+from agent.settings import read_settings
+
+log = logging.getLogger(__name__)
+Graph = Pregel[Any, Any, Any, Any]
+Tell = Callable[[str], None]
+
+
+async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) -> Outcome:
+    """Run the assistant to its answer; `accepted` is set once the run is in the outbox.
+
+    Runs of killed processes are brought to their end besides, or before if they are on the same
+    thread. Cancelling ends the run and closes everything. Raises AgentError.
+    """
+    try:
+        async with open_threads(read_settings()) as threads:
+            course = _Course(threads, request, watcher)
+            if request.follows_up and request.question is not None:
+                await course.finish_others()
+                return await course.ask(accepted)
+            run = await course.taken_up()
+            others = asyncio.create_task(course.finish_others())
+            try:
+                outcome = await course.ask(accepted, run)
+                await others
+            finally:
+                others.cancel()
+            return outcome
+    finally:
+        await close_process_services()
+
+
+class _Course:
+    """One question on its way through this process."""
+
+    def __init__(self, threads: Threads, request: Request, watcher: Watcher) -> None:
+        self._threads, self._request, self._watcher = threads, request, watcher
+        self._graphs: dict[str, Graph] = {}
+
+    def graph(self, assistant: str) -> Graph:
+        """The assistant's graph over these threads."""
+        if assistant not in self._graphs:
+            module, _, name = ASSISTANTS[assistant].partition(":")
+            built = getattr(importlib.import_module(module), name)
+            self._graphs[assistant] = built.builder.compile(
+                checkpointer=self._threads.saver, name=assistant
+            )
+        return self._graphs[assistant]
+
+    async def taken_up(self) -> AcceptedRun | None:
+        """The run on this thread whose process was killed, as ours."""
+        if self._request.question is not None:
+            return None
+        for run in await self._threads.runs.unfinished():
+            if run.thread_id == self._request.thread_id and run.url is None:
+                return await self._threads.runs.take(run)
+        return None
+
+    async def finish_others(self) -> None:
+        """Bring what killed processes left to its end; a failure there is not ours."""
+        try:
+            await continue_interrupted(self._threads, self.graph, self._tell)
+        except Exception:
+            log.exception("continuing an interrupted run failed")
+
+    async def ask(self, accepted: asyncio.Event, run: AcceptedRun | None = None) -> Outcome:
+        request, began = self._request, time.monotonic()
+        if run is None:
+            if request.question is None and (ended := await self._ended()):
+                return ended
+            run = AcceptedRun(
+                run_id=str(uuid.uuid4()),
+                thread_id=request.thread_id,
+                assistant=request.assistant,
+                input=request.graph_input(),
+                context=request.context,
+            )
+            await self._threads.runs.accept(run)
+        accepted.set()
+        RUN_ID.set(run.run_id)
+        log.info("run accepted: assistant=%s thread=%s", run.assistant, run.thread_id)
+        values = await self._worked(run)
+        seconds = time.monotonic() - began
+        return outcome_of(values, RunName(run.assistant, run.thread_id, run.run_id), seconds)
+
+    async def _ended(self) -> Outcome | None:
+        """The last answer of a thread on which nothing is left to do."""
+        request = self._request
+        graph = self.graph(request.assistant)
+        found = await graph.aget_state({"configurable": {"thread_id": request.thread_id}})
+        if not found.values:
+            raise InputError("--thread", f"there is no thread {request.thread_id} here")
+        if found.next:
+            return None
+        run_id = str((found.metadata or {}).get("run_id") or "")
+        name = RunName(request.assistant, request.thread_id, run_id)
+        return outcome_of(found.values, name, 0.0)
+
+    async def _worked(self, run: AcceptedRun) -> dict[str, Any]:
+        """Stream the run to its last values, and write down how it ended."""
+        status: End = "cancelled"
+        try:
+            values = await self._streamed(run)
+            status = "interrupted" if "__interrupt__" in values else "success"
+        except Exception as error:
+            status = "error"
+            log.info("run failed: %s", error)
+            raise
+        finally:
+            await self._threads.runs.finish(run.run_id, status)
+        if status == "interrupted":
+            raise AgentError("the run waits for a review; go on in a client that can answer it")
+        return values
+
+    async def _streamed(self, run: AcceptedRun) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        parts: AsyncIterator[Any] = self.graph(run.assistant).astream(
+            run.input,
+            run_config(run),
+            context=run.context or None,
+            stream_mode=["custom", "messages", "values"],
+            durability="sync",
+        )
+        async for mode, part in parts:
+            if mode == "custom":
+                self._watcher.event(part)
+            elif mode == "messages" and isinstance(part[0], AIMessageChunk):
+                self._watcher.token(str(part[0].text))
+            elif mode == "values":
+                values = part
+        return values
+
+    def _tell(self, run: AcceptedRun, status: str) -> None:
+        command = f"tanlu ask --thread {run.thread_id}"
+        if status == "continuing":
+            line = f"continuing a question that was interrupted (see it with: {command})"
+        else:
+            line = f"the interrupted question ended: {status} ({command})"
+        print(f"tanlu: {line}", file=sys.stderr)  # noqa: T201

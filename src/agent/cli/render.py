@@ -1,0 +1,135 @@
+"""One finished run on standard output: for people, as Markdown in a pipe, or as one object."""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from agent.cli.console import is_utf8, printable
+from agent.cli.outcome import Outcome
+from agent.evidence.types import Place
+from agent.export.finished import by_mention
+from agent.export.geojson import AMAP_ATTRIBUTION
+from agent.export.markdown import place_table
+from agent.export.references import without_notice
+from agent.export.wording import WORDS, credit, metres, rating
+from agent.language import Language
+
+MOST_PLACES = 15
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]+)\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)")
+_SHORT_URL = 100
+_UNSEEN = re.compile(r"[\x7f-\x9f]")
+
+
+def print_json(outcome: Outcome) -> None:
+    """Exactly one object and a line break; ASCII where the console cannot show everything."""
+    text = json.dumps(outcome.as_json(), ensure_ascii=not is_utf8(sys.stdout), allow_nan=False)
+    text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    print(text, flush=True)  # noqa: T201
+
+
+def print_outcome(
+    outcome: Outcome, *, follow_up: str, notice: str = "", console: Console | None = None
+) -> None:
+    """Answer, table of places, what was used, and the command for a follow-up.
+
+    `notice` is what was said on the terminal already and opens the answer; it is not repeated.
+    """
+    shown = console or Console(highlight=False)
+    if shown.is_terminal and not shown.is_dumb_terminal:
+        _print_pretty(shown, outcome, follow_up, notice)
+    else:
+        _print_plain(outcome, follow_up)
+
+
+def usage_line(outcome: Outcome) -> str:
+    """What the run used, in one line."""
+    usage = outcome.usage
+    tokens = (usage["input_tokens"], usage["output_tokens"])
+    price = usage["cost_usd"]
+    if outcome.language == "zh":
+        line = (
+            f"用量：模型调用 {usage['model_calls']} 次，token {tokens[0]:,} 入 {tokens[1]:,} 出，"
+            f"搜索 {usage['searches']} 次，地图调用 {usage['map_calls']} 次，"
+            f"{usage['seconds']:.1f} 秒"
+        )
+        cost = "" if price is None else f"，约 ${price:.4f}"
+    else:
+        line = (
+            f"Used: {usage['model_calls']} model calls, {tokens[0]:,} tokens in, "
+            f"{tokens[1]:,} out, {usage['searches']} searches, {usage['map_calls']} map calls, "
+            f"{usage['seconds']:.1f} s"
+        )
+        cost = "" if price is None else f", about ${price:.4f}"
+    return line + cost
+
+
+def follow_up_line(command: str, language: Language) -> str:
+    """How to go on."""
+    return f"追问：{command}" if language == "zh" else f"Follow up: {command}"
+
+
+def _print_plain(outcome: Outcome, follow_up: str) -> None:
+    parts = [outcome.answer]
+    if places := shown_places(outcome.places):
+        parts.append(f"**{WORDS[outcome.language]['places']}**")
+        parts.append(place_table(places, outcome.language))
+        parts.append(credit(places, AMAP_ATTRIBUTION, outcome.language))
+    parts += [usage_line(outcome), follow_up_line(follow_up, outcome.language)]
+    print(printable("\n\n".join(parts)), flush=True)  # noqa: T201
+
+
+def _print_pretty(console: Console, outcome: Outcome, follow_up: str, notice: str) -> None:
+    console.print()
+    answer = printable(without_notice(outcome.answer, notice))
+    console.print(Markdown(_for_terminal(answer), hyperlinks=True))
+    if places := shown_places(outcome.places):
+        console.print()
+        console.print(_place_table(places, outcome.language))
+    console.print()
+    console.print(Text(usage_line(outcome), style="dim"))
+    console.print(Text(follow_up_line(follow_up, outcome.language), style="dim"), soft_wrap=True)
+
+
+def shown_places(places: Sequence[Place]) -> list[Place]:
+    """Those the answer names, and as many others as fit."""
+    ordered = by_mention(list(places))
+    named = sum(place["mentioned"] for place in ordered)
+    return ordered[: max(named, MOST_PLACES)]
+
+
+def _place_table(places: Sequence[Place], language: Language) -> Table:
+    words = WORDS[language]
+    caption = Text(credit(list(places), AMAP_ATTRIBUTION, language), style="dim")
+    table = Table(title=None, caption=caption, caption_justify="left", header_style="bold")
+    for key in ("name", "distance", "rating", "hours", "address"):
+        number = key in ("distance", "rating")
+        table.add_column(
+            words[key], justify="right" if number else "left", overflow="fold", no_wrap=number
+        )
+    for place in places:
+        style = "" if place["mentioned"] else "dim"
+        cells = [place["name"], metres(place["distance_m"]), rating(place),
+                 place["open_time"] or "", place["address"] or ""]  # fmt: skip
+        table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+    return table
+
+
+def _for_terminal(markdown: str) -> str:
+    r"""Links as a terminal can show them: `[1]` stays in brackets, a title is followed by its URL.
+
+    Addresses too long to read stay behind their title (terminals that can, open them).
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        text, url = found[1], found[2]
+        if text.isdigit():
+            return f"[\\[{text}\\]]({url})"
+        return f"{text} <{url}>" if len(url) <= _SHORT_URL else found[0]
+
+    return _LINK.sub(shown, markdown)
