@@ -12,6 +12,7 @@ from agent.offline import rules_research
 from agent.offline.brain import Answer, Past, Tool, ToolResult, Turn
 from agent.offline.corpus import Page
 from agent.offline.rules import RULES, UNSUPPORTED, SampleBrain
+from agent.offline.rules_text import sentences
 from agent.prompts import Raw, element, render
 
 TODAY = "2026-11-20"
@@ -109,6 +110,24 @@ def _page(language: str, title: str, text: str) -> Page:
         topics=(),
         text=text,
     )
+
+
+# reading
+
+
+def test_sentences_keep_their_markers_numbers_and_abbreviations() -> None:
+    text = (
+        "- 甲在王府井。[^w0-0][^w0-1]乙4.6分！他说“好。”[^w0-2]\n"
+        "Crowds peak after 7 p.m. on weekends. The U.S. side has 4.6 stars.[^w1-0] Last one"
+    )
+    assert [sentence.text for sentence in sentences(text)] == [
+        "甲在王府井。[^w0-0][^w0-1]",
+        "乙4.6分！",
+        "他说“好。”[^w0-2]",
+        "Crowds peak after 7 p.m. on weekends.",
+        "The U.S. side has 4.6 stars.[^w1-0]",
+        "Last one",
+    ]
 
 
 # generate_query

@@ -1,6 +1,6 @@
 """The answer: what was found, put together in the asked language, and its continuation."""
 
-from agent.language import Language
+from agent.language import Language, detect_language
 
 from .brain import Answer, Turn
 from .rules_plan import cleaned
@@ -76,7 +76,7 @@ def _compose(user: str, language: Language) -> str:
     pointed = _pointed(user)
     places = sorted(records(user, "places"), key=lambda place: -len(place.fields))
     facts = [*records(user, "routes"), *records(user, "weather")]
-    found = [s for s in sentences(block(user, "findings")) if _from_web(s)]
+    found = _web_sentences(user, language)
     if not (pointed or places or facts or found):
         return _with_gaps([_said("nothing", language, question)], user, language)
     parts = [_WORDS["sample"][language]]
@@ -88,6 +88,12 @@ def _compose(user: str, language: Language) -> str:
         limit = _LIMIT[language] - sum(_size(part, language) for part in parts)
         parts.append(_web_part(ranked(found, question), limit, language))
     return _with_gaps(parts, user, language)
+
+
+def _web_sentences(user: str, language: Language) -> list[Sentence]:
+    """The supported sentences, those in the language of the answer if there are any."""
+    found = [s for s in sentences(block(user, "findings")) if _from_web(s)]
+    return [s for s in found if detect_language(s.bare) == language] or found
 
 
 def _from_web(sentence: Sentence) -> bool:

@@ -13,7 +13,7 @@ _TASK = re.compile(r"<task>\s*(\w+)\s*</task>")
 _LANGUAGE = re.compile(r"<language>\s*(zh|en)\s*</language>")
 _MARKER = re.compile(rf"\s*{MARKER.pattern}")
 _SENTENCE = re.compile(
-    rf"(.+?(?:[。！？!?]+[”」』）)\"]*|(?<!\b[A-Z])\.(?=\s|\[\^|$)|$))((?:\s*\[\^{ID}\])*)\s*"
+    rf"(.+?(?:[。！？!?]+[”」』）)\"]*|(?<!\b[A-Z])\.(?=\s+[^a-z\s]|\[\^|\s*$)|$))((?:\s*\[\^{ID}\])*)\s*"
 )
 _LINE = re.compile(rf"^{MARKER.pattern}\s*(.+)$")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
