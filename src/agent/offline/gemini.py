@@ -12,7 +12,7 @@ from aiohttp import web
 from agent.models.catalogue import GOOGLE_MODELS
 from agent.offline.brain import Answer, Brain, Turn
 from agent.offline.gemini_wire import Refused, check, read, tokens, write
-from agent.offline.service import Service
+from agent.offline.service import BODY, Service
 
 _STATUS = {
     400: "INVALID_ARGUMENT",
@@ -111,7 +111,7 @@ class GeminiService(Service):
             return _refuse(error)
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
-        method, body = request.match_info["method"], request["body"]
+        method, body = request.match_info["method"], request[BODY]
         try:
             model = self._known(request)
             if method == "countTokens":

@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.offline.corpus import Page, search_pages
-from agent.offline.service import Service
+from agent.offline.service import BODY, Service
 
 Pages = Callable[[str, int], Sequence[Page]]
 KEY = "offline-search-key"
@@ -57,7 +57,7 @@ class TavilyService(Service):
     async def _search(self, request: web.Request) -> web.Response:
         if refusal := self._refusal(request):
             return refusal
-        body = request["body"]
+        body = request[BODY]
         if not isinstance(body, dict) or not body.get("query"):
             return web.json_response({"detail": {"error": "Query is missing."}}, status=400)
         full = bool(body.get("include_raw_content"))
@@ -87,7 +87,7 @@ class TavilyService(Service):
     async def _extract(self, request: web.Request) -> web.Response:
         if refusal := self._refusal(request):
             return refusal
-        urls = request["body"].get("urls") if isinstance(request["body"], dict) else None
+        urls = request[BODY].get("urls") if isinstance(request[BODY], dict) else None
         urls = [urls] if isinstance(urls, str) else urls or []
         if not 0 < len(urls) <= 20:
             return web.json_response({"detail": {"error": "1 to 20 URLs."}}, status=400)
@@ -130,7 +130,7 @@ class SerperService(Service):
         if request.headers.get("X-API-KEY") != self._key:
             refused = {"message": "Unauthorized.", "statusCode": 403}
             return web.json_response(refused, status=403)
-        body = request["body"]
+        body = request[BODY]
         if not isinstance(body, dict) or not body.get("q"):
             error = {"message": "Missing query parameter", "statusCode": 400}
             return web.json_response(error, status=400)
@@ -183,7 +183,7 @@ class BochaService(Service):
         if request.headers.get("Authorization") != f"Bearer {self._key}":
             refused = {"code": "401", "message": "Invalid API KEY", "log_id": "offline"}
             return web.json_response(refused, status=401)
-        body = request["body"]
+        body = request[BODY]
         if not isinstance(body, dict) or not body.get("query"):
             error = {"code": "400", "message": "Missing parameter query", "log_id": "offline"}
             return web.json_response(error, status=400)

@@ -19,6 +19,8 @@ FaultKind = Literal[
 ]
 # Injected drops are wanted; aiohttp would log each as an error.
 _QUIET = logging.Logger("agent.offline.quiet", level=logging.CRITICAL + 1)
+BODY: web.RequestKey[Any] = web.RequestKey("body", object)
+"""`request[BODY]` is the body as parsed JSON, text, or None."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -68,7 +70,7 @@ class Service:
     @web.middleware
     async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         body = await _body(request)
-        request["body"] = body
+        request[BODY] = body
         self.requests.append(
             Recorded(request.method, request.path, dict(request.query), dict(request.headers), body)
         )

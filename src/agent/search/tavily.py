@@ -48,4 +48,6 @@ def _keyless_limit(status: int, body: Any) -> ProviderError | None:
     if "retry_after_seconds" in error:
         wait = retry_after(error["retry_after_seconds"])
         return RateLimited("tavily", message, retry_after=wait)
-    return ProviderRefused("tavily", message, code="search_refused")
+    if status == 200:
+        return ProviderRefused("tavily", message, code="search_refused")
+    return None

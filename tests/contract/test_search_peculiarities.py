@@ -1,0 +1,204 @@
+"""What is particular to one search service, or to Google's redirect links."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agent.calls import Calls
+from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.offline.search import (
+    KEY,
+    BochaService,
+    RedirectService,
+    SerperService,
+    TavilyService,
+    keyless_limit,
+)
+from agent.offline.service import serve
+from agent.search.http import SearchHttp
+from agent.search.links import resolve_links
+from agent.search.registry import configured
+from agent.search.types import SearchProvider
+from agent.settings import Settings
+from tests.support.search_scripts import meter
+
+QUERY = "故宫博物院 开放时间"
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[SearchHttp]:
+    shared = SearchHttp(timeout=5)
+    yield shared
+    await shared.aclose()
+
+
+def provider(name: str, http: SearchHttp, **settings: Any) -> SearchProvider:
+    return configured(Settings(**settings), http, Calls())[name]
+
+
+def bocha(http: SearchHttp, url: str) -> SearchProvider:
+    return provider("bocha", http, bocha_api_key=KEY, bocha_base_url=url)
+
+
+def serper(http: SearchHttp, url: str) -> SearchProvider:
+    return provider("serper", http, serper_api_key=KEY, serper_base_url=url)
+
+
+@pytest.mark.parametrize(
+    ("code", "kept", "word"),
+    [
+        (401, ProviderRefused, "search_key_invalid"),
+        (403, ProviderRefused, "search_quota"),
+        (400, ProviderRefused, "search_refused"),
+        (429, RateLimited, "rate_limited"),
+        (500, ProviderUnavailable, "unavailable"),
+    ],
+)
+async def test_bocha_failures_with_status_200_are_failures(
+    http: SearchHttp, code: int, kept: type[ProviderError], word: str
+) -> None:
+    service = BochaService()
+    service.fail_with_code(code, "失败", times=None)
+    with serve(service.app) as server, pytest.raises(ProviderError) as caught:
+        await bocha(http, server.url).search(QUERY, meter=meter())
+    assert (type(caught.value), caught.value.code) == (kept, word)
+
+
+async def test_bocha_without_money_is_a_quota(http: SearchHttp) -> None:
+    service = BochaService()
+    service.spend_money()
+    with serve(service.app) as server, pytest.raises(ProviderRefused) as caught:
+        await bocha(http, server.url).search(QUERY, meter=meter())
+    assert caught.value.code == "search_quota"
+    assert len(service.requests) == 1
+
+
+async def test_bocha_null_reply_is_no_result(http: SearchHttp) -> None:
+    service = BochaService()
+    service.null_reply()
+    with serve(service.app) as server:
+        assert await bocha(http, server.url).search(QUERY, meter=meter()) == []
+
+
+async def test_bocha_dates_come_from_date_published_and_never_claim_utc(http: SearchHttp) -> None:
+    row = {"name": "页", "url": "https://a.cn/1", "snippet": "短", "summary": "长摘要"}
+    dated = {**row, "datePublished": "2026-05-01T08:00:00+08:00", "dateLastCrawled": "x"}
+    crawled = {**row, "url": "https://a.cn/2", "dateLastCrawled": "2026-05-01T08:00:00Z"}
+    service = BochaService()
+    body = {"code": 200, "data": {"webPages": {"value": [dated, crawled, None, {"url": 7}]}}}
+    service.fail("status", status=200, body=body)
+    with serve(service.app) as server:
+        hits = await bocha(http, server.url).search(QUERY, meter=meter())
+    assert [hit.published for hit in hits] == ["2026-05-01T08:00:00+08:00", "2026-05-01T08:00:00"]
+    assert hits[0].snippet == "长摘要"
+    sent = service.requests[0].body
+    assert (sent["freshness"], sent["summary"], sent["count"]) == ("noLimit", True, 8)
+
+
+async def test_serper_spent_credits_are_a_quota(http: SearchHttp) -> None:
+    service = SerperService()
+    service.spend_credits()
+    with serve(service.app) as server, pytest.raises(ProviderRefused) as caught:
+        await serper(http, server.url).search(QUERY, meter=meter())
+    assert caught.value.code == "search_quota"
+
+
+async def test_serper_boxes_are_hits_where_they_have_a_link(http: SearchHttp) -> None:
+    service = SerperService()
+    body = {
+        "answerBox": {"title": "票价", "link": "https://a.cn/box", "answer": "60 元"},
+        "knowledgeGraph": {
+            "title": "故宫",
+            "description": "博物馆",
+            "website": "https://www.dpm.org.cn/",
+            "attributes": {"电话": "010-1"},
+        },
+        "organic": [{"title": "页", "link": "https://a.cn/1", "snippet": "文", "date": "3 天前"}],
+    }
+    service.fail("status", status=200, body=body)
+    service.fail("status", status=200, body={**body, "answerBox": {"answer": "60 元"}})
+    with serve(service.app) as server:
+        first = await serper(http, server.url).search(QUERY, meter=meter())
+        second = await serper(http, server.url).search(QUERY, meter=meter())
+    assert [hit.url for hit in first] == [
+        "https://a.cn/box",
+        "https://www.dpm.org.cn/",
+        "https://a.cn/1",
+    ]
+    assert first[1].snippet == "博物馆 · 电话: 010-1"
+    assert first[2].published == "3 天前"
+    assert len(second) == 2
+
+
+async def test_tavily_keyless_is_opt_in_and_sends_its_header(http: SearchHttp) -> None:
+    assert "tavily" not in configured(Settings(), http, Calls())
+    service = TavilyService(keyless=True)
+    with serve(service.app) as server:
+        keyless = provider("tavily", http, tavily_keyless=True, tavily_base_url=server.url)
+        await keyless.search(QUERY, meter=meter())
+    sent = service.requests[0].headers
+    assert sent["X-Tavily-Access-Mode"] == "keyless"
+    assert "Authorization" not in sent
+
+
+@pytest.mark.parametrize("status", [200, 403, 429])
+async def test_tavily_keyless_limit_says_when_to_come_back(http: SearchHttp, status: int) -> None:
+    service = TavilyService(keyless=True)
+    service.fail("status", status=status, body=keyless_limit(3600), times=None)
+    with serve(service.app) as server:
+        keyless = provider("tavily", http, tavily_keyless=True, tavily_base_url=server.url)
+        with pytest.raises(RateLimited) as caught:
+            await keyless.search(QUERY, meter=meter())
+    assert caught.value.retry_after == 3600
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("status", [402, 432, 433])
+async def test_tavily_plan_limits_are_a_quota(http: SearchHttp, status: int) -> None:
+    service = TavilyService()
+    body = {"detail": {"error": "plan limit"}}
+    service.fail("status", status=status, body=body, times=None)
+    with serve(service.app) as server:
+        paid = provider("tavily", http, tavily_api_key=KEY, tavily_base_url=server.url)
+        with pytest.raises(ProviderRefused, match="plan limit") as caught:
+            await paid.search(QUERY, meter=meter())
+    assert caught.value.code == "search_quota"
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("head", [True, False])
+async def test_redirect_links_are_resolved_without_going_there(
+    http: SearchHttp, head: bool
+) -> None:
+    service = RedirectService(head=head)
+    with serve(service.app) as server:
+        base = server.url + RedirectService.PATH
+        links = [service.link(server.url, f"https://example.com/{n}") for n in range(20)]
+        outside = f"{server.url}/other/x"
+        found = await resolve_links(http, [*links, outside], base=base)
+    assert [found[link] for link in links[:12]] == [f"https://example.com/{n}" for n in range(12)]
+    assert [found[link] for link in links[12:]] == links[12:]
+    assert found[outside] == outside
+    assert len(service.requests) == (12 if head else 24)
+
+
+async def test_redirects_into_private_places_keep_the_original(http: SearchHttp) -> None:
+    targets = ["http://127.0.0.1/x", "http://10.0.0.1/", "file:///etc/passwd", "http://a:b@c.com/"]
+    service = RedirectService()
+    with serve(service.app) as server:
+        links = [service.link(server.url, target) for target in targets]
+        found = await resolve_links(http, links, base=server.url + RedirectService.PATH)
+    assert found == {link: link for link in links}
+
+
+async def test_slow_and_failing_redirects_keep_the_original(http: SearchHttp) -> None:
+    service = RedirectService()
+    with serve(service.app) as server:
+        links = [service.link(server.url, f"https://example.com/{n}") for n in range(3)]
+        service.fail("hang", match=lambda request, _: request.path in links[0], times=None)
+        service.fail("drop", match=lambda request, _: request.path in links[1], times=None)
+        found = await resolve_links(
+            http, links, base=server.url + RedirectService.PATH, timeout=0.5
+        )
+    assert list(found.values()) == [links[0], links[1], "https://example.com/2"]
