@@ -62,11 +62,11 @@ class ThreadSaver(AsyncSqliteSaver):
             await self.conn.commit()
 
     async def _delete(self, condition: str, values: tuple[str, ...]) -> None:
-        await self.conn.execute(
-            "DELETE FROM writes WHERE (thread_id, checkpoint_ns, checkpoint_id) IN"
-            f" (SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE {condition})",  # noqa: S608
-            values,
+        chosen = (
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE {condition}"  # noqa: S608
         )
+        key = "(thread_id, checkpoint_ns, checkpoint_id)"
+        await self.conn.execute(f"DELETE FROM writes WHERE {key} IN ({chosen})", values)  # noqa: S608
         await self.conn.execute(f"DELETE FROM checkpoints WHERE {condition}", values)  # noqa: S608
 
 

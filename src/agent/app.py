@@ -1,0 +1,127 @@
+"""What our server adds to `langgraph dev` (langgraph.json, `http.app`): recovery, logs, an end.
+
+The server takes this application over and puts its own API behind it, so the middleware here sees
+every request. Nothing here may fail the start: a bad setting is an error of the run.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from langgraph_sdk import get_client
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from agent.checkpointer import close_after_runs, data_folder, on_platform
+from agent.errors import ConfigurationError
+from agent.outbox import RunOutbox
+from agent.recovery import RecordRuns, RunWatch
+from agent.redaction import scrub
+from agent.services import LOOKED_FOR, close_process_services
+from agent.settings import Settings, read_settings
+
+log = logging.getLogger(__name__)
+_PLACE = f"server {os.getcwd()}"
+"""Servers of one folder share their runs, as they share the server's own files there."""
+
+
+class ScrubbingFormatter(logging.Formatter):
+    """Another formatter's finished text, without any key."""
+
+    def __init__(self, inner: logging.Formatter | None) -> None:
+        super().__init__()
+        self._inner = inner or logging.Formatter()
+
+    def format(self, record: logging.LogRecord) -> str:
+        return scrub(self._inner.format(record))
+
+
+def scrub_logs() -> None:
+    """No key leaves through a log writer of this process; httpx would write whole addresses."""
+    writers = [w for name in (None, "uvicorn") for w in logging.getLogger(name).handlers]
+    for writer in writers:
+        if not isinstance(writer.formatter, ScrubbingFormatter):
+            writer.setFormatter(ScrubbingFormatter(writer.formatter))
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def settings_or_reason() -> tuple[Settings | None, str]:
+    """The settings, or why they cannot be used; never raises."""
+    try:
+        settings = read_settings()
+    except ConfigurationError as error:
+        return None, str(error)
+    if settings.mode == "online" and not settings.model_configured:
+        return None, f"TANLU_MODE=online, but no model is configured; looked for {LOOKED_FOR}"
+    return settings, ""
+
+
+def announce() -> None:
+    """One line on what this server will answer from."""
+    settings, reason = settings_or_reason()
+    if settings is None:
+        log.error("every run will fail until this is corrected: %s", reason)
+        return
+    logging.getLogger("agent").setLevel(settings.tanlu_log_level)
+    if settings.mode == "offline":
+        log.warning("offline: answers come from bundled sample data; looked for %s", LOOKED_FOR)
+    else:
+        log.info("online")
+
+
+@asynccontextmanager
+async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    """Recovery at the start; at the end, and before a hot reload, everything outside is closed."""
+    scrub_logs()
+    announce()
+    closes_later = close_after_runs(close_process_services)
+    try:
+        if on_platform():
+            yield
+        else:
+            async with _watched(app):
+                yield
+    finally:
+        if not closes_later:
+            await close_process_services()
+
+
+@asynccontextmanager
+async def _watched(app: Starlette) -> AsyncIterator[None]:
+    outbox = RunOutbox(data_folder(), _PLACE)
+    watch = RunWatch(outbox, get_client())
+    app.state.watch = watch
+    following = asyncio.create_task(watch.run(), name="outbox")
+    following.add_done_callback(_tell)
+    try:
+        yield
+    finally:
+        app.state.watch = None
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await following
+        await outbox.aclose()
+
+
+def _tell(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        log.error("interrupted runs are not continued: %s", error, exc_info=error)
+
+
+async def healthz(_: Request) -> JSONResponse:
+    """Whether runs can work here: 200 with the mode, 503 with the reason."""
+    settings, reason = settings_or_reason()
+    if settings is None:
+        return JSONResponse({"ok": False, "reason": reason}, status_code=503)
+    return JSONResponse({"ok": True, "mode": settings.mode})
+
+
+app = Starlette(
+    routes=[Route("/healthz", healthz)], middleware=[Middleware(RecordRuns)], lifespan=lifespan
+)

@@ -1,0 +1,133 @@
+"""`langgraph dev` as a process of its own, in a folder of its own, without any key or `.env`."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+REPOSITORY = Path(__file__).parents[2]
+_OURS = re.compile(
+    r"(?i)(key|token|secret|proxy)|^(tanlu|amap|google|gemini|openai|tavily|serper|bocha|langgraph"
+    r"|langsmith|langchain|model)_"
+)
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """The environment without anything that could configure a run or reach out, plus `changes`."""
+    kept = {name: value for name, value in os.environ.items() if not _OURS.search(name)}
+    quiet = {
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "true",
+        "LANGSMITH_TRACING": "false",
+        "LOG_COLOR": "false",
+        "PYTHONUNBUFFERED": "1",
+    }
+    return {**kept, **quiet, **changes}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class DevServer:
+    """A server that can be ended, killed and started again in the same folder."""
+
+    folder: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Keys that replace those of our langgraph.json."""
+    jobs: int = 10
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "server.log"
+
+    def output(self) -> str:
+        return self.log.read_text("utf-8", "replace")
+
+    def start(self, *, seconds: float = 60) -> None:
+        """Start and wait for /ok; raises with the log's end if it does not come."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))
+        (self.folder / "langgraph.json").write_text(json.dumps({**config, **self.config}))
+        environment = {"TANLU_DATA_DIR": str(self.folder / "threads"), **self.env}
+        command = [
+            sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload",
+            "--host", "127.0.0.1", "--port", str(self.port),
+            "--n-jobs-per-worker", str(self.jobs),
+        ]  # fmt: skip
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=clean_environment(**environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self._wait(seconds)
+
+    def _wait(self, seconds: float) -> None:
+        assert self.process is not None
+        until = time.monotonic() + seconds
+        with httpx.Client(trust_env=False, timeout=5) as client:
+            while time.monotonic() < until and self.process.poll() is None:
+                with contextlib.suppress(httpx.HTTPError):
+                    if client.get(f"{self.url}/ok").status_code == 200:
+                        return
+                time.sleep(0.1)
+        tail = self.output()[-4000:]
+        self.kill()
+        raise RuntimeError(f"langgraph dev did not start:\n{tail}")
+
+    def kill(self) -> None:
+        """kill -9, as a crash would end it."""
+        self._end(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End it as a person or a supervisor would."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: int) -> None:
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+
+@contextmanager
+def dev_server(folder: Path, **options: Any) -> Iterator[DevServer]:
+    """A started server; stopped at the end, however the test went."""
+    server = DevServer(folder, **options)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
