@@ -31,3 +31,8 @@ class FinishedAnswer:
 def by_mention(places: list[Place]) -> list[Place]:
     """Those the answer names first; otherwise in the order they were found."""
     return sorted(places, key=lambda place: not place["mentioned"])
+
+
+def without_notice(answer: str, notice: str) -> str:
+    """The answer without the quoted notice that it begins with."""
+    return answer.removeprefix(f"> {notice}").lstrip("\n") if notice else answer

@@ -5,11 +5,11 @@ from html import escape
 from importlib.resources import files
 from urllib.parse import urlsplit
 
+from agent.evidence.citations import strip_references
 from agent.evidence.types import Place, Source
-from agent.export.finished import FinishedAnswer, by_mention
+from agent.export.finished import FinishedAnswer, by_mention, without_notice
 from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
 from agent.export.links import safe_url
-from agent.export.references import without_notice, without_references
 from agent.export.rich_text import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
 from agent.export.wording import WORDS, cost, credit, local_time, metres, rating
@@ -59,7 +59,7 @@ def _answer(answer: FinishedAnswer) -> str:
     }
     text = without_notice(answer.answer, answer.notice)
     if answer.sources:
-        text = without_references(text)
+        text = strip_references(text)
     return f'<section class="answer">{answer_html(text, titles)}</section>'
 
 

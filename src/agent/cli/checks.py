@@ -1,0 +1,192 @@
+"""The checks of `tanlu doctor`, over the settings and the layers that use them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from typing_extensions import TypedDict
+
+from agent.configuration import MODEL_FIELDS, Configuration, configure
+from agent.errors import AgentError, ConfigurationError
+from agent.settings import Settings, read_settings
+
+State = Literal["ok", "missing", "broken", "off"]
+LONGEST_CHECK = 60.0
+"""Seconds; a check that takes longer counts as broken."""
+
+
+class Check(TypedDict):
+    """`missing` and `off` are no failures: something is not set up, or not wanted."""
+
+    name: str
+    state: State
+    detail: str
+    suggestion: str
+
+
+_KEYS: Final[dict[str, str]] = {
+    "gemini_api_key": "a key for Gemini: https://aistudio.google.com/apikey",
+    "google_api_key": "",
+    "openai_api_key": "for DeepSeek, DashScope, Ark and others, with OPENAI_BASE_URL",
+    "amap_maps_api_key": 'a key of type "Web服务": https://console.amap.com/dev/key/app',
+    "bocha_api_key": "",
+    "tavily_api_key": "",
+    "serper_api_key": "",
+}
+_NODE = 'install Node 20 or newer, or: pip install "tanlu[node]"'
+_OLDEST_NODE = 20
+
+
+def check(name: str, state: State, detail: str, suggestion: str = "") -> Check:
+    return Check(name=name, state=state, detail=detail, suggestion=suggestion)
+
+
+async def examine() -> list[Check]:
+    """Every check, in the order they are shown; never raises for what is wrong outside."""
+    try:
+        settings, configuration = read_settings(), configure({})
+    except ConfigurationError as error:
+        return [check(error.name, "broken", error.message, f"correct or remove {error.name}")]
+    found = [_mode(settings), *_keys(settings), *_addresses(settings)]
+    tasks = [_data_folder(settings), _node(), *_live(settings, configuration)]
+    for checks in await asyncio.gather(*tasks):
+        found += checks
+    await _close()
+    return found
+
+
+def _mode(settings: Settings) -> Check:
+    if settings.mode == "offline":
+        why = "TANLU_MODE=offline" if settings.tanlu_mode == "offline" else "no model key was found"
+        return check("mode", "ok", f"offline: bundled sample data ({why})",
+                     "set GEMINI_API_KEY for live answers")  # fmt: skip
+    if not settings.model_configured:
+        needs = "GEMINI_API_KEY (or GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL)"
+        return check("mode", "broken", "online, but no model is configured", f"set {needs}")
+    return check("mode", "ok", "online")
+
+
+def _keys(settings: Settings) -> list[Check]:
+    checks = []
+    for field, suggestion in _KEYS.items():
+        is_set = getattr(settings, field) is not None
+        state: State = "ok" if is_set else "off"
+        needed = field == "amap_maps_api_key" and settings.mode == "online" and not is_set
+        checks.append(
+            check(
+                field.upper(),
+                "missing" if needed else state,
+                "set" if is_set else "not set",
+                suggestion if needed else "",
+            )
+        )
+    return checks
+
+
+def _addresses(settings: Settings) -> list[Check]:
+    """Addresses that differ from the usual ones; these are no secrets."""
+    given = {
+        name.upper(): value
+        for name in ("google_gemini_base_url", "openai_base_url", "tanlu_model")
+        if (value := getattr(settings, name))
+    }
+    return [check(name, "ok", str(value)) for name, value in given.items()]
+
+
+async def _data_folder(settings: Settings) -> list[Check]:
+    from agent.checkpointer import open_saver
+
+    folder = settings.tanlu_data_dir
+    try:
+        async with open_saver(folder):
+            return [check("threads", "ok", f"kept in {folder}")]
+    except (AgentError, OSError) as error:
+        return [check("threads", "broken", str(error), "set TANLU_DATA_DIR to a folder of yours")]
+
+
+async def _node() -> list[Check]:
+    from agent.mcp.servers import node_version
+
+    try:
+        version = await asyncio.to_thread(node_version)
+    except (OSError, ValueError) as error:
+        return [check("node", "broken", str(error), _NODE)]
+    if version is None:
+        return [check("node", "missing", "not found: the map needs it", _NODE)]
+    major = version.lstrip("v").partition(".")[0]
+    if major.isdigit() and int(major) < _OLDEST_NODE:
+        return [check("node", "broken", f"{version} is too old", _NODE)]
+    return [check("node", "ok", version)]
+
+
+def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[list[Check]]]:
+    """What asks the services themselves, all at once."""
+    if settings.mode == "online" and not settings.model_configured:
+        return []
+    from agent.services import process_services
+
+    try:
+        services: Any = process_services()
+    except AgentError as error:
+        return [_known([check("services", "broken", error.message)])]
+    models = [_model(services, field, getattr(configuration, field)) for field in MODEL_FIELDS]
+    return [
+        *models,
+        _bounded("map server", lambda: _map(services, settings)),
+        _bounded("web search", lambda: _search(services, configuration)),
+    ]
+
+
+async def _known(checks: list[Check]) -> list[Check]:
+    return checks
+
+
+async def _model(services: Any, field: str, model: str) -> list[Check]:
+    async def ask() -> list[Check]:
+        problem = await services.models.check(model, field)
+        if problem is None:
+            return [check(field, "ok", model)]
+        return [check(field, "broken", problem, f"set {field.upper()} to a model the service has")]
+
+    return await _bounded(field, ask)
+
+
+async def _map(services: Any, settings: Settings) -> list[Check]:
+    if settings.mode == "online" and settings.amap_maps_api_key is None:
+        return [check("map server", "off", "not tried: AMAP_MAPS_API_KEY is not set")]
+    return [_reported("map", entry) for entry in _entries(await services.maps.health())]
+
+
+async def _search(services: Any, configuration: Configuration) -> list[Check]:
+    entries = await services.web.health(configuration.research_model)
+    return [_reported("search", entry) for entry in _entries(entries)]
+
+
+def _entries(report: Any) -> Sequence[Mapping[str, Any]]:
+    return [report] if isinstance(report, Mapping) else list(report)
+
+
+def _reported(layer: str, entry: Mapping[str, Any]) -> Check:
+    """A layer's own report, {provider, configured, works, message}, as a check."""
+    name = f"{layer}: {entry['provider']}"
+    if not entry["configured"]:
+        return check(name, "off", str(entry["message"]))
+    state: State = "ok" if entry["works"] else "broken"
+    return check(name, state, str(entry["message"]))
+
+
+async def _bounded(name: str, ask: Callable[[], Awaitable[list[Check]]]) -> list[Check]:
+    """The checks, or the reason why they could not be made."""
+    try:
+        async with asyncio.timeout(LONGEST_CHECK):
+            return await ask()
+    except TimeoutError:
+        return [check(name, "broken", f"no answer within {LONGEST_CHECK:g} s")]
+    except AgentError as error:
+        return [check(name, "broken", error.message)]
+
+
+async def _close() -> None:
+    from agent.services import close_process_services
+
+    await close_process_services()
