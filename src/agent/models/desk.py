@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.budget import BudgetExceeded, Meter
+from agent.budget import Meter
 from agent.calls import Calls, Policy
 from agent.errors import ConfigurationError, MalformedReply, ProviderError
 from agent.models import catalogue
@@ -150,6 +150,8 @@ class ModelDesk:
 
     def _account(self, name: ModelName, meter: Meter, spent: Any) -> None:
         """Record the tokens and cost of a Response or Piece; searches are the search layer's."""
+        if not (spent.input_tokens or spent.output_tokens or spent.served_by):
+            return  # nothing came
         served = spent.served_by.removeprefix("models/")
         if served and name.provider == "google" and served != name.id:
             self._tell_served(name.id, served)
@@ -183,7 +185,7 @@ class ModelDesk:
             known = await self.list_models(name.provider)
         except TimeoutError:
             return f"{field}: no answer in time"
-        except (ProviderError, ConfigurationError, BudgetExceeded) as error:
+        except (ProviderError, ConfigurationError) as error:
             return error.message
         if name.id in known or not known:
             return None

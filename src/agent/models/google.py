@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 from google.genai.types import Content, GenerateContentResponse
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_google_genai.chat_models import _response_to_result
 from pydantic import SecretStr, model_validator
@@ -62,12 +62,20 @@ class Gemini(ChatGoogleGenerativeAI):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> ChatResult:
-        request = self._prepare_request(messages, stop=stop, **kwargs)
-        response = await self.async_client.models.generate_content(**request)
+        # Translated here: the caller's tracing would call `.json()` on the error's response,
+        # which is a coroutine nobody awaits.
+        with translated(PROVIDER_GOOGLE, self.model):
+            request = self._prepare_request(messages, stop=stop, **kwargs)
+            response = await self.async_client.models.generate_content(**request)
         result = _response_to_result(response)
         # The parent trims and drops parts; grounding offsets count in the originals.
         result.generations[0].message.response_metadata[_PARTS] = text_parts(response)
         return result
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        with translated(PROVIDER_GOOGLE, self.model):
+            async for chunk in super()._astream(*args, **kwargs):
+                yield chunk
 
 
 def restore_ids(messages: Sequence[BaseMessage], contents: Iterable[Content]) -> None:

@@ -42,7 +42,17 @@ class Pool:
             connector: Any = self.session.connector
             self.session.detach()
             if connector:
-                (getattr(connector, "_close_immediately", None) or connector._close)()
+                _free(connector)
+
+
+def _free(connector: Any) -> None:
+    """Close the sockets a connector keeps; its own way needs the loop that has ended."""
+    for kept in getattr(connector, "_conns", {}).values():
+        for protocol, *_ in kept:
+            if (sock := getattr(protocol.transport, "_sock", None)) is not None:
+                protocol.transport._sock = None
+                sock.close()
+    connector._conns = {}
 
 
 async def open_pool(url: str, key: SecretStr) -> Pool:

@@ -1,0 +1,79 @@
+"""A Brain that says what a test tells it to, and the desk in front of it."""
+
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agent.budget import Budget, Limits, Meter
+from agent.calls import Calls
+from agent.models.desk import ModelDesk
+from agent.offline.brain import Answer, Turn
+from agent.offline.service import Service, serve
+from agent.settings import Settings
+
+KEY = "AIza-canary-0123456789abcdef"
+Step = Answer | Callable[[Turn], Answer]
+
+
+class Scripted:
+    """Answers from a queue, then by `otherwise`; keeps the turns it was asked."""
+
+    def __init__(self, *steps: Step, otherwise: Step = Answer(text="Scripted answer.")) -> None:  # noqa: B008
+        self._steps, self._otherwise = deque(steps), otherwise
+        self.turns: list[Turn] = []
+        self._lock = threading.Lock()
+
+    def then(self, *steps: Step) -> None:
+        self._steps.extend(steps)
+
+    def respond(self, turn: Turn) -> Answer:
+        with self._lock:
+            self.turns.append(turn)
+            step = self._steps.popleft() if self._steps else self._otherwise
+        return step(turn) if callable(step) else step
+
+
+class MemoryJournal:
+    """Keeps paid replies in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], str] = {}
+
+    async def load(self, turn_id: str, key: str) -> str | None:
+        return self.kept.get((turn_id, key))
+
+    async def save(self, turn_id: str, key: str, reply: str) -> None:
+        self.kept[turn_id, key] = reply
+
+
+def meter(**limits: Any) -> Meter:
+    """A meter with room for everything a test does, unless told otherwise."""
+    given: dict[str, Any] = {
+        "max_searches": 100,
+        "max_model_calls": 100,
+        "max_map_calls": 100,
+        "max_run_tokens": 10_000_000,
+        "max_run_seconds": 60.0,
+        "answer_seconds": 0.0,
+    }
+    return Budget("turn-1", Limits(**given | limits)).meter(answering=True)
+
+
+@asynccontextmanager
+async def desk_for(
+    service: Service, *, calls: Calls | None = None, **settings: Any
+) -> AsyncIterator[ModelDesk]:
+    """A desk whose provider is the service: Gemini's protocol, or OpenAI's at /v1."""
+    with serve(service.app) as running:
+        where: dict[str, Any] = (
+            {"gemini_api_key": KEY, "google_gemini_base_url": running.url}
+            if service.name == "gemini"
+            else {"openai_api_key": KEY, "openai_base_url": f"{running.url}/v1"}
+        )
+        desk = ModelDesk(Settings(**where | settings), calls or Calls())
+        try:
+            yield desk
+        finally:
+            await desk.aclose()
