@@ -7,7 +7,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from agent.budget import Meter
-from agent.errors import BudgetExceeded, ProviderError
+from agent.errors import BudgetExceeded, ConfigurationError, ProviderError
 from agent.evidence.markers import ID
 from agent.evidence.types import Gap, Source
 from agent.models.types import Models, Reply
@@ -45,7 +45,7 @@ class HitWriter:
             if not _RUN.search(text):
                 gaps = [search_gap(task, provider, "ungrounded", text="writeup_unmarked")]
                 text = ""
-        except (ProviderError, BudgetExceeded) as error:
+        except (ProviderError, BudgetExceeded, ConfigurationError) as error:
             gaps = [failure_gap(task, provider, error, text="writeup_failed")]
         text = text or _excerpts(shown)
         return Findings(text, sources=_sources(shown, text, provider), gaps=gaps)
