@@ -1,0 +1,162 @@
+"""Hits made safe, markers kept or dropped, quotes, error texts, link targets."""
+
+from email.utils import formatdate
+from time import time
+from typing import Any, get_args
+
+import pytest
+
+from agent.evidence.citations import cited_ids
+from agent.search.gaps import LABELS
+from agent.search.google import GoogleSearch
+from agent.search.grounded import quotes_by_id
+from agent.search.hits import make_hit, only_known
+from agent.search.http import retry_after, said
+from agent.search.links import public_target
+from agent.search.registry import REGISTRY, key_variable
+from agent.search.types import WebChoice
+from agent.settings import Settings
+from tests.support.search_scripts import GOOGLE, ScriptedModels, grounded_reply, meter, task
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        7,
+        "",
+        "javascript:alert(1)",
+        "ftp://a.cn/x",
+        "https://",
+        "http://[::1",
+        "https://a b.cn/",
+    ],
+)
+def test_a_result_without_a_web_address_is_no_hit(url: Any) -> None:
+    assert make_hit("t", url, "s") is None
+
+
+def test_a_hit_is_plain_text_without_emphasis_entities_or_hidden_characters() -> None:
+    hit = make_hit(
+        "<b>故宫</b>&amp;门票", " https://www.a.cn/x ", "a\u202e\nb<em>c</em>", site=None
+    )
+    assert hit is not None
+    assert (hit.title, hit.url, hit.snippet, hit.site) == (
+        "故宫&门票",
+        "https://www.a.cn/x",
+        "a bc",
+        "a.cn",
+    )
+
+
+def test_a_page_cannot_write_our_markers() -> None:
+    hit = make_hit("t [^w0-1]", "https://a.cn/", "x [^a0-0] [w0-2] 【^w1-1】 [2024] [note]")
+    assert hit is not None
+    assert cited_ids(f"{hit.title} {hit.snippet}") == []
+    assert hit.snippet == "x [2024] [note]"
+
+
+def test_a_hit_without_a_title_is_named_after_its_host() -> None:
+    hit = make_hit(None, "https://a.cn/x", None, published="")
+    assert hit is not None
+    assert (hit.title, hit.snippet, hit.published) == ("a.cn", "", None)
+
+
+def test_markers_are_kept_in_one_spelling_and_only_where_known() -> None:
+    text = "甲。[w0-1, w9-9] 乙 [^w0-0、^w0-1]。 丙[^w0-7] 丁 [1] [^2]"
+    assert only_known(text, {"w0-0", "w0-1"}) == "甲。[^w0-1] 乙[^w0-0][^w0-1]。 丙 丁 [1]"
+
+
+def test_quotes_are_the_sentences_before_the_markers() -> None:
+    text = "门票 60 元。[^w0-0][^w0-1] 周一闭馆[^w0-1]。It costs 3.5 dollars [^w0-2]. Next.[^w0-0]"
+    assert quotes_by_id(text) == {
+        "w0-0": ["门票 60 元。", "Next."],
+        "w0-1": ["门票 60 元。", "周一闭馆"],
+        "w0-2": ["It costs 3.5 dollars"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("3", 3.0), (2, 2.0), ("-5", 0.0), (None, None), ("soon", None), (True, None)],
+)
+def test_a_retry_after_is_seconds_or_unknown(value: Any, seconds: float | None) -> None:
+    assert retry_after(value) == seconds
+
+
+def test_a_retry_after_may_be_a_date() -> None:
+    seconds = retry_after(formatdate(time() + 60, usegmt=True))
+    assert seconds is not None
+    assert 55 < seconds <= 60
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"detail": {"error": "no\nplan"}}, "no plan"),
+        ({"error": {"code": "x", "message": "limit"}}, "limit"),
+        ({"message": "Unauthorized.", "statusCode": 403}, "Unauthorized."),
+        ({"msg": None, "message": ["x"]}, ""),
+        (None, ""),
+        ([1], ""),
+    ],
+)
+def test_an_error_body_is_read_in_every_shape(body: Any, text: str) -> None:
+    assert said(body) == text
+
+
+@pytest.mark.parametrize(
+    ("url", "public"),
+    [
+        ("https://www.dpm.org.cn/visit", True),
+        ("http://8.8.8.8/", True),
+        ("http://127.0.0.1/", False),
+        ("http://127.1/", False),
+        ("http://2130706433/", False),
+        ("http://0x7f.1/", False),
+        ("http://[::1]/", False),
+        ("http://169.254.169.254/latest", False),
+        ("http://localhost/", False),
+        ("http://db.internal/", False),
+        ("http://a.local./", False),
+        ("http://user@a.cn/", False),
+        ("http://a.cn:99999/", False),
+        ("//a.cn/", False),
+        ("ftp://a.cn/", False),
+        ("https://", False),
+    ],
+)
+def test_only_public_web_addresses_are_link_targets(url: str, public: bool) -> None:
+    assert public_target(url) is public
+
+
+def test_a_registered_service_has_its_settings_its_choice_and_its_label() -> None:
+    for name in REGISTRY:
+        for suffix in ("api_key", "base_url", "default_count"):
+            assert f"{name}_{suffix}" in Settings.model_fields
+        assert name in get_args(WebChoice)
+        assert name in LABELS
+        assert key_variable(name) == f"{name.upper()}_API_KEY"
+    assert set(get_args(WebChoice)) - set(REGISTRY) == {"auto", "google", "off"}
+
+
+async def test_sources_without_a_list_of_searches_count_as_one_search() -> None:
+    reply = grounded_reply()
+    assert reply.grounding is not None
+    reply.grounding["web_search_queries"].clear()  # type: ignore[attr-defined]
+    account = meter()
+    found = await GoogleSearch(ScriptedModels([reply])).research(task(model=GOOGLE), meter=account)
+    assert found.executed == ["故宫门票"]
+    assert account.usage["searches"] == 1
+
+
+async def test_pages_that_support_no_sentence_are_kept_but_told() -> None:
+    reply = grounded_reply()
+    assert reply.grounding is not None
+    reply.grounding["grounding_supports"].clear()  # type: ignore[attr-defined]
+    models = ScriptedModels([reply])
+    found = await GoogleSearch(models).research(task(model=GOOGLE), meter=meter())
+    assert len(models.asked) == 2
+    assert "[^" not in found.text
+    assert found.sources
+    assert [gap["code"] for gap in found.gaps] == ["ungrounded"]
