@@ -63,13 +63,15 @@ def amap_server(
 def _environment(settings: Settings, redirect: str | None) -> dict[str, str]:
     wanted = [*_NEEDED, *(n.strip() for n in settings.amap_mcp_env.split(",") if n.strip())]
     environment = {name: os.environ[name] for name in wanted if name in os.environ}
+    key = settings.amap_maps_api_key
     if redirect:
-        return {**environment, "AMAP_MAPS_API_KEY": SAMPLE_KEY, "AMAP_TEST_BASE_URL": redirect}
+        sample = key.get_secret_value() if key else SAMPLE_KEY
+        return {**environment, "AMAP_MAPS_API_KEY": sample, "AMAP_TEST_BASE_URL": redirect}
     proxies = {n: os.environ[n] for p in PROXIES for n in (p, p.lower()) if os.environ.get(n)}
     if proxies:
         environment |= {**proxies, "NODE_USE_ENV_PROXY": "1"}
-    if settings.amap_maps_api_key:
-        environment["AMAP_MAPS_API_KEY"] = settings.amap_maps_api_key.get_secret_value()
+    if key:
+        environment["AMAP_MAPS_API_KEY"] = key.get_secret_value()
         hide(environment["AMAP_MAPS_API_KEY"])
     return environment
 

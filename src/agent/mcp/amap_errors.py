@@ -1,0 +1,81 @@
+"""Amap's failures by name: the server passes on only `info`, never the number."""
+
+import re
+from typing import Final
+
+from agent.errors import (
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
+from agent.redaction import scrub
+
+_NAME = re.compile(r"\b[A-Z][A-Z_]{6,}\b")
+_NETWORK = re.compile(r"request to .* failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate")
+_NOT_JSON = re.compile(r"invalid json|Unexpected (?:end|token|non-whitespace)", re.IGNORECASE)
+
+_RATE = frozenset(f"{who}QPS_HAS_EXCEEDED_THE_LIMIT" for who in ("", "C", "CK", "CU", "K", "U"))
+_BANNED = frozenset({"ACCESS_TOO_FREQUENT"})
+_BUSY = frozenset({"GATEWAY_TIMEOUT", "SERVER_IS_BUSY", "RESOURCE_UNAVAILABLE", "UNKNOWN_ERROR"})
+_DAY = re.compile(r"DAILY_QUERY_OVER_LIMIT|QUOTA_PLAN_RUN_OUT")
+_KEY = frozenset(
+    {
+        "INVALID_USER_KEY", "SERVICE_NOT_AVAILABLE", "INVALID_USER_IP", "INVALID_USER_DOMAIN",
+        "INVALID_USER_SIGNATURE", "INVALID_USER_SCODE", "USERKEY_PLAT_NOMATCH", "NOT_SUPPORT_HTTPS",
+        "INSUFFICIENT_PRIVILEGES", "USER_KEY_RECYCLED", "USER_KEY_DISABLED", "SERVICE_EXPIRED",
+        "ABROAD_QUOTA_PLAN_RUN_OUT", "IP_QUERY_OVER_LIMIT",
+    }
+)  # fmt: skip
+_ABROAD = frozenset({"INSUFFICIENT_ABROAD_PRIVILEGES", "OUT_OF_SERVICE"})
+_NO_ROUTE = frozenset({"NO_ROADS_NEARBY", "ROUTE_FAIL", "OVER_DIRECTION_RANGE"})
+_NOTHING_READ: Final = {
+    "maps_search_detail": "reading 'id'",
+    "maps_weather": "reading 'city'",
+}
+_ROUTES = ("maps_direction_", "maps_bicycling", "maps_distance")
+
+WAITING_HELPS = frozenset({"map_rate", "map_busy", "map_network", "map_malformed"})
+"""Codes after which the same call may be made again soon."""
+NOT_FOUND = "map_place_not_found"
+
+
+def failure(tool: str, text: str) -> ProviderError:
+    """What the text of a failed call means."""
+    said = scrub(text)[:300]
+    names = [name for name in _NAME.findall(text) if name != "AMAP_MAPS_API_KEY"]
+    for name in names:
+        if error := _named(name, said):
+            return error
+    if _NOTHING_READ.get(tool, "\0") in text:
+        return ProviderRefused("amap", "nothing of that name or id", code=NOT_FOUND)
+    if tool.startswith(_ROUTES) and "undefined" in text:
+        return ProviderRefused("amap", f"no route: {said}", code="map_no_route")
+    if _NOT_JSON.search(text) or "Cannot read properties" in text or "is not iterable" in text:
+        return MalformedReply("amap", said, code="map_malformed")
+    if _NETWORK.search(text):
+        return ProviderUnavailable("amap", said, code="map_network")
+    return ProviderRefused("amap", said or "failed without a word", code="map_failed")
+
+
+def _named(name: str, said: str) -> ProviderError | None:
+    if name in _RATE:
+        return RateLimited("amap", said, code="map_rate")
+    if name in _BANNED:
+        return RateLimited("amap", said, retry_after=60, code="map_banned")
+    if name in _BUSY:
+        return ProviderUnavailable("amap", said, code="map_busy")
+    if _DAY.search(name) and name not in _KEY:
+        return RateLimited("amap", said, code="map_quota_day")
+    if name in _ABROAD:
+        return ProviderRefused("amap", said, code="map_not_covered")
+    if name in _KEY:
+        return ProviderRefused("amap", said, code="map_key_invalid")
+    if name in _NO_ROUTE:
+        return ProviderRefused("amap", said, code="map_no_route")
+    if name.startswith("ENGINE_"):
+        return ProviderRefused("amap", said, code=NOT_FOUND)
+    if name.startswith(("INVALID_PARAMS", "MISSING_REQUIRED", "ILLEGAL_REQUEST")):
+        return ProviderRefused("amap", said, code="map_bad_request")
+    return None
