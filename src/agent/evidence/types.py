@@ -1,8 +1,8 @@
 """The few nouns of a run. They cross checkpoints and the wire, so they are TypedDicts."""
 
-from typing import Literal
+from typing import Literal, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 Crs = Literal["GCJ-02", "WGS-84"]
 SourceKind = Literal["page", "place", "paper", "filing", "document"]

@@ -1,0 +1,81 @@
+"""What people look for → what the map is searched for, from `activities.json` (edit it there)."""
+
+import json
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+from agent.language import Language
+
+_MAX_KEYWORDS = 3
+_GENERIC = frozenset({"sights", "food"})
+_TABLE: list[dict[str, Any]] = json.loads(
+    files(__package__).joinpath("activities.json").read_text(encoding="utf-8")
+)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern for any of the words, the longest first; Latin words whole, with plural."""
+    ordered = sorted(set(words), key=len, reverse=True)
+    return "|".join(
+        rf"(?<![A-Za-z]){re.escape(word)}s?(?![A-Za-z])" if word.isascii() else re.escape(word)
+        for word in ordered
+    )
+
+
+def _trigger(language: Language) -> re.Pattern[str]:
+    return re.compile(any_of(w for entry in _TABLE for w in entry[language]["words"]), re.I)
+
+
+_LANGUAGES: tuple[Language, ...] = ("zh", "en")
+_TRIGGERS = {language: _trigger(language) for language in _LANGUAGES}
+_KEYWORDS = {
+    language: re.compile(any_of(k for entry in _TABLE for k in entry[language]["keywords"]), re.I)
+    for language in _LANGUAGES
+}
+_ENTRIES = {
+    word.casefold(): entry
+    for entry in _TABLE
+    for lang in _LANGUAGES
+    for word in entry[lang]["words"]
+}
+
+
+def activity_in(text: str) -> re.Match[str] | None:
+    """The first word in the text that names something the map knows, in either language."""
+    return _TRIGGERS["zh"].search(text) or _TRIGGERS["en"].search(text)
+
+
+def without_activities(text: str) -> str:
+    """The text with those words blanked out."""
+    return _TRIGGERS["en"].sub(" ", _TRIGGERS["zh"].sub(" ", text))
+
+
+def activity_keywords(text: str, language: Language) -> list[str]:
+    """At most three map keywords: those the text names itself, else those of its activities.
+
+    A general activity (sights, food) adds nothing to a particular one.
+    """
+    named = _named(text)
+    if named:
+        return named[:_MAX_KEYWORDS]
+    matches = [found[0] for lang in _LANGUAGES for found in _TRIGGERS[lang].finditer(text)]
+    entries = {_entry(word)["activity"]: word for word in reversed(matches)}
+    particular = {name: word for name, word in entries.items() if name not in _GENERIC}
+    found: list[str] = []
+    for word in reversed((particular or entries).values()):
+        found += _entry(word)[language]["keywords"] or [word]
+    return list(dict.fromkeys(found))[:_MAX_KEYWORDS]
+
+
+def _named(text: str) -> list[str]:
+    """Map keywords that stand in the text as they are, such as 亲子餐厅."""
+    words = [found[0] for lang in _LANGUAGES for found in _KEYWORDS[lang].finditer(text)]
+    special = [word for word in words if _entry(word).get("activity") not in _GENERIC]
+    return list(dict.fromkeys(special))
+
+
+def _entry(word: str) -> dict[str, Any]:
+    folded = word.casefold()
+    return _ENTRIES.get(folded) or _ENTRIES.get(folded.removesuffix("s")) or {}
