@@ -26,7 +26,7 @@ def main() -> None:
     text = PYPROJECT.read_text("utf-8")
     text = re.sub(rf"\n*{re.escape(BEGIN)}.*?{re.escape(END)}\n*", "\n", text, flags=re.DOTALL)
     PYPROJECT.write_text(text.rstrip() + "\n\n" + block + "\n", "utf-8")
-    print(f"{len(lines)} pins written")  # noqa: T201
+    print(f"{len(lines)} pins written")
 
 
 if __name__ == "__main__":

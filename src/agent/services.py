@@ -46,7 +46,7 @@ class Services:
 
     async def links(self, urls: list[str]) -> dict[str, str]:
         """Where Google's redirect links lead."""
-        return await resolve_links(urls)
+        return await resolve_links(self.web.http, urls)
 
     async def aclose(self) -> None:
         """Close clients, end the map server, stop the sample services."""
@@ -70,7 +70,7 @@ def build_services(settings: Settings, *, journal: Journal | None = None) -> Ser
         mode=settings.mode,
         models=models,
         web=SearchDesk(used, models, calls),
-        maps=build_map_desk(used, calls, sample=sample.map_access if sample else None),
+        maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
         calls=calls,
         sample=sample,
     )
