@@ -1,0 +1,160 @@
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.cli import COMMANDS, main
+from agent.cli.parser import build_parser, join_negative_values
+from agent.cli.request import MAX_QUESTION, Request, read_request
+from agent.cli.server_settings import checked_settings
+from agent.errors import ConfigurationError
+
+THREAD = "0b9f2f3e-5d2c-4c33-9f57-1c1d5a4f0a11"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads the `.env` of the folder it was started in."""
+    monkeypatch.chdir(tmp_path)
+
+
+def parsed(*argv: str) -> argparse.Namespace:
+    return build_parser(COMMANDS).parse_args(["ask", *join_negative_values(argv)])
+
+
+def request(*argv: str) -> Request:
+    return read_request(parsed(*argv))
+
+
+def test_a_question_becomes_a_message_on_a_new_thread() -> None:
+    first, second = request("王府井附近", "遛娃"), request("王府井附近 遛娃")
+    assert first.graph_input() == {"messages": [{"role": "user", "content": "王府井附近 遛娃"}]}
+    assert first.thread_id != second.thread_id
+    assert first.context == {}
+    assert not first.follows_up
+
+
+def test_a_thread_without_a_question_goes_on() -> None:
+    found = request("--thread", THREAD)
+    assert found.graph_input() is None
+    assert found.thread_id == THREAD
+    assert found.follows_up
+
+
+@pytest.mark.parametrize("near", ["-0.12,51.5", "-0.12, 51.5"])
+def test_near_takes_negative_degrees(near: str) -> None:
+    found = request("pubs near me", "--near", near)
+    assert found.near == {"lng": -0.12, "lat": 51.5}
+    assert (found.graph_input() or {})["user_location"] == {"lng": -0.12, "lat": 51.5}
+
+
+def test_settings_are_typed_and_only_those_given_are_sent() -> None:
+    found = request("q", "--set", "max_research_loops=3", "--set", "review_plan=false")
+    assert found.context == {"max_research_loops": 3, "review_plan": False}
+
+
+def test_a_saved_answer_gets_lasting_links_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert request("q", "--html", "a.html").context == {"resolve_links": True}
+    assert request("q", "--html", "a.html", "--set", "resolve_links=false").context == {
+        "resolve_links": False
+    }
+    monkeypatch.setenv("RESOLVE_LINKS", "false")
+    assert request("q", "--geojson", "a.json").context == {}
+
+
+@pytest.mark.parametrize(
+    ("argv", "named"),
+    [
+        ([], "QUESTION"),
+        ([""], "QUESTION"),
+        (["  \t\x07 "], "QUESTION"),
+        (["x" * 1_000_000], "QUESTION"),
+        (["q", "--assistant", "nobody"], "--assistant"),
+        (["q", "--thread", "../../etc"], "--thread"),
+        (["q", "--near", "here"], "--near"),
+        (["q", "--near", "200,95"], "--near"),
+        (["q", "--set", "no_such=1"], "no_such"),
+        (["q", "--set", "max_research_loops"], "--set"),
+        (["q", "--set", "max_research_loops=99"], "max_research_loops"),
+        (["q", "--set", "max_run_seconds=soon"], "max_run_seconds"),
+        (["q", "--set", "GEMINI_API_KEY=abcdefgh"], "GEMINI_API_KEY"),
+        (["q", "--url", "ftp://x"], "--url"),
+        (["q", "--url", "http://x", "--offline"], "--offline"),
+        (["q", "--html", "."], "--html"),
+        (["q", "--geojson", "no/such/folder/a.json"], "--geojson"),
+        (["q", "--log-file", "no/such/folder/log"], "--log-file"),
+    ],
+)
+def test_bad_usage_is_one_line_that_names_the_argument(
+    argv: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", *argv]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+    assert shown.err.startswith("tanlu: ")
+    assert named in shown.err
+    assert len(shown.err) < 800
+
+
+@pytest.mark.parametrize("argv", [["--no-such"], ["nonsense"], [], ["ask", "--near"]])
+def test_what_argparse_refuses_is_bad_usage(argv: list[str]) -> None:
+    assert main(argv) == 2
+
+
+def test_an_environment_setting_out_of_range_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MAX_RESEARCH_LOOPS", "77")
+    assert main(["ask", "q"]) == 2
+    assert "max_research_loops" in capsys.readouterr().err
+
+
+def test_offline_is_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TANLU_MODE", "online")
+    main(["ask", "", "--offline"])
+    assert os.environ["TANLU_MODE"] == "offline"
+
+
+def test_the_length_of_a_question_is_what_the_assistant_takes() -> None:
+    conversation = pytest.importorskip("agent.nodes.conversation")
+    assert conversation.MAX_QUESTION == MAX_QUESTION
+
+
+SCHEMA = {
+    "$defs": {"Web": {"enum": ["auto", "off"], "type": "string"}},
+    "properties": {
+        "max_research_loops": {"type": "integer", "minimum": 1, "maximum": 10},
+        "web_search": {"$ref": "#/$defs/Web"},
+        "review_plan": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        "resolve_links": {"type": "boolean"},
+        "answer_model": {"type": "string"},
+    },
+}
+
+
+def test_settings_for_a_server_take_its_types() -> None:
+    given = {"max_research_loops": "2", "review_plan": "yes", "web_search": "off"}
+    assert checked_settings(given, SCHEMA, saves=True) == {
+        "max_research_loops": 2, "review_plan": True, "web_search": "off", "resolve_links": True,
+    }  # fmt: skip
+    assert checked_settings({}, {}, saves=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("nothing", "1"),
+        ("max_research_loops", "11"),
+        ("max_research_loops", "0"),
+        ("max_research_loops", "two"),
+        ("web_search", "yahoo"),
+        ("review_plan", "maybe"),
+    ],
+)
+def test_a_setting_the_server_would_drop_or_refuse_is_named(key: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=key):
+        checked_settings({key: value}, SCHEMA)

@@ -1,0 +1,264 @@
+import io
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from rich.console import Console
+
+from agent.cli.console import one_line, printable
+from agent.cli.logs import RUN_ID, configure_logging
+from agent.cli.outcome import Outcome, RunName, outcome_of
+from agent.cli.render import print_json, print_outcome, usage_line
+from agent.cli.watch import LiveWatcher, PlainWatcher, event_line
+from agent.errors import AgentError
+from agent.progress import event
+from agent.redaction import hide
+from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source
+
+KEYS = [
+    "assistant", "mode", "thread_id", "run_id", "answer", "sources", "places", "routes",
+    "weather", "gaps", "queries", "usage", "checks", "degraded", "needs",
+]  # fmt: skip
+RUN = RunName("agent", "thread-1", "run-1")
+
+
+def values(text: str = ANSWER, **kept: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "assistant": "agent",
+        "mode": "offline",
+        "sources": [source()],
+        "places": [place(1), place(2, "书店", mentioned=False)],
+        "queries": [{"query": "遛娃", "map": None, "round": 1, "rationale": "x"}],
+        "usage": {
+            "model_calls": 6, "input_tokens": 8123, "output_tokens": 900, "searches": 3,
+            "map_calls": 5, "seconds": 12.34, "cost_usd": 0.0123,
+        },
+        "checks": {"cited": 2, "unknown_ids_removed": 0, "places_rejected": 0},
+        "degraded": False,
+        "needs": None,
+    }  # fmt: skip
+    question = HumanMessage("王府井附近适合遛娃的好去处")
+    return {"messages": [question, AIMessage(text, additional_kwargs=told | kept)]}
+
+
+def outcome(text: str = ANSWER, **kept: Any) -> Outcome:
+    return outcome_of(values(text, **kept), RUN, 1.0)
+
+
+def pretty(found: Outcome, notice: str = "", width: int = 100) -> str:
+    console = Console(
+        file=io.StringIO(), force_terminal=True, width=width, color_system=None, _environ={}
+    )
+    print_outcome(found, follow_up='tanlu ask --thread T "…"', notice=notice, console=console)
+    written = console.file
+    assert isinstance(written, io.StringIO)
+    return written.getvalue()
+
+
+def test_the_object_has_exactly_its_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json(outcome())
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == KEYS
+    assert found["thread_id"] == "thread-1"
+    assert found["queries"] == [{"query": "遛娃", "map": None, "round": 1}]
+    assert list(found["usage"]) == [
+        "model_calls", "input_tokens", "output_tokens", "searches", "map_calls", "seconds",
+        "cost_usd",
+    ]  # fmt: skip
+
+
+def test_a_server_s_dicts_give_the_same_outcome() -> None:
+    here = values()
+    there = {"messages": [m.model_dump() for m in here["messages"]]}
+    assert outcome_of(there, RUN, 1.0) == outcome_of(here, RUN, 1.0)
+    blocks = [{"type": "text", "text": ANSWER[:10]}, {"type": "text", "text": ANSWER[10:]}]
+    there["messages"][-1]["content"] = blocks
+    assert outcome_of(there, RUN, 1.0) == outcome_of(here, RUN, 1.0)
+
+
+@pytest.mark.parametrize("messages", [[], [HumanMessage("q")], [AIMessage(" ")]])
+def test_a_run_without_an_answer_is_a_failure(messages: list[Any]) -> None:
+    with pytest.raises(AgentError, match="without an answer"):
+        outcome_of({"messages": messages}, RUN, 0)
+
+
+def test_an_unknown_cost_stays_unknown() -> None:
+    found = outcome(usage={"model_calls": 1})
+    assert found.usage["cost_usd"] is None
+    assert found.usage["seconds"] == 1.0
+    assert "$" not in usage_line(found)
+
+
+def test_the_terminal_shows_answer_places_usage_and_the_next_command() -> None:
+    shown = pretty(outcome())
+    assert shown.count("步行街两侧") == 1
+    assert shown.count("停车场价格") == 1
+    assert shown.count(NOTICE) == 1
+    assert "带孩子[1]" in shown
+    assert "遛娃指南 https://example.com/a" in shown
+    for fact in ("儿童乐园", "220 m", "4.6", "10:00-22:00", "王府井大街138号", "高德地图"):
+        assert fact in shown
+    assert "模型调用 6 次，token 8,123 入 900 出，搜索 3 次，地图调用 5 次，12.3 秒" in shown
+    assert 'tanlu ask --thread T "…"' in shown
+
+
+def test_the_notice_is_not_repeated_below_the_progress() -> None:
+    assert NOTICE not in pretty(outcome(), notice=NOTICE)
+    assert outcome().notice == NOTICE
+    assert outcome(mode="online").notice == ""
+
+
+def test_a_narrow_terminal_keeps_every_word() -> None:
+    shown = pretty(outcome(), width=40).replace("\n", "")
+    assert "220 m" in shown
+    assert 'tanlu ask --thread T "…"' in shown
+
+
+def test_a_pipe_gets_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    print_outcome(outcome(), follow_up="tanlu ask --thread T")
+    shown = capsys.readouterr().out
+    assert shown.startswith(ANSWER)
+    assert "| [儿童乐园](<https://uri.amap.com/marker?poiid=B1>) | 220 m |" in shown
+    assert "\x1b" not in shown
+
+
+def test_hostile_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = [place(1, f"{HOSTILE}[bold]\x1b]0;x\x07\u202e")]
+    for shown in (pretty(outcome(ANSWER + "\x1b[2J", places=hostile)),):
+        assert "[bold]" in shown
+        assert "\x1b]0" not in shown
+        assert "\x1b[2J" not in shown
+        assert "\u202e" not in shown
+    print_outcome(outcome(ANSWER + "\x1b[2J", places=hostile), follow_up="f")
+    assert "\x1b" not in capsys.readouterr().out
+    assert printable("a\tb\nc\r\x9b") == "a\tb\nc"
+    assert one_line("a\nb\x1b[2Jc") == "a b [2Jc"
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "ascii", "cp1252"])
+def test_output_never_fails_on_a_small_encoding(encoding: str) -> None:
+    script = (
+        "from agent.cli.console import prepare_streams; prepare_streams()\n"
+        "from rich.console import Console\n"
+        "from agent.cli.render import print_json, print_outcome\n"
+        "from agent.cli.watch import PlainWatcher\n"
+        "from tests.unit.test_cli_console import outcome, ANSWER\n"
+        "found = outcome(ANSWER + ' ☕ 🧒 \\u2022')\n"
+        "PlainWatcher('zh').event({'type': 'queries', 'node': 'n', 'text': '☕ 遛娃'})\n"
+        "print_outcome(found, follow_up='f')\n"
+        "print_outcome(found, follow_up='f', console=Console(force_terminal=True))\n"
+        "print('OBJECT')\n"
+        "print_json(found)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONIOENCODING": encoding, "PATH": "", "TERM": "xterm"},
+        capture_output=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.decode(encoding).split("OBJECT")[1])
+    assert told["answer"].endswith("☕ 🧒 \u2022")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    for module in ("agent", "agent.cli"):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", module, "--help"],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=True,
+        )
+        assert "tanlu ask" in done.stdout
+        imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        heavy = ("langgraph", "langchain", "google", "mcp", "rich", "pydantic", "httpx", "asyncio")
+        assert not [name for name in imported if name.split(".")[0].startswith(heavy)]
+
+
+def test_the_version_is_the_package_s() -> None:
+    from importlib.metadata import version
+
+    import agent
+
+    assert agent.__version__ == version("tanlu")
+
+
+def test_progress_is_told_in_the_question_s_language() -> None:
+    queries = event("queries", "n", text="a\nb", count=2)
+    assert event_line(queries, "zh") == "检索词：a；b"
+    assert event_line(queries, "en") == "Queries: a; b"
+    done = event("search_done", "n", text="{count}\x1b", count=3, seconds=1.24)
+    assert event_line(done, "en") == "Searched, sources found: 3: {count} (1.2 s)"
+    assert event_line(event("reflection", "n", text="", count=0), "zh") == "反思：资料已足够"
+    assert event_line(event("done", "n", count=1), "zh") == ""
+    assert event_line({"type": "unheard of"}, "zh") == ""
+
+
+def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    watcher = PlainWatcher("en")
+    watcher.event(event("gap", "n", text="the map is down"))
+    watcher.token("answer")
+    shown = capsys.readouterr()
+    assert shown.err == "- Not found: the map is down\n"
+    assert shown.out == ""
+
+
+def test_live_progress_keeps_finished_steps_and_the_end_of_the_answer() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    watcher = LiveWatcher(console, "en")
+    watcher.event(event("notice", "n", text="sample data"))
+    watcher.event(event("search_started", "n", text="tea"))
+    watcher.event(event("search_done", "n", text="tea", count=2))
+    watcher.token("\n".join(f"line {n}" for n in range(20)))
+    kept = console.file
+    assert isinstance(kept, io.StringIO)
+    assert watcher.notice_shown
+    assert "sample data" in kept.getvalue()
+    assert "Searched, sources found: 2: tea" in kept.getvalue()
+    with console.capture() as now:
+        console.print(watcher)
+    assert "Searching: tea" in now.get()
+    assert "line 19" in now.get()
+    assert "line 11" not in now.get()
+
+
+def test_log_lines_carry_the_run_and_no_key(tmp_path: Path) -> None:
+    hide("sk-canary-12345")
+    file = tmp_path / "log.txt"
+    try:
+        configure_logging(None, str(file))
+        RUN_ID.set("run-7")
+        logging.getLogger("agent.test").info("key %s", "sk-canary-12345")
+        logging.getLogger("httpx").info("GET https://a/?key=abcdefghijk")
+        logging.getLogger("agent.test").debug("too fine")
+    finally:
+        configure_logging(None, None)
+    written = file.read_text("utf-8")
+    assert "[run-7] key [hidden]" in written
+    assert "sk-canary" not in written
+    assert "GET" not in written
+    assert "too fine" not in written
+
+
+def test_the_log_level_decides_what_the_terminal_gets(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        configure_logging("debug", None)
+        logging.getLogger("agent.test").debug("fine")
+        configure_logging(None, None)
+        logging.getLogger("agent.test").info("not shown")
+        logging.getLogger("agent.test").warning("shown")
+    finally:
+        for writer in list(logging.getLogger().handlers):
+            if getattr(writer, "tanlu", False):
+                logging.getLogger().removeHandler(writer)
+    shown = capsys.readouterr().err
+    assert "fine" in shown
+    assert "not shown" not in shown
+    assert "] shown" in shown

@@ -1,0 +1,72 @@
+from agent.evidence.types import Location, Point
+from agent.export.geojson import Anchor, feature_collection
+from agent.export.gpx import gpx
+from tests.unit.export_samples import HOSTILE, place
+
+
+def test_places_are_points_in_wgs84_with_their_gcj02_position_beside() -> None:
+    found = feature_collection([place(1)], query="遛娃", generated_at="2026-11-21T00:00:00+00:00")
+    feature = found["features"][0]
+    assert feature["id"] == "amap:B1"
+    assert feature["geometry"]["type"] == "Point"
+    lng, lat = feature["geometry"]["coordinates"]
+    assert abs(lng - place(1)["wgs84"]["lng"]) < 1e-6
+    assert abs(lat - place(1)["wgs84"]["lat"]) < 1e-6
+    assert feature["properties"]["gcj02"] == {"lng": 116.4115, "lat": 39.915}
+    assert feature["properties"]["attribution"] == "数据 © 高德地图"
+    assert found["query"] == "遛娃"
+    assert found["provider"] == "amap"
+    assert found["generated_at"] == "2026-11-21T00:00:00+00:00"
+
+
+def test_the_box_holds_anchor_and_places() -> None:
+    anchor = Anchor(name="王府井", wgs84=Point(lng=116.40, lat=39.91))
+    found = feature_collection([place(1), place(9)], anchor=anchor)
+    assert found["features"][0]["properties"] == {"name": "王府井", "role": "anchor"}
+    west, south, east, north = found["bbox"]
+    for feature in found["features"]:
+        lng, lat = feature["geometry"]["coordinates"]
+        assert west <= lng <= east
+        assert south <= lat <= north
+
+
+def test_swapped_axes_are_left_out_and_named() -> None:
+    swapped = place(3, wgs84=Point(lng=39.9, lat=116.4))
+    beyond = place(4, wgs84=Point(lng=float("nan"), lat=39.9))
+    found = feature_collection([place(1), swapped, beyond])
+    assert [f["id"] for f in found["features"]] == ["amap:B1"]
+    assert found["omitted"] == ["amap:B3", "amap:B4"]
+
+
+def test_a_place_outside_china_may_lie_anywhere() -> None:
+    tower = place(
+        5,
+        wgs84=Point(lng=-0.12, lat=51.5),
+        location=Location(lng=-0.12, lat=51.5, crs="WGS-84"),
+    )
+    found = feature_collection([tower])
+    assert found["features"][0]["geometry"]["coordinates"] == [-0.12, 51.5]
+    assert found["features"][0]["properties"]["gcj02"] is None
+
+
+def test_no_places_are_an_empty_collection_without_a_box() -> None:
+    found = feature_collection([])
+    assert found["features"] == []
+    assert "bbox" not in found
+
+
+def test_gpx_holds_waypoints_and_escapes_names() -> None:
+    from xml.etree.ElementTree import fromstring
+
+    written = gpx(
+        [place(1, HOSTILE + "\x1b"), place(2, url="javascript:alert(1)")],
+        title="遛娃 & more",
+        generated_at="2026-11-21T00:00:00Z",
+    )
+    root = fromstring(written)
+    names = {"g": "http://www.topografix.com/GPX/1/1"}
+    waypoints = root.findall("g:wpt", names)
+    assert waypoints[0].findtext("g:name", namespaces=names) == HOSTILE
+    assert abs(float(waypoints[0].attrib["lon"]) - place(1)["wgs84"]["lng"]) < 1e-6
+    assert waypoints[1].find("g:link", names) is None
+    assert "javascript" not in written

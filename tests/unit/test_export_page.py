@@ -1,0 +1,186 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from agent.evidence.types import Point
+from agent.export.html import html_page
+from agent.export.links import safe_url
+from agent.export.markdown import markdown_document, place_table
+from agent.export.rich_text import answer_html
+from agent.export.svg_map import Pin, draw_map, nice_step
+from agent.export.wording import duration, metres
+from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, answer, place, source
+
+
+class _Elements(HTMLParser):
+    """Every element of a page with its attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def test_the_page_needs_no_network_and_no_script() -> None:
+    elements = _Elements(html_page(answer()))
+    assert not [tag for tag, _ in elements.found if tag in ("script", "img", "link", "object")]
+    policy = next(m["content"] for m in elements.named("meta") if m.get("http-equiv"))
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+
+
+def test_every_link_is_http_and_gives_nothing_away() -> None:
+    page = html_page(answer(sources=[source(), source(2, "javascript:alert(1)")]))
+    links = _Elements(page).named("a")
+    assert links
+    for link in links:
+        assert str(link["href"]).startswith("https://")
+        assert link["rel"] == "noopener nofollow ugc"
+
+
+@pytest.mark.parametrize("field", ["question", "notice"])
+def test_hostile_text_is_shown_as_text(field: str) -> None:
+    page = html_page(answer(**{field: HOSTILE}))
+    assert "<img" not in page
+    assert "&lt;img" in page
+
+
+def test_hostile_names_addresses_and_titles_are_text_in_the_map_and_the_lists() -> None:
+    hostile = place(1, HOSTILE, address=HOSTILE, open_time=HOSTILE, distance_from=HOSTILE)
+    page = html_page(answer(places=[hostile], sources=[source(1, "https://a.b/", HOSTILE)]))
+    assert "<img" not in page
+    attribute = html_page(answer(places=[place(1, '"><script>x', url='https://a.b/"onclick="x')]))
+    elements = _Elements(attribute)
+    assert not elements.named("script")
+    assert not [a for _, a in elements.found if "onclick" in a]
+
+
+def test_the_answer_stands_once_and_its_sources_once() -> None:
+    page = html_page(answer())
+    assert page.count("停车场价格") == 1
+    assert page.count(NOTICE) == 1
+    assert page.count(">遛娃指南</a>") == 1
+
+
+def test_citations_carry_the_title_of_their_source() -> None:
+    cite = next(a for a in _Elements(html_page(answer())).named("a") if a.get("class") == "cite")
+    assert cite["title"] == "遛娃指南"
+    assert cite["href"] == "https://example.com/a"
+
+
+def test_search_suggestions_are_unmodified_but_fenced_off() -> None:
+    given = "<style>.a{}</style><div><script>bad()</script><a href='https://g.co'>x</a></div>"
+    frame = _Elements(html_page(answer(search_entry_points=[given]))).named("iframe")[0]
+    assert str(frame["srcdoc"]).endswith(given)
+    assert "allow-scripts" not in str(frame["sandbox"])
+    assert "allow-same-origin" not in str(frame["sandbox"])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "[x](data:text/html,<script>)",
+        "![x](https://evil.example/track.png)",
+        "<a href='javascript:x'>x</a>",
+        "[x](vbscript:x)",
+        '[x](https://a.b "t\\" onmouseover=x")',
+        "<javascript:alert(1)>",
+    ],
+)
+def test_markdown_cannot_act(written: str) -> None:
+    elements = _Elements(answer_html(written, {}))
+    assert not [tag for tag, _ in elements.found if tag in ("script", "img")]
+    for tag, attributes in elements.found:
+        assert tag != "a" or str(attributes["href"]).startswith("https://")
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_headings_of_the_answer_begin_below_those_of_the_page() -> None:
+    assert answer_html("# A\n\n###### B", {}) == "<h3>A</h3>\n<h6>B</h6>\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://a.b/c?d=e#f", True),
+        ("http://a.b", True),
+        ("javascript:alert(1)", False),
+        ("https://", False),
+        ("//a.b/c", False),
+        ("https://a.b/\n", False),
+        ("https://[::1", False),
+        ("", False),
+    ],
+)
+def test_only_web_addresses_become_links(url: str, kept: bool) -> None:
+    assert (safe_url(url) == url) is kept
+
+
+def test_pins_are_drawn_where_they_are() -> None:
+    drawn = draw_map([Pin(116.40, 39.91, "west", 1), Pin(116.42, 39.91, "east", 2)], "en")
+    at = [float(x) for x in re.findall(r"translate\(([\d.]+) ", drawn)]
+    east, west = at
+    assert west < 360 < east
+    assert abs((west + east) / 2 - 360) < 0.2
+
+
+def test_places_in_one_building_do_not_cover_each_other() -> None:
+    drawn = draw_map([Pin(116.4, 39.9, f"shop {n}", n) for n in range(1, 7)], "en")
+    at = [(float(x), float(y)) for x, y in re.findall(r"translate\(([\d.]+) ([\d.]+)\)", drawn)]
+    assert len(at) == 6
+    for index, (x, y) in enumerate(at):
+        for other in at[index + 1 :]:
+            assert abs(x - other[0]) + abs(y - other[1]) > 20
+
+
+def test_a_map_across_the_date_line_is_small() -> None:
+    drawn = draw_map([Pin(179.999, -17, "a", 1), Pin(-179.999, -17, "b", 2)], "en")
+    assert ">100 m<" in drawn
+
+
+def test_nothing_to_draw_is_no_map() -> None:
+    assert draw_map([], "zh") == ""
+    assert "<svg" not in html_page(answer(places=[]))
+    off = place(1, wgs84=Point(lng=39.9, lat=116.4))
+    assert "<svg" not in html_page(answer(places=[off]))
+
+
+@pytest.mark.parametrize(
+    ("value", "step"), [(1, 1), (4.9, 2), (5, 5), (99, 50), (1000, 1000), (0.3, 0.2)]
+)
+def test_steps_are_one_two_or_five(value: float, step: float) -> None:
+    assert abs(nice_step(value) - step) < 1e-9
+
+
+def test_distances_and_durations_are_worded() -> None:
+    assert [metres(m) for m in (0, 999, 1234, 12345, None)] == [
+        "0 m", "999 m", "1.2 km", "12 km", "",
+    ]  # fmt: skip
+    assert duration(20, "en") == "1 min"
+    assert duration(3900, "zh") == "1小时5分钟"
+    assert duration(7200, "en") == "2 h"
+
+
+def test_the_markdown_document_is_complete() -> None:
+    written = markdown_document(answer())
+    assert written.startswith("# 王府井附近适合遛娃的好去处\n")
+    assert ANSWER in written
+    assert "| [儿童乐园](<https://uri.amap.com/marker?poiid=B1>) | 220 m | 4.6 |" in written
+    assert "数据 © 高德地图 · 数据时间 2026-11-21 11:40 UTC" in written
+
+
+def test_a_name_cannot_break_out_of_its_cell() -> None:
+    table = place_table([place(1, "a|b\n<b>](https://evil.example)")], "en")
+    assert len(table.splitlines()) == 3
+    assert table.count("](<https://uri.amap.com") == 1
+    assert "\\<b\\>\\](https://evil.example)" in table
