@@ -9,6 +9,7 @@ from datetime import datetime
 from agent.budget import Budgets
 from agent.calls import Calls, Journal
 from agent.errors import ConfigurationError
+from agent.evidence.types import Usage
 from agent.journal import SqliteJournal
 from agent.language import Language
 from agent.mcp.desk import MapDesk, build_map_desk
@@ -43,6 +44,10 @@ class Services:
     def notice(self, language: Language) -> str:
         """That this is sample data, and what would change it; nothing when online."""
         return self.sample.notice(language, LOOKED_FOR) if self.sample else ""
+
+    def billed(self, usage: Usage) -> Usage:
+        """The usage with its cost; sample services cost nothing."""
+        return Usage(**{**usage, "cost_usd": 0.0}) if self.sample else usage
 
     async def links(self, urls: list[str]) -> dict[str, str]:
         """Where Google's redirect links lead."""

@@ -41,7 +41,7 @@ async def finalize_answer(
     if configuration.resolve_links:
         text, used = await _resolved(text, used, given)
     places = _with_mentions(writer.places, used, text)
-    usage = add_usage(state.get("usage"), meter.usage)
+    usage = given.billed(add_usage(state.get("usage"), meter.usage))
     seconds = round(meter.budget.seconds(), 2)
     kept: dict[str, Any] = {
         "assistant": ASSISTANT,

@@ -86,7 +86,10 @@ def _new_queries(
     state: OverallState, verdict: Reflection, configuration: Configuration
 ) -> list[Query]:
     """The follow-ups that were not asked before, as many as allowed."""
-    asked = [q["query"] for q in state.get("queries", [])]
+    done = state.get("queries", [])
     written = [w for w in verdict.follow_up_queries if w.query.strip()]
-    queries = drop_seen(planned(written, configuration, state["turn"]["near"]), asked)
+    near = state["turn"]["near"]
+    queries = drop_seen(
+        planned(written, configuration, near, done=done), [q["query"] for q in done]
+    )
     return queries[: configuration.max_follow_up_queries]

@@ -55,20 +55,25 @@ def _sends(
 
 
 def planned(
-    written: Sequence[WrittenQuery], configuration: Configuration, near: Point | None
+    written: Sequence[WrittenQuery],
+    configuration: Configuration,
+    near: Point | None,
+    *,
+    done: Sequence[Query] = (),
 ) -> list[Query]:
-    """What a model wrote, with checked map tasks; equal map tasks are merged into the first."""
+    """What a model wrote, with checked map tasks, each place and keyword asked once in a turn."""
     queries = [
         Query(query=w.query, map=map_task(w.query, w.map and w.map.model_dump(), configuration))
         for w in written
     ]
-    seen: dict[tuple[str | None, ...], MapTask] = {}
+    asked = {_where(q["map"]): set(q["map"].get("keywords", [])) for q in done if q["map"]}
+    seen: dict[tuple[object, ...], MapTask] = {}
     for query in queries:
         task = query["map"]
         if task and not _placed(task, near):
             query["map"] = None
         elif task:
-            query["map"] = _merged(task, seen)
+            query["map"] = _merged(_fresh(task, asked), seen)
     return queries
 
 
@@ -95,13 +100,25 @@ def _placed(task: MapTask, near: Point | None) -> bool:
     return bool(task.get("place") or task.get("city") or near)
 
 
-def _merged(task: MapTask, seen: dict[tuple[str | None, ...], MapTask]) -> MapTask | None:
-    where = tuple(
-        task.get(key)  # type: ignore[misc]
-        for key in ("intent", "place", "city", "origin", "destination", "mode")
+def _where(task: MapTask) -> tuple[object, ...]:
+    """What a task is about, apart from its keywords."""
+    return tuple(
+        task.get(key) for key in ("intent", "place", "city", "origin", "destination", "mode")
     )
-    if (first := seen.get(where)) is None:
-        seen[where] = task
+
+
+def _fresh(task: MapTask, asked: dict[tuple[object, ...], set[str]]) -> MapTask | None:
+    """The task with only the keywords an earlier round did not search; None if there are none."""
+    earlier = asked.get(_where(task))
+    if earlier is None:
+        return task
+    words = [word for word in task.get("keywords", []) if word not in earlier]
+    return MapTask(**{**task, "keywords": words}) if words else None
+
+
+def _merged(task: MapTask | None, seen: dict[tuple[object, ...], MapTask]) -> MapTask | None:
+    """The task, or None where an earlier query of this round takes its keywords along."""
+    if task is None or (first := seen.setdefault(_where(task), task)) is task:
         return task
     words = dict.fromkeys([*first.get("keywords", []), *task.get("keywords", [])])
     first["keywords"] = list(words)[:3]

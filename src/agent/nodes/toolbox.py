@@ -46,6 +46,10 @@ class Toolbox(Protocol):
         """What the user must know first (sample data), or nothing."""
         ...
 
+    def billed(self, usage: Usage) -> Usage:
+        """The usage with what it costs the operator: nothing where the services are a sample."""
+        ...
+
     def now(self) -> datetime:
         """The present, with its time zone."""
         ...
