@@ -12,7 +12,7 @@ from math import asin, cos, log, radians, sin, sqrt
 
 from .corpus_load import Sample, load_sample
 from .corpus_records import Anchor, Area, City, CityWeather, Page, Place, WeatherDay
-from .corpus_words import has, is_chinese, key, phrase, segments, terms
+from .corpus_words import has, is_chinese, key, phrase, segments, terms, unseen
 
 __all__ = [
     "Anchor",
@@ -34,9 +34,11 @@ __all__ = [
 ]
 
 _EARTH_RADIUS_M = 6_371_008.8
-_MIN_SCORE = 0.45
-_SUBJECT_BONUS = 0.5
+_MIN_SCORE = 0.75
+_SUBJECT_BONUS = 0.6
+_CITY_BONUS = 0.3
 _RELATIVE_CUT = 0.5
+_RARE = 3
 _TITLE_WEIGHT, _TEXT_WEIGHT = 1.0, 0.7
 _SEPARATORS = re.compile(r"[|,，、;；]")
 _ENGLISH_FILLER = re.compile(r"\b(?:the|near|around|in|at|china)\b", re.IGNORECASE)
@@ -106,7 +108,7 @@ def search_pages(query: str, language: str | None = None, limit: int = 8) -> lis
     """The pages that fit the query, best first; none where the sample has nothing on it.
 
     The score is the share of the query's words (weighted by rarity) that a page has, and more
-    where the query names the page's subject.
+    where the query names the page's subject or city; pages of another city are left out.
     """
     wanted = terms(query)
     scored = [
@@ -116,7 +118,9 @@ def search_pages(query: str, language: str | None = None, limit: int = 8) -> lis
     ]
     best = max((score for score, _ in scored), default=0.0)
     kept = [pair for pair in scored if pair[0] >= best * _RELATIVE_CUT]
-    return [page for _, page in sorted(kept, key=lambda pair: (-pair[0], pair[1].id))[:limit]]
+    own = "zh" if is_chinese(query) else "en"
+    kept.sort(key=lambda pair: (-pair[0], pair[1].language != own, pair[1].id))
+    return [page for _, page in kept[:limit]]
 
 
 def distance_m(lng_a: float, lat_a: float, lng_b: float, lat_b: float) -> float:
@@ -215,14 +219,26 @@ def _names_of(spot: Anchor | City) -> tuple[str, ...]:
 def _score(wanted: frozenset[str], page: Page) -> float:
     titles, texts, subjects = _page_terms()[page.id]
     rarity = _rarity()
-    unknown = log(1 + 2 * len(load_sample().pages))
-    total = sum(rarity.get(term, unknown) for term in wanted)
+    new = log(1 + 2 * len(load_sample().pages)) * len(unseen(wanted, rarity))
+    total = new + sum(rarity[term] for term in wanted if term in rarity)
     if not total:
         return 0.0
     found = sum(_TITLE_WEIGHT * rarity[term] for term in wanted & titles)
     found += sum(_TEXT_WEIGHT * rarity[term] for term in (wanted & texts) - titles)
-    named = any(subject <= wanted for subject in subjects)
-    return found / total + (_SUBJECT_BONUS if named else 0.0)
+    if any(subject <= wanted for subject in subjects):
+        return found / total + _SUBJECT_BONUS
+    asked, own = _cities_named(wanted), _cities_named(titles)
+    if asked and own:
+        return found / total + _CITY_BONUS if asked & own else 0.0
+    return found / total
+
+
+def _cities_named(words: frozenset[str]) -> set[str]:
+    return {
+        city.name
+        for city in load_sample().cities
+        if any(terms(alias) <= words for alias in city.aliases)
+    }
 
 
 PageTerms = tuple[frozenset[str], frozenset[str], list[frozenset[str]]]
@@ -243,8 +259,9 @@ def _page_terms() -> dict[str, PageTerms]:
 
 @cache
 def _rarity() -> dict[str, float]:
+    """A term's weight; terms on fewer than three pages count alike: chance pairs are rare, too."""
     counts = Counter(term for titles, texts, _ in _page_terms().values() for term in titles | texts)
-    return {term: log(1 + len(_page_terms()) / count) for term, count in counts.items()}
+    return {term: log(1 + len(_page_terms()) / max(count, _RARE)) for term, count in counts.items()}
 
 
 def _centre(city: City) -> Anchor:

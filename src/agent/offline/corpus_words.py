@@ -62,15 +62,33 @@ def segments(text: str, vocabulary: Collection[str]) -> list[str]:
 def terms(text: str) -> frozenset[str]:
     """What pages are searched by: pairs of Chinese characters, stemmed English words.
 
-    Filler phrases, stop words and years are left out: they say nothing about the subject.
+    A Chinese character standing alone is a term, too. Filler phrases, stop words and years are
+    left out: they say nothing about the subject.
     """
     found: set[str] = set()
     for token in _TOKEN.findall(_FILLER.sub(" ", _fold(text).replace("'", ""))):
         if _CJK.match(token):
             found.update(a + b for a, b in pairwise(token))
+            if len(token) == 1:
+                found.add(token)
         elif not _STOPWORDS.fullmatch(token) and not _YEAR.fullmatch(token):
             found.add(_stem(token))
     return frozenset(found)
+
+
+def unseen(wanted: frozenset[str], known: Collection[str]) -> frozenset[str]:
+    """The terms that are new to `known`, without single characters and word borders.
+
+    A new pair between two known ones (都带 in 成都带孩子) is where two words meet, not a word.
+    """
+    seen = {term for term in wanted if term in known}
+    ends = {term[-1] for term in seen}
+    starts = {term[0] for term in seen}
+    return frozenset(
+        term
+        for term in wanted - seen
+        if not (_CJK.match(term) and (len(term) == 1 or (term[0] in ends and term[1] in starts)))
+    )
 
 
 def _fold(text: str) -> str:
