@@ -7,9 +7,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from agent.cli.console import CANCELLED, FAILED, fail, prepare_streams
 from agent.cli.parser import build_parser, join_negative_values
+
+if TYPE_CHECKING:
+    import logging
 
 COMMANDS = {"ask": "agent.cli.ask", "doctor": "agent.cli.doctor"}
 
@@ -30,9 +34,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return CANCELLED
     except BrokenPipeError:
         return _reader_is_gone()
-    except Exception as error:  # noqa: BLE001 - a command line never ends in a traceback
+    except Exception as error:  # noqa: BLE001
+        # A command line never ends in a traceback; the log has it.
+        _log().info("unexpected", exc_info=True)
         return fail(f"unexpected {type(error).__name__}: {error}", hint=True)
     return code
+
+
+def _log() -> "logging.Logger":
+    import logging
+
+    return logging.getLogger(__name__)
 
 
 def _end_like_ctrl_c_on_termination() -> None:

@@ -1,6 +1,7 @@
 """The checks of `tanlu doctor`, over the settings and the layers that use them."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -10,6 +11,7 @@ from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.errors import AgentError, ConfigurationError
 from agent.settings import Settings, read_settings
 
+log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
 LONGEST_CHECK = 60.0
 """Seconds; a check that takes longer counts as broken."""
@@ -48,10 +50,12 @@ async def examine() -> list[Check]:
     except ConfigurationError as error:
         return [check(error.name, "broken", error.message, f"correct or remove {error.name}")]
     found = [_mode(settings), *_keys(settings), *_addresses(settings)]
-    tasks = [_data_folder(settings), _node(), *_live(settings, configuration)]
-    for checks in await asyncio.gather(*tasks):
-        found += checks
-    await _close()
+    try:
+        live = _live(settings, configuration)
+        for checks in await asyncio.gather(_data_folder(settings), _node(), *live):
+            found += checks
+    finally:
+        await _close()
     return found
 
 
@@ -184,6 +188,9 @@ async def _bounded(name: str, ask: Callable[[], Awaitable[list[Check]]]) -> list
         return [check(name, "broken", f"no answer within {LONGEST_CHECK:g} s")]
     except AgentError as error:
         return [check(name, "broken", error.message)]
+    except Exception as error:
+        log.info("check of %s failed", name, exc_info=True)
+        return [check(name, "broken", f"unexpected {type(error).__name__}: {error}")]
 
 
 async def _close() -> None:

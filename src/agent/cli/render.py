@@ -20,7 +20,9 @@ from agent.export.wording import WORDS, credit, metres, rating
 from agent.language import Language
 
 MOST_PLACES = 15
-_LINK = re.compile(r"(?<!!)\[([^\[\]\n]+)\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)")
+_LINK = re.compile(
+    r"(?<!!)\[((?:\\.|[^\[\]\\\n])+)\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)"
+)
 _SHORT_URL = 100
 _UNSEEN = re.compile(r"[\x7f-\x9f]")
 
