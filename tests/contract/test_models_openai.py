@@ -1,0 +1,286 @@
+"""OpenAI-compatible endpoints through the desk, with what each of them refuses."""
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool, tool
+from pydantic import BaseModel
+
+from agent.calls import Calls
+from agent.errors import (
+    ConfigurationError,
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
+from agent.models.desk import ModelDesk
+from agent.offline.brain import Answer, FunctionCall
+from agent.offline.gemini import Speed
+from agent.offline.openai import OpenAIService, Rules
+from agent.offline.service import serve
+from agent.settings import Settings
+from tests.support.scripted import KEY, MemoryJournal, Scripted, desk_for, meter
+
+pytest.importorskip("langchain_openai")
+CHAT = "openai:sample-chat"
+ASK = [SystemMessage("You answer."), HumanMessage("故宫几点开门?")]
+
+
+class Plan(BaseModel):
+    queries: list[str]
+
+
+PLAN = {"queries": ["故宫 开放时间"]}
+
+
+@tool
+def maps_geo(address: str) -> str:
+    """Coordinates of an address."""
+    return address
+
+
+async def said(desk: ModelDesk) -> str:
+    return "".join([t async for t in desk.stream(CHAT, ASK, meter=meter(), fallback=None)])
+
+
+async def test_a_reply_brings_its_tokens_and_an_unknown_cost() -> None:
+    brain = Scripted(Answer(text="八点半"))
+    async with desk_for(OpenAIService(brain, key=KEY)) as desk:
+        spent = meter()
+        reply = await desk.ask(CHAT, ASK, meter=spent)
+    assert reply.text == "八点半"
+    assert spent.usage["input_tokens"] > 0
+    assert spent.usage["cost_usd"] is None
+    assert not desk.is_google(CHAT)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(no_json_schema=True, no_forced_tool=True),
+        Rules(no_json_schema=True, no_json_object=True, no_forced_tool=True),
+    ],
+)
+async def test_a_schema_is_told_in_words_where_it_cannot_be_sent(rules: Rules) -> None:
+    brain = Scripted(
+        otherwise=Answer(
+            text=f'<think>hm</think>```json\n{{"queries": {PLAN["queries"]}}}\n```'.replace(
+                "'", '"'
+            )
+        )
+    )
+    service = OpenAIService(brain, key=KEY, rules=rules)
+    async with desk_for(service) as desk:
+        for _ in range(2):
+            reply = await desk.ask(CHAT, ASK, meter=meter(), schema=Plan)
+            assert reply.parsed == Plan(**PLAN)
+    assert brain.turns[0].schema
+    assert "queries" in brain.turns[0].schema["properties"]
+    # JSON mode is tried once and remembered.
+    assert len(service.requests) == (3 if rules.no_json_object else 2)
+
+
+@pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_mode", "prompt"])
+async def test_every_structured_method_can_be_chosen(method: Any) -> None:
+    answer = Answer(json=PLAN)
+    if method == "function_calling":
+        answer = Answer(calls=(FunctionCall("Plan", PLAN),))
+    async with desk_for(
+        OpenAIService(Scripted(answer), rules=Rules(no_forced_tool=True)), structured_method=method
+    ) as desk:
+        assert (await desk.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
+
+
+async def test_an_answer_outside_its_schema_is_repaired_once() -> None:
+    brain = Scripted(Answer(text="Sure! {"), Answer(json=PLAN))
+    async with desk_for(OpenAIService(brain)) as desk:
+        assert (await desk.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
+    assert "corrected JSON" in brain.turns[1].user
+
+
+async def test_thoughts_go_back_in_a_tool_loop() -> None:
+    """The endpoint itself refuses the second turn without them."""
+    brain = Scripted(Answer(calls=(FunctionCall("maps_geo", {"address": "a"}),)), Answer(text="ok"))
+    service = OpenAIService(brain, rules=Rules(reasoning_back=True, no_forced_tool=True))
+    tools: list[BaseTool] = [maps_geo]
+    async with desk_for(service, calls=Calls(journal=MemoryJournal())) as desk:
+        first = await desk.ask(CHAT, ASK, meter=meter(), tools=tools)
+        again = await desk.ask(CHAT, ASK, meter=meter(), tools=tools)
+        assert again == first
+        call = first.message.tool_calls[0]
+        messages = [*ASK, again.message, ToolMessage("1,2", tool_call_id=call["id"] or "")]
+        second = await desk.ask(CHAT, messages, meter=meter(), tools=tools)
+    assert second.text == "ok"
+    assert brain.turns[1].tool_results[0].name == "maps_geo"
+
+
+async def test_extra_fields_of_the_settings_are_sent() -> None:
+    service = OpenAIService(Scripted())
+    extra = {"thinking": {"type": "disabled"}}
+    async with desk_for(service, openai_extra_body=extra) as desk:
+        await desk.ask(CHAT, ASK, meter=meter())
+        await said(desk)
+    assert all(r.body["thinking"] == {"type": "disabled"} for r in service.requests)
+    assert all("temperature" not in r.body for r in service.requests)
+
+
+async def test_an_address_alone_needs_no_key() -> None:
+    with serve(OpenAIService(Scripted()).app) as running:
+        desk = ModelDesk(Settings(openai_base_url=f"{running.url}/v1"), Calls())
+        assert (await desk.ask(CHAT, ASK, meter=meter())).text
+        await desk.aclose()
+
+
+async def test_neither_key_nor_address_names_the_variable() -> None:
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
+        await ModelDesk(Settings(), Calls()).ask(CHAT, ASK, meter=meter())
+
+
+async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "agent.models.openai", raising=False)
+    monkeypatch.setitem(sys.modules, "langchain_openai", None)
+    with pytest.raises(ConfigurationError, match=r"tanlu\[openai\]"):
+        await ModelDesk(Settings(openai_base_url="http://x/v1"), Calls()).ask(
+            CHAT, ASK, meter=meter()
+        )
+
+
+async def test_searching_with_google_is_not_for_other_models() -> None:
+    with pytest.raises(ConfigurationError):
+        await ModelDesk(Settings(), Calls()).ask(CHAT, ASK, meter=meter(), search=True)
+
+
+REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
+    (401, {"message": "no", "code": "invalid_api_key"}, ProviderRefused, "model_key_invalid"),
+    (402, {"message": "Insufficient Balance"}, ProviderRefused, "model_quota"),
+    (403, {"message": "no"}, ProviderRefused, "model_forbidden"),
+    (404, {"message": "no"}, ProviderRefused, "model_missing"),
+    (429, {"message": "no", "code": "insufficient_quota"}, ProviderRefused, "model_quota"),
+    (400, {"message": "maximum context length is 8"}, ProviderRefused, "model_context"),
+    (400, {"message": "odd"}, ProviderRefused, "model_bad_request"),
+]
+
+
+@pytest.mark.parametrize(("status", "error", "kind", "code"), REFUSALS)
+async def test_a_refusal_is_not_tried_again(
+    status: int, error: dict[str, Any], kind: type[ProviderError], code: str
+) -> None:
+    service = OpenAIService(Scripted())
+    service.fail("status", status=status, body={"error": error}, times=None)
+    async with desk_for(service) as desk:
+        with pytest.raises(kind) as caught:
+            await desk.ask(CHAT, ASK, meter=meter())
+    assert caught.value.code == code
+    assert KEY not in repr(caught.value)
+    assert len(service.requests) == 1
+
+
+async def test_retry_after_is_kept() -> None:
+    service = OpenAIService(Scripted())
+    service.fail("status", status=429, headers={"Retry-After": "3600"})
+    async with desk_for(service) as desk:
+        with pytest.raises(RateLimited) as caught:
+            await desk.ask(CHAT, ASK, meter=meter())
+    assert caught.value.retry_after == 3600
+
+
+@pytest.mark.parametrize(
+    ("kind", "details"),
+    [
+        ("status", {"status": 500}),
+        ("status", {"status": 503}),
+        ("html", {"status": 502}),
+        ("drop", {}),
+        ("drop_mid_body", {}),
+        ("garbage", {}),
+        ("cut_json", {}),
+        ("empty", {}),
+        ("hang", {}),
+    ],
+)
+@pytest.mark.parametrize("times", [1, None])
+async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
+    kind: Any, details: dict[str, Any], times: int | None
+) -> None:
+    service = OpenAIService(Scripted(), key=KEY)
+    async with desk_for(service, model_timeout_seconds=0.4) as desk:
+        await desk.ask(CHAT, ASK, meter=meter())
+        service.fail(kind, times=times, **details)
+        if times == 1:
+            assert (await desk.ask(CHAT, ASK, meter=meter())).text
+            return
+        with pytest.raises((ProviderUnavailable, MalformedReply)) as caught:
+            await desk.ask(CHAT, ASK, meter=meter())
+        assert KEY not in repr(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (Answer(text=""), "model_empty"),
+        (Answer(finish="MAX_TOKENS"), "model_truncated"),
+        (Answer(text="x", finish="SAFETY"), "model_blocked"),
+    ],
+)
+async def test_a_reply_of_no_use_is_an_error(answer: Answer, code: str) -> None:
+    async with desk_for(OpenAIService(Scripted(otherwise=answer))) as desk:
+        with pytest.raises(ProviderError) as caught:
+            await desk.ask(CHAT, ASK, meter=meter())
+    assert caught.value.code == code
+
+
+async def test_a_reply_without_choices_is_an_error() -> None:
+    async with desk_for(OpenAIService(Scripted(otherwise=Answer(finish="NONE")))) as desk:
+        with pytest.raises(MalformedReply):
+            await desk.ask(CHAT, ASK, meter=meter())
+
+
+@pytest.mark.parametrize("kind", ["drop", "no_finish", "error", "max_tokens", "stall"])
+async def test_a_stream_cut_off_is_continued_once(kind: Any) -> None:
+    brain = Scripted(Answer(text="abcdefghij" * 9), Answer(text=" (the rest)"))
+    service = OpenAIService(brain, speed=lambda turn: Speed(chunk_tokens=5))
+    service.fail_stream(kind, after=20)
+    async with desk_for(service, model_timeout_seconds=0.5) as desk:
+        text = await said(desk)
+    assert text.startswith("abcdefghijabcde")
+    assert text.endswith(" (the rest)")
+    assert "<cut_off>" in brain.turns[1].user
+
+
+async def test_a_stream_counts_its_tokens() -> None:
+    async with desk_for(OpenAIService(Scripted())) as desk:
+        spent = meter()
+        texts = [t async for t in desk.stream(CHAT, ASK, meter=spent, fallback=None)]
+    assert "".join(texts) == "Scripted answer."
+    assert spent.usage["output_tokens"] > 0
+
+
+async def test_cancelling_ends_a_call_at_once() -> None:
+    arrived = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    service = OpenAIService(Scripted())
+
+    def latency(request: Any, body: Any) -> float:
+        loop.call_soon_threadsafe(arrived.set)
+        return 60
+
+    service.latency = latency
+    async with desk_for(service) as desk:
+        task = asyncio.ensure_future(desk.ask(CHAT, ASK, meter=meter()))
+        await arrived.wait()
+        start = loop.time()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert loop.time() - start < 1
+
+
+async def test_doctor_learns_which_models_the_endpoint_knows() -> None:
+    async with desk_for(OpenAIService(Scripted(), key=KEY)) as desk:
+        assert await desk.check(CHAT) is None
+        assert "does not know" in (await desk.check("openai:other") or "")
