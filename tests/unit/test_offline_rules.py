@@ -10,7 +10,7 @@ from agent.evidence.queries import near_duplicate
 from agent.language import Language
 from agent.offline import rules_research
 from agent.offline.brain import Answer, Past, Tool, ToolResult, Turn
-from agent.offline.corpus import Page
+from agent.offline.corpus import Page, load_sample
 from agent.offline.rules import RULES, UNSUPPORTED, SampleBrain
 from agent.offline.rules_text import sentences
 from agent.prompts import Raw, element, render
@@ -207,6 +207,27 @@ def test_there_is_the_place_of_the_last_turn(question: str, wanted: str) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("这几个哪个最便宜", "北京市少年宫、开心亲子乐园、无名公园哪个最便宜"),
+        ("它们下雨天开吗", "北京市少年宫、开心亲子乐园、无名公园下雨天开吗"),
+        ("那三里屯呢", "三里屯附近适合遛娃的好去处"),
+    ],
+)
+def test_these_are_the_places_listed_and_another_place_keeps_the_question(
+    question: str, wanted: str
+) -> None:
+    said = {"conversation": SAID, "previous_places": PREVIOUS}
+    assert queries(question, **said)[0]["query"] == wanted
+
+
+def test_near_me_without_a_place_is_one_query_for_the_map() -> None:
+    (only,) = queries("我附近有什么咖啡馆", user_location="116.4,39.9")
+    assert only["map"]["intent"] == "nearby"
+    assert only["map"]["place"] is None
+
+
 def test_a_question_of_aspects_only_is_about_the_last_place() -> None:
     assert queries("停车方便吗", conversation=SAID)[0]["query"] == "王府井停车方便吗"
 
@@ -251,6 +272,15 @@ def test_a_query_outside_the_sample_is_answered_honestly(language: Language, sai
     assert found.grounded is not None
     assert [sentence.pages for sentence in found.grounded] == [()]
     assert said in found.grounded[0].text
+
+
+def test_every_subject_of_the_bundled_pages_is_found_by_its_name() -> None:
+    pages = load_sample().pages
+    assert pages
+    for page in pages:
+        turn = ask("web_research", query=f"{page.subjects[0]} {' '.join(page.topics)}")
+        found = SampleBrain().respond(turn).grounded or ()
+        assert any(sentence.pages for sentence in found), page.id
 
 
 @pytest.mark.usefixtures("sample_pages")
@@ -486,6 +516,12 @@ def test_a_follow_up_is_answered_from_the_place_it_points_at() -> None:
     assert "开心亲子乐园" in text
     assert "10:00-21:00" in text
     assert cited(text) == {"p0-2"}
+
+
+def test_a_place_found_again_is_told_by_its_new_record() -> None:
+    values = {"conversation": SAID, "previous_places": PREVIOUS, "places": PLACES}
+    text = text_of(SampleBrain().respond(ask("answer", question="第二个几点关门", **values)))
+    assert "10:00-21:00 · 王府井大街88号 [^a0-2]" in text
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

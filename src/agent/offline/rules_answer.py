@@ -9,6 +9,7 @@ from .rules_text import (
     Record,
     Sentence,
     block,
+    distinct,
     language_of,
     lines,
     ranked,
@@ -19,6 +20,7 @@ from .rules_text import (
 _LIMIT: dict[Language, int] = {"zh": 860, "en": 340}
 """Characters (zh) or words (en) at most, markers not counted."""
 _BULLETS = 6
+_PER_SOURCE, _SOURCES = 3, 4
 _QUOTED = 60
 _TAIL = 80
 _WORDS: dict[str, dict[Language, str]] = {
@@ -41,7 +43,7 @@ _WORDS: dict[str, dict[Language, str]] = {
     "place": {"zh": "关于“{question}”，地图上查到：", "en": "For “{question}” the map has:"},
     "facts": {"zh": "关于“{question}”，查到的要点：", "en": "On “{question}”, this was found:"},
     "web": {"zh": "网上的资料说：", "en": "From the web:"},
-    "pointed": {"zh": "您问的是上次列出的这一处：", "en": "You are asking about this place:"},
+    "pointed": {"zh": "上次列出的，您问的是：", "en": "Of those listed before, you ask about:"},
     "gaps": {"zh": "没有查到的：", "en": "Not found:"},
     "end": {
         "zh": "以上就是示例数据里能查到的全部。",
@@ -86,7 +88,7 @@ def _compose(user: str, language: Language) -> str:
         parts.append(_said("facts", language, question) + "\n" + _bullets(facts[:_BULLETS]))
     if found:
         limit = _LIMIT[language] - sum(_size(part, language) for part in parts)
-        parts.append(_web_part(ranked(found, question), limit, language))
+        parts.append(_web_part(found, question, limit, language))
     return _with_gaps(parts, user, language)
 
 
@@ -101,18 +103,22 @@ def _from_web(sentence: Sentence) -> bool:
     return any(not name.startswith("a") for name in sentence.ids)
 
 
-def _pointed(user: str) -> Record | None:
+def _pointed(user: str) -> tuple[Record, ...]:
     previous = records(user, "previous_places")
     asked, said = block(user, "question").strip(), lines(user, "conversation")
-    return resolve(asked, said, previous).record
+    return resolve(asked, said, previous).records
 
 
-def _pointed_lines(pointed: Record | None, places: list[Record], language: Language) -> list[str]:
-    """The place a follow-up points at, by today's record if there is one."""
-    if pointed is None:
+def _pointed_lines(
+    pointed: tuple[Record, ...], places: list[Record], language: Language
+) -> list[str]:
+    """The places a follow-up points at, by today's records where there are some."""
+    if not pointed:
         return []
-    same = next((place for place in places if place.name == pointed.name), pointed)
-    return [f"{_WORDS['pointed'][language]}\n- {_bullet(same, len(same.fields))}"]
+    today = {place.name: place for place in places}
+    shown = [today.get(record.name, record) for record in pointed]
+    bullets = [f"- {_bullet(record, len(record.fields))}" for record in shown]
+    return ["\n".join([_WORDS["pointed"][language], *bullets])]
 
 
 def _place_lines(places: list[Record], question: str, language: Language) -> list[str]:
@@ -133,17 +139,18 @@ def _bullet(record: Record, facts_shown: int = 5) -> str:
     return f"{record.name} — {facts} {record.mark}" if facts else f"{record.name} {record.mark}"
 
 
-def _web_part(found: list[Sentence], limit: int, language: Language) -> str:
-    """As many sentences as there is room for, in order of use; at least one."""
-    opening, space = _WORDS["web"][language], "" if language == "zh" else " "
-    kept: list[str] = []
-    left = limit - _size(opening, language)
-    for sentence in found:
-        left -= _size(sentence.bare, language)
-        if kept and left < 0:
-            break
-        kept.append(sentence.text)
-    return opening + space + space.join(kept)
+def _web_part(found: list[Sentence], question: str, limit: int, language: Language) -> str:
+    """A line for each of the best sources, its sentences in their own order, within the limit."""
+    best = list(dict.fromkeys(sentence.ids[0] for sentence in ranked(found, question)))[:_SOURCES]
+    space, left, told = "" if language == "zh" else " ", limit, dict[str, list[str]]()
+    for sentence in distinct(found):
+        source, size = sentence.ids[0], _size(sentence.bare, language)
+        of_source = told.setdefault(source, [])
+        if source in best and len(of_source) < _PER_SOURCE and size <= left:
+            of_source.append(sentence.text)
+            left -= size
+    paragraphs = [f"- {space.join(texts)}" for texts in told.values() if texts]
+    return "\n".join([_WORDS["web"][language], *paragraphs])
 
 
 def _size(text: str, language: Language) -> int:

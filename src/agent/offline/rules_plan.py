@@ -9,15 +9,25 @@ from agent.language import Language, detect_language
 
 from .brain import Answer, Turn
 from .rules_references import resolve
-from .rules_text import Sentence, block, covers, features, language_of, lines, records, sentences
+from .rules_text import (
+    Sentence,
+    block,
+    concepts,
+    covers,
+    features,
+    language_of,
+    lines,
+    records,
+    sentences,
+)
 from .rules_text import words as meaning
 
 Written = dict[str, object]
 
 _SINGLE = {"route", "distance", "weather", "regeo"}
 _ASPECTS: dict[str, dict[Language, str]] = {
-    "around": {"zh": "开放时间 门票", "en": "opening hours tickets"},
-    "place": {"zh": "游玩攻略 注意事项", "en": "visitor guide"},
+    "around": {"zh": "攻略 注意事项", "en": "guide and tips"},
+    "place": {"zh": "开放时间 门票", "en": "opening hours tickets"},
     "general": {"zh": "要点 注意事项", "en": "key facts"},
 }
 _DETAILS: dict[Language, str] = {"zh": "具体情况", "en": "details"}
@@ -64,18 +74,22 @@ def _queries(question: str, language: Language) -> list[Written]:
     first: Written = {"query": question, "map": _filled(task)}
     if task and task["intent"] in _SINGLE:
         return [first]
-    where = _subject(task)
+    where = _subject(task, language)
+    if task and not where:
+        return [first]
     if task and task["intent"] in {"nearby", "area"}:
         kinds = task.get("keywords") or []
         named = [_with_keyword(task, word, where) for word in kinds[2:] or kinds[:1]]
         return [first, *named, *_sides(where, "around", language)]
-    if task and where:
+    if task:
         return [first, *_sides(where, "place", language)]
     return [first, *_compared(question), *_sides(_topic(question), "general", language)]
 
 
-def _subject(task: MapTask | None) -> str:
-    return (task and (task.get("place") or task.get("city"))) or ""
+def _subject(task: MapTask | None, language: Language) -> str:
+    """The place a task is about, with its city in front where the name lacks it (zh)."""
+    place, city = (task and task.get("place")) or "", (task and task.get("city")) or ""
+    return f"{city}{place}" if language == "zh" and city not in place else place or city
 
 
 def _with_keyword(task: MapTask, word: str, where: str) -> Written:
@@ -143,31 +157,20 @@ def reflection(turn: Turn) -> Answer:
 
 
 def _missing(question: str, findings: list[Sentence]) -> list[str]:
-    """The words of the question no supported sentence speaks of, nor of what they stand for."""
-    known = features("\n".join(s.bare for s in findings if s.ids))
+    """The words of the question that no supported sentence speaks of."""
+    told = [sentence.bare for sentence in findings if sentence.ids]
+    known = frozenset[str]().union(*(features(text) | concepts(text) for text in told))
     task = map_task_by_rules(question)
     if task and task["intent"] in _SINGLE and known:
         return []
-    stands_for = (task.get("keywords") or []) if task else []
-    if any(covers(known, word) for word in stands_for):
-        known |= features(" ".join(_activity_words(question, stands_for)))
-    return [word for word in meaning(question) if not covers(known, word)][:3]
-
-
-def _activity_words(question: str, keywords: list[str]) -> list[str]:
-    """The words of a question that brought its map keywords: without them there are none left."""
-    return [
-        word
-        for word in meaning(question)
-        if (task := map_task_by_rules(question.replace(word, ""))) is None
-        or (task.get("keywords") or []) != keywords
-    ]
+    asked = [word for word in meaning(question) if len(word) > 1]
+    return [word for word in asked if not covers(known, word)][:3]
 
 
 def _follow_ups(question: str, missing: list[str], asked: list[str]) -> list[Written]:
     """One query on what is missing, unless two of those already run spoke of it."""
     task = map_task_by_rules(question)
-    where = _subject(task)
+    where = _subject(task, detect_language(question))
     wanted = [word for word in missing if sum(covers(features(q), word) for q in asked) < 2]
     wanted = [word for word in wanted if word not in where]
     if not wanted:

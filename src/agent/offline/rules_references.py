@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from agent.evidence.intent import map_task_by_rules
+from agent.evidence.intent import extract_place
 from agent.language import detect_language
 
 from .rules_text import Record, words
@@ -18,12 +18,19 @@ _ORDINAL_EN = re.compile(
     r"\s+(?:one|place|option|of them)\b",
     re.IGNORECASE,
 )
-_THERE_ZH = re.compile("那附近|那周边|那一带|那里|那儿|那边|那个地方|这附近|这里|这儿|它们|它")
+_THERE_ZH = re.compile("那附近|那周边|那一带|那里|那儿|那边|那个地方|这附近|这里|这儿|它")
 _AREA_ZH = re.compile("附近|周边|一带")
 _BARE_NEARBY_ZH = re.compile("^(?:那么?)?[,，]?(?:附近|周边)")
 _MOVE_EN = re.compile(r"\b(get|go|walk|drive|travel|ride)\s+there\b", re.IGNORECASE)
 _PREPOSITION_EN = re.compile(r"\b(near|around|from|to|in|at|by)\s+(?:there|it)\b", re.IGNORECASE)
 _THERE_EN = re.compile(r"(?<!is )(?<!are )\bthere\b(?!\s+(?:is|are|any|a|an)\b)", re.IGNORECASE)
+_SUBJECT_EN = re.compile(r"\b(is|does|was|can|has|will|do)\s+(?:it|they)\b", re.IGNORECASE)
+_THESE = re.compile(
+    "这几个|那几个|这些地方|那些地方|这些|那些|它们|\\bof (?:them|these|those)\\b", re.IGNORECASE
+)
+_SWITCH = re.compile(
+    r"那么?|呢|也|\b(?:what|how)\s+about\b|\band\b|[\s,，?？.。!！]", re.IGNORECASE
+)
 _NEARBY_EN = re.compile(r"\bnearby\b", re.IGNORECASE)
 _ASPECTS = re.compile(
     "^(?:(?:门票|票价|价格|多少钱|贵吗|免费|收费|几点|开门|关门|开放时间|营业时间|开到|停车场?|方便|怎么走"
@@ -41,11 +48,11 @@ _ASPECTS_EN = frozenset(
 
 @dataclass(frozen=True)
 class Resolved:
-    """The question as it reads alone; `record` is the previous place it points at."""
+    """The question as it reads alone; `records` are the previous places it points at."""
 
     question: str
     place: str | None = None
-    record: Record | None = None
+    records: tuple[Record, ...] = ()
 
 
 def resolve(question: str, said: list[str], places: list[Record]) -> Resolved:
@@ -55,9 +62,11 @@ def resolve(question: str, said: list[str], places: list[Record]) -> Resolved:
     """
     if pointed := _ordinal(question, places):
         record, text = pointed
-        return Resolved(text, record.name, record)
+        return Resolved(text, record.name, (record,))
+    if places and _THESE.search(question):
+        return _these(question, tuple(places[:3]))
     if own := _own_place(question):
-        return Resolved(question, own)
+        return Resolved(_switched(question, own, said), own)
     place = last_place(said) or (places[0].name if places else None)
     if not place:
         return Resolved(question)
@@ -66,24 +75,39 @@ def resolve(question: str, said: list[str], places: list[Record]) -> Resolved:
     return Resolved(text, place) if text != question else Resolved(question)
 
 
+def _these(question: str, places: tuple[Record, ...]) -> Resolved:
+    names, chinese = [record.name for record in places], detect_language(question) == "zh"
+    new = "、".join(names) if chinese else f"of {' or '.join(names)}"
+    return Resolved(_THESE.sub(lambda _: new, question, count=1), names[0], places)
+
+
 def last_place(said: list[str]) -> str | None:
     """The place the user last asked about."""
-    for line in reversed(said):
-        who, _, text = line.partition(":")
-        if who.strip() == "user":
-            task = map_task_by_rules(text.strip())
-            place = task and (task.get("place") or task.get("destination") or task.get("city"))
-            if place:
-                return place
-    return None
+    return next((place for text in _asked(said) if (place := _own_place(text))), None)
+
+
+def _asked(said: list[str]) -> list[str]:
+    """What the user asked before, the last first."""
+    turns = [line.partition(":") for line in reversed(said)]
+    return [text.strip() for who, _, text in turns if who.strip() == "user"]
 
 
 def _own_place(question: str) -> str | None:
     """The place a question names itself; a pronoun the rules took for one is none."""
-    task = map_task_by_rules(question)
-    place = task and (task.get("place") or task.get("destination"))
-    pronoun = place and (_THERE_ZH.search(place) or place.startswith("那"))
-    return None if not place or pronoun or place.casefold() in {"there", "it"} else place
+    place, city = extract_place(question) or (None, None)
+    found = place or city
+    pronoun = found and (_THERE_ZH.search(found) or found.startswith("那"))
+    return None if not found or pronoun or found.casefold() in {"there", "it"} else found
+
+
+def _switched(question: str, own: str, said: list[str]) -> str:
+    """The last question about another place, where that is all that is said ("那三里屯呢")."""
+    if _SWITCH.sub("", question.replace(own, "", 1)):
+        return question
+    for text in _asked(said):
+        if before := _own_place(text):
+            return text.replace(before, own, 1)
+    return question
 
 
 def _ordinal(question: str, places: list[Record]) -> tuple[Record, str] | None:
@@ -113,13 +137,14 @@ def _there_zh(question: str, place: str) -> str:
         return f"{question[: found.start()]}{place}{area}{question[found.end() :]}"
     if found := _BARE_NEARBY_ZH.match(question):
         return f"{place}附近{question[found.end() :]}"
-    return f"{place}{question}" if _ASPECTS.match(question) else question
+    return f"{place}{question.removeprefix('那')}" if _ASPECTS.match(question) else question
 
 
 def _there_en(question: str, place: str) -> str:
     for pattern, new in (
         (_MOVE_EN, r"\1 to {}"),
         (_PREPOSITION_EN, r"\1 {}"),
+        (_SUBJECT_EN, r"\1 {}"),
         (_THERE_EN, "at {}"),
         (_NEARBY_EN, "near {}"),
     ):

@@ -9,7 +9,7 @@ from .corpus import Page as SamplePage
 from .corpus import search_pages
 from .rules_text import Sentence, block, language_of, ranked, sentences
 
-_PAGES, _PER_PAGE, _WRITTEN_UP = 3, 3, 6
+_PAGES, _PER_PAGE, _WRITTEN_UP = 2, 4, 6
 _RESULT = re.compile(r'<result\s+id="([a-z]+\d+-\d+)"[^>]*>\n?(.*?)</result>', re.DOTALL)
 _ELLIPSIS = re.compile(r"(?:\.{3}|…)+")
 

@@ -1,9 +1,11 @@
 """How the rules read: the tags of our prompts, sentences with markers, words that carry meaning."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from agent.evidence.activities import activity_keywords
 from agent.evidence.markers import ID, MARKER
 from agent.language import Language
 
@@ -16,6 +18,7 @@ _SENTENCE = re.compile(
     rf"(.+?(?:[。！？!?]+[”」』）)\"]*|(?<!\b[A-Z])\.(?=\s+[^a-z\s]|\[\^|\s*$)|$))((?:\s*\[\^{ID}\])*)\s*"
 )
 _LINE = re.compile(rf"^{MARKER.pattern}\s*(.+)$")
+_RELATIVE, _AT_LEAST = 0.25, 3
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:['’][^\W_{_HAN}]+)*")
 _HAN_FUNCTION = re.compile(
@@ -126,24 +129,45 @@ def features(text: str) -> frozenset[str]:
     return frozenset(feature for word in words(text) for feature in _pieces(word))
 
 
+def concepts(text: str) -> frozenset[str]:
+    """What a text wants done or found, as map keywords: 遛娃 and "kids" are one concept."""
+    return frozenset(f"#{keyword}" for keyword in activity_keywords(text, "zh"))
+
+
 def covers(known: frozenset[str], word: str) -> bool:
-    """Whether a text with these features speaks of a word: of half its bigrams, or the word."""
+    """Whether features and concepts of a text speak of a word: half its bigrams, or its concept."""
     pieces = _pieces(word)
-    return sum(piece in known for piece in pieces) * 2 >= len(pieces)
+    shared = sum(piece in known for piece in pieces)
+    return shared * 2 >= len(pieces) or bool(concepts(word) & known)
 
 
-def ranked(found: Iterable[Sentence], question: str) -> list[Sentence]:
-    """The sentences, those that share most with the question first; near-copies left out."""
-    asked = features(question)
-    kept: list[tuple[int, Sentence]] = []
+def distinct(found: Iterable[Sentence]) -> list[Sentence]:
+    """The sentences in order, near-copies of earlier ones left out."""
+    kept: list[Sentence] = []
     seen: list[frozenset[str]] = []
     for sentence in found:
         mine = features(sentence.bare)
-        if any(len(mine & other) >= 0.8 * max(len(mine), 1) for other in seen):
-            continue
-        seen.append(mine)
-        kept.append((len(mine & asked), sentence))
-    return [sentence for _, sentence in sorted(kept, key=lambda pair: -pair[0])]
+        if not any(len(mine & other) >= 0.8 * max(len(mine), 1) for other in seen):
+            seen.append(mine)
+            kept.append(sentence)
+    return kept
+
+
+def ranked(found: Iterable[Sentence], question: str) -> list[Sentence]:
+    """The distinct sentences that bear on the question, best first, at least three.
+
+    What few sentences have weighs more than what all have (the name of the place).
+    """
+    asked = features(question) | concepts(question)
+    shared = [
+        (sentence, asked & (features(sentence.bare) | concepts(sentence.bare)))
+        for sentence in distinct(found)
+    ]
+    often = Counter(feature for _, mine in shared for feature in mine)
+    scored = [(sum(1 / often[feature] for feature in mine), s) for s, mine in shared]
+    scored.sort(key=lambda pair: -pair[0])
+    least = scored[0][0] * _RELATIVE if scored else 0
+    return [s for place, (score, s) in enumerate(scored) if score >= least or place < _AT_LEAST]
 
 
 def _pieces(word: str) -> list[str]:
