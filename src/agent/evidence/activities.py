@@ -34,6 +34,9 @@ _KEYWORDS = {
     language: re.compile(any_of(k for entry in _TABLE for k in entry[language]["keywords"]), re.I)
     for language in _LANGUAGES
 }
+_CANONICAL = {k.casefold(): k for entry in _TABLE for k in entry["en"]["keywords"]}
+_MINE = re.compile(r"\bmy \w+|我的?(?:酒店|公司|家|学校)", re.I)
+_PARKING_VERB = re.compile(r"\b(?:can|could|to) (?:i|we|you|one)? ?park\b", re.I)
 _ENTRIES = {
     word.casefold(): entry
     for entry in _TABLE
@@ -57,6 +60,7 @@ def activity_keywords(text: str, language: Language) -> list[str]:
 
     A general activity (sights, food) adds nothing to a particular one.
     """
+    text = _PARKING_VERB.sub(" parking lot ", _MINE.sub(" ", text))
     named = _named(text)
     if named:
         return named[:_MAX_KEYWORDS]
@@ -73,7 +77,7 @@ def _named(text: str) -> list[str]:
     """Map keywords that stand in the text as they are, such as 亲子餐厅."""
     words = [found[0] for lang in _LANGUAGES for found in _KEYWORDS[lang].finditer(text)]
     special = [word for word in words if _entry(word).get("activity") not in _GENERIC]
-    return list(dict.fromkeys(special))
+    return list(dict.fromkeys(_CANONICAL.get(w.casefold().removesuffix("s"), w) for w in special))
 
 
 def _entry(word: str) -> dict[str, Any]:

@@ -191,12 +191,12 @@ def _route_task(plain: str, found: tuple[str, str | None] | None) -> dict[str, A
 
 
 def _intent(plain: str, place: str | None, city: str | None) -> MapIntent:
-    activity = activity_in(plain)
+    activity = activity_in(plain.replace(place, " ") if place else plain)
     if place and parse_lnglat(place) and not activity:
         return "regeo"
     if WEATHER.search(plain) and not NEAR.search(plain):
         return "weather"
-    if FACT.search(plain) and not NEAR.search(plain):
+    if FACT.search(plain) and not NEAR.search(plain) and not activity:
         return "poi"
     if place and place == city and not NEAR_ME.search(plain):
         return "area" if activity else "poi"

@@ -73,7 +73,8 @@ ROUTE = re.compile(
     r"|几号线|地铁|公交|开车|驾车|打车"
     r"|骑行|骑车|步行|换乘|\bhow (?:do i|to|can i|do we) get\b|\bdirections?\b|\broutes?\b"
     r"|\bfastest way\b|\bbest way\b"
-    r"|\bhow long (?:does it take|is the)\b|\b(?:walk|drive|cycle|bike|subway|metro|bus|train"
+    r"|\bsubway\b|\bmetro\b|\bhow long (?:does it take|is the)\b|\b(?:walk|drive|cycle|bike"
+    r"|subway|metro|bus|train"
     r"|taxi)(?:ing)? (?:from|to)\b",
     _I,
 )
@@ -81,6 +82,7 @@ DISTANCE = re.compile(
     r"多远|距离|几公里|多少公里|多少米|\bhow far\b|\bdistance (?:from|between|to)\b|\bfar is\b", _I
 )
 _END = r"[\w·()（）'’-]{2,16}?"
+_EN_END = r"([\w'’ -]{2,40}?)"
 ROUTE_ENDS = re.compile(
     rf"(?:从|由)?\s*({_END})\s*(?:到|至|去|往|距离?|离)\s*({_END})\s*(?=的|怎么|如何|要|有|多|几"
     rf"|大概|大约|坐|乘|打车|开车|驾车|步行"
@@ -88,6 +90,9 @@ ROUTE_ENDS = re.compile(
     r"|\bfrom\s+(?:the\s+)?([\w'’ -]{2,40}?)\s+to\s+(?:the\s+)?([\w'’ -]{2,40}?)(?=\s+(?:by|on"
     r"|in|take|using|via)\b|[?.,]|$)"
     r"|\bbetween\s+(?:the\s+)?([\w'’ -]{2,40}?)\s+and\s+(?:the\s+)?([\w'’ -]{2,40}?)(?=[?.,]|$)"
+    rf"|^\s*{_EN_END}\s+to\s+{_EN_END}\s+(?:by\s+)?(?:subway|metro|bus|walk(?:ing)?|driv(?:e"
+    rf"|ing)|taxi"
+    r"|directions|route|distance)\b"
     r"|\bhow far is\s+(?:the\s+)?([\w'’ -]{2,40}?)\s+from\s+(?:the\s+)?([\w'’ -]{2,40}?)(?=[?.,]"
     r"|$)",
     _I,

@@ -12,7 +12,12 @@ from .activities import any_of, without_activities
 
 _GAZETTEER = json.loads(files(__package__).joinpath("gazetteer.json").read_text(encoding="utf-8"))
 _CITY_OF = {en.casefold(): en for en in _GAZETTEER["cities"].values()}
-_CITY = re.compile(any_of([*_GAZETTEER["cities"], *_GAZETTEER["cities"].values()]), re.IGNORECASE)
+_CITY = re.compile(
+    f"(?:{any_of([*_GAZETTEER['cities'], *_GAZETTEER['cities'].values()])})"
+    r"(?![东西南北中]?路|公园|大街|陵|装|石头?材|小异|(?<=中山)大学)"
+    r"(?! (?:East |West |North |South )?(?:Road|Rd|Street)\b)",
+    re.IGNORECASE,
+)
 _LANDMARKS = _GAZETTEER["landmarks"]
 _LANDMARK = re.compile(any_of([*_LANDMARKS["zh"], *_LANDMARKS["en"]]), re.IGNORECASE)
 _HAN = "\u4e00-\u9fff"
@@ -24,13 +29,24 @@ _SUFFIX = (
     "|海洋馆"
     "|迪士尼|码头|口岸|老街|步行街|体育馆|体育中心|会展中心|奥体中心|度假区|开发区|新区|风景区"
     "|世界|乐园"
-    "|(?:[东西南北中]?路|大?街|里弄|巷子|寺|庙|塔|湖|湾|岛|门|桥|镇|村|区|县|商场|城|店)"
+    "|(?:[东西南北中]?路|大?街|里弄|巷子|寺|庙|塔|湖|湾|岛|(?:[东西南北]|直|定|阳|武|安)门|桥|镇"
+    "|村|区|县|商场|城|店)"
 )
-_SHAPE = re.compile(rf"([{_HAN}A-Za-z0-9]{{1,10}}?(?:{_SUFFIX}))(?![径由线])")
+_SHAPE = re.compile(rf"([{_HAN}A-Za-z0-9]{{1,10}}?(?:{_SUFFIX})+)(?![径由线])")
+_CITY_PROPER = re.compile(
+    rf"(?:{any_of(_GAZETTEER['cities'])})(?:市)?(?:博物院?馆?|图书馆|动物园|植物园|美术馆|科技馆"
+    rf"|大学|塔|海洋馆"
+    r"|体育馆|机场|火车站|高铁站|[东西南北]?站)(?!.{0,4}(?:推荐|有哪些|哪些|攻略|大全|哪个))"
+)
+_QUALIFIER = re.compile(
+    r"(?:室内|户外|乐园|游乐园?场?|网红|平价|免费|高端|特色|便宜|热门|周末|五星级?|24小时|好的?|本地|小众|最新"
+    r"|正宗|大型)*"
+)
 _NOT_IN_NAME = re.compile(
     r".*(?:请问|帮我|推荐|我在|住在|想在|想去|想找|附近|周边|适合|哪些|哪个|哪家|什么|有没有"
     r"|怎么|最大|最好|所有"
-    r"|从|的|在|去|到|至|往|找|有|和|离|距|我|想|要|这|那|个|家|条|座|是|给|带|几|及|看|逛|玩|吃"
+    r"|从|的|在|去|到|至|往|找|有|和|离|距|我|想|要|[哪这那几一每][个家条座]|这|那|是|给|带|几"
+    r"|及|看|逛|玩|吃"
     r"|买|能|最|里|下"
     r"|与|或|每|某|各|多|全|不|哪)"
 )
@@ -99,9 +115,12 @@ def landmark_in(text: str) -> str | None:
 
 def shaped_place(text: str) -> str | None:
     """A word that is built like the name of a place."""
+    proper = _CITY_PROPER.search(text)
+    if proper:
+        return proper[0]
     for found in _SHAPE.finditer(text):
         name = _NOT_IN_NAME.sub("", found[1])
-        if len(name) >= 2 and not _BARE.fullmatch(name) and without_activities(name).strip():
+        if len(name) >= 2 and not _BARE.fullmatch(name) and _is_proper(name):
             return name
     english = _EN_SHAPE.search(text)
     if english:
@@ -131,13 +150,30 @@ def is_vague(name: str) -> bool:
 def extract_place(text: str) -> tuple[str, str | None] | None:
     """The (place, city) a question is about; the place may be the city itself."""
     city = city_in(text)
-    place = landmark_in(text) or place_before_near(text) or shaped_place(text)
-    place = place or place_after_preposition(text)
+    landmark, shaped = landmark_in(text), shaped_place(text)
+    if landmark and shaped and landmark in shaped:
+        landmark = shaped
+    place = landmark or place_before_near(text) or shaped or place_after_preposition(text)
     if place and city and place != city:
-        place = place.removeprefix(f"{city}市").removeprefix(city).strip() or city
+        place = _without_city(place, city)
     if not place:
         place = city
     return (place, city) if place else None
+
+
+def _without_city(place: str, city: str) -> str:
+    if _CITY_PROPER.match(place):
+        return place
+    rest = place.removeprefix(f"{city}市").removeprefix(city).strip()
+    return (rest if not _BARE.fullmatch(rest) else place) or city
+
+
+def _is_proper(name: str) -> bool:
+    """Whether anything is left without the cities, sights and activities in the name."""
+    rest = without_activities(_CITY.sub("", name))
+    return not _QUALIFIER.fullmatch(_LANDMARK.sub("", rest).strip()) or (
+        bool(_LANDMARK.search(rest)) and rest == name and not _LANDMARK.fullmatch(name)
+    )
 
 
 def _is_name(word: str) -> bool:

@@ -1,0 +1,1 @@
+"""Labelled sets and the commands that measure rules on them."""
