@@ -1,0 +1,70 @@
+import time
+
+from agent.evidence.mentions import mentioned
+from agent.evidence.types import Place
+
+
+def place(name: str, ident: str | None = None) -> Place:
+    return Place(
+        id=ident or f"amap:{name}",
+        name=name,
+        location={"lng": 116.41, "lat": 39.91, "crs": "GCJ-02"},
+        wgs84={"lng": 116.40, "lat": 39.90},
+        address=None,
+        category=None,
+        district=None,
+        city=None,
+        distance_m=None,
+        distance_from=None,
+        rating=None,
+        cost=None,
+        open_time=None,
+        photo=None,
+        url="https://uri.amap.com/marker?poiid=x",
+        source="a0-0",
+        mentioned=False,
+        keywords=[],
+        detailed=False,
+        fetched_at="2026-11-21T00:00:00Z",
+    )
+
+
+def named(names: list[str], text: str) -> set[str]:
+    return {item.removeprefix("amap:") for item in mentioned([place(name) for name in names], text)}
+
+
+def test_a_place_is_found_with_and_without_its_branch() -> None:
+    assert named(["海底捞(王府井店)"], "推荐海底捞（王府井店）。") == {"海底捞(王府井店)"}
+    assert named(["海底捞(王府井店)"], "推荐**海底捞**，人均120。") == {"海底捞(王府井店)"}
+    assert named(["Blue Bottle Coffee"], "Try blue bottle coffee first.") == {"Blue Bottle Coffee"}
+
+
+def test_one_branch_named_in_full_does_not_name_the_others() -> None:
+    names = ["海底捞(王府井店)", "海底捞(三里屯店)"]
+    assert named(names, "海底捞(三里屯店)更近，海底捞服务好。") == {"海底捞(三里屯店)"}
+    assert named(names, "海底捞服务好。") == set(names)
+
+
+def test_a_name_inside_a_longer_name_is_not_a_mention() -> None:
+    names = ["故宫", "故宫博物院"]
+    assert named(names, "可以去故宫博物院。") == {"故宫博物院"}
+    assert named(names, "1. **故宫**：上午去") == {"故宫"}
+    assert named(["外滩"], "外滩观光隧道很有趣") == set()
+
+
+def test_short_latin_names_and_parts_of_words_are_not_mentions() -> None:
+    assert named(["M"], "M is a letter") == set()
+    assert named(["Cafe"], "cafeteria") == set()
+    assert named([""], "anything") == set()
+
+
+def test_the_list_of_sources_and_urls_do_not_count() -> None:
+    text = "没有推荐。[1](https://e.example/王府井书店)"
+    text += "\n\n**来源**\n\n1. [王府井书店](https://x) — 高德"
+    assert named(["王府井书店"], text) == set()
+
+
+def test_many_places_in_a_long_answer_take_no_time() -> None:
+    started = time.perf_counter()
+    mentioned([place(f"咖啡馆{n}号(分店)") for n in range(200)], "王府井咖啡馆7号很好。" * 5000)
+    assert time.perf_counter() - started < 3

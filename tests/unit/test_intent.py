@@ -1,0 +1,246 @@
+import random
+import time
+from typing import Any
+
+import pytest
+from evals.geo_intent import first_design_detector, first_design_intent, load, score
+
+from agent.evidence.intent import (
+    detect_location_query,
+    extract_place,
+    has_location_intent,
+    map_task_by_rules,
+    needs_place,
+    valid_map_task,
+)
+
+TRAPS = [
+    *("2025年中国新能源汽车市场规模有多大", "区块链技术的核心原理是什么", "前端学习路线图"),
+    *("数据中心液冷技术", "A股上市公司如何披露ESG报告", "路由器和交换机有什么区别"),
+    *("去中心化金融的风险", "余弦距离和欧氏距离怎么选", "函数在零点附近的泰勒展开"),
+    *("Vue 导航守卫怎么用", "IP地址和MAC地址有什么不同", "开源社区如何运营", "中心极限定理 证明"),
+    *("How does a nearest neighbor search work?", "data center market size", "road map for 2026"),
+    *("Design a parking lot in an object oriented language", "around 2008 in the markets"),
+]
+
+
+@pytest.mark.parametrize("query", TRAPS)
+def test_s5_words_that_only_contain_a_spatial_character_are_not_places(query: str) -> None:
+    assert not detect_location_query(query)
+    assert not needs_place(query)
+    assert map_task_by_rules(query) is None
+
+
+@pytest.mark.parametrize(
+    "query", ["三里屯美食推荐", "coffee near Wangfujing", "故宫今天开门吗", "成都三日游攻略"]
+)
+def test_s5_questions_without_any_listed_word_are_found(query: str) -> None:
+    assert detect_location_query(query)
+
+
+def test_s6_what_helps_the_map_always_names_a_place_or_a_relation() -> None:
+    for row in load():
+        if detect_location_query(row["query"]):
+            assert has_location_intent(row["query"]), row["query"]
+            assert map_task_by_rules(row["query"]) is not None, row["query"]
+        else:
+            assert map_task_by_rules(row["query"]) is None, row["query"]
+
+
+def test_the_rules_beat_the_first_design_clearly_on_the_labelled_set() -> None:
+    rows = load()
+    got = score(detect_location_query, rows)
+    assert len(rows) >= 160
+    assert got.precision >= 0.9
+    assert got.recall >= 0.6
+    unseen = score(detect_location_query, [row for row in rows if row["split"] == "test"])
+    assert unseen.precision >= 0.9
+    assert unseen.recall >= 0.6
+    for baseline in (first_design_intent, first_design_detector):
+        assert got.accuracy > score(baseline, rows).accuracy + 0.2
+        assert got.recall > score(baseline, rows).recall + 0.3
+
+
+def test_the_labelled_set_is_complete_and_without_repeats() -> None:
+    rows = load()
+    fields = {"id", "query", "lang", "form", "geo", "place", "split"}
+    assert all(set(row) == fields for row in rows)
+    assert len({row["id"] for row in rows}) == len({row["query"] for row in rows}) == len(rows)
+    for column, values in (("lang", {"zh", "en"}), ("split", {"dev", "test"})):
+        assert {row[column] for row in rows} == values
+
+
+def task(query: str) -> dict[str, Any]:
+    found = map_task_by_rules(query) or {}
+    return {key: value for key, value in found.items() if value}
+
+
+def test_the_example_of_the_first_design() -> None:
+    assert task("王府井附近适合遛娃的好去处") == {
+        "intent": "nearby",
+        "place": "王府井",
+        "keywords": ["亲子乐园", "儿童游乐场", "亲子餐厅"],
+        "radius_m": 2000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("王府井 亲子餐厅 推荐", {"intent": "nearby", "place": "王府井", "keywords": ["亲子餐厅"]}),
+        ("Wangfujing family restaurants", {"intent": "nearby", "place": "Wangfujing"}),
+        ("陆家嘴附近500米内的停车场", {"radius_m": 500, "keywords": ["停车场"]}),
+        ("国贸两公里内的咖啡馆", {"radius_m": 2000, "place": "国贸", "keywords": ["咖啡馆"]}),
+        ("restaurants within 3 km of West Lake", {"radius_m": 3000, "place": "West Lake"}),
+        ("我在国贸，附近步行10分钟内吃火锅", {"radius_m": 800, "keywords": ["火锅"]}),
+        ("成都三日游怎么安排", {"intent": "area", "place": "成都", "city": "成都"}),
+        ("杭州亲子酒店", {"intent": "area", "city": "杭州", "keywords": ["酒店"]}),
+        ("故宫今天开门吗", {"intent": "poi", "place": "故宫"}),
+        ("广州明天会下雨吗", {"intent": "weather", "city": "广州"}),
+        ("116.41,39.91附近的咖啡馆", {"intent": "nearby", "place": "116.41,39.91"}),
+        ("116.41,39.91 是哪里", {"intent": "regeo", "place": "116.41,39.91"}),
+        (
+            "从北京南站到王府井怎么走",
+            {"intent": "route", "origin": "北京南站", "destination": "王府井", "city": "北京"},
+        ),
+        (
+            "外滩到东方明珠步行多远",
+            {"intent": "distance", "origin": "外滩", "destination": "东方明珠", "mode": "walking"},
+        ),
+        (
+            "How do I get from Pudong Airport to the Bund by metro?",
+            {"intent": "route", "origin": "Pudong Airport", "destination": "Bund"},
+        ),
+        ("虹桥火车站到外滩打车要多久", {"intent": "route", "mode": "driving"}),
+        ("Where can I park in Xujiahui?", {"place": "Xujiahui", "keywords": ["parking lot"]}),
+        ("中山大学附近有没有便利店", {"place": "中山大学", "keywords": ["便利店"]}),
+    ],
+)
+def test_a_query_becomes_what_the_map_is_asked(query: str, expected: dict[str, Any]) -> None:
+    found = task(query)
+    assert {key: found.get(key) for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["附近有停车场吗", "离我最近的药店在哪里", "coffee near me", "closest gas station to my hotel"],
+)
+def test_near_me_without_a_place_needs_one(query: str) -> None:
+    assert needs_place(query)
+    assert extract_place(query) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "王府井附近有停车场吗",
+        "coffee near Wangfujing",
+        "成都美食",
+        "116.41,39.91附近的咖啡",
+        "你好",
+    ],
+)
+def test_with_a_place_or_without_nearness_none_is_needed(query: str) -> None:
+    assert not needs_place(query)
+
+
+def test_a_place_comes_with_its_city() -> None:
+    assert extract_place("杭州西湖边上的咖啡馆") == ("西湖", "杭州")
+    assert extract_place("成都美食") == ("成都", "成都")
+    assert extract_place("今天心情不错") is None
+
+
+def test_a_proposed_task_is_clamped_and_cleaned() -> None:
+    found = valid_map_task(
+        {
+            "intent": "nearby",
+            "place": " 王府井\x00 ",
+            "city": "",
+            "keywords": ["咖啡", "", "咖啡", 3, "茶", "书店", "餐厅"],
+            "radius_m": 10**9,
+            "mode": "teleport",
+            "origin": None,
+        }
+    )
+    assert found == {
+        "intent": "nearby",
+        "place": "王府井",
+        "city": None,
+        "keywords": ["咖啡", "茶", "书店"],
+        "radius_m": 50_000,
+        "mode": None,
+        "origin": None,
+        "destination": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("radius", "metres"),
+    [(1, 100), (None, 2000), ("x", 2000), (float("nan"), 2000), (True, 2000), (1500.7, 1500),
+     (float("inf"), 50_000)],
+)  # fmt: skip
+def test_a_radius_is_between_a_hundred_metres_and_fifty_kilometres(
+    radius: Any, metres: int
+) -> None:
+    found = valid_map_task({"intent": "nearby", "place": "x", "radius_m": radius})
+    assert found is not None
+    assert found.get("radius_m") == metres
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        {},
+        {"intent": "none"},
+        {"intent": ["nearby"]},
+        {"intent": "route", "origin": "a"},
+        {"intent": "distance"},
+        {"intent": "weather"},
+        {"intent": "area", "city": "成都"},
+        {"intent": "area", "keywords": ["咖啡"]},
+        {"intent": "nearby"},
+        {"intent": "poi", "place": "  "},
+        {"intent": "regeo"},
+    ],
+)
+def test_a_task_that_lacks_what_its_intent_needs_is_refused(candidate: dict[str, Any]) -> None:
+    assert valid_map_task(candidate) is None
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("附近", "a", "从", "到", "路", "near ", "Xa ", "1", "王府井到", " ", "的", "shi"),
+        *("Zhongguan", "A b to ", "how far is "),
+    ],
+)
+def test_a_megabyte_of_text_takes_no_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.perf_counter()
+    detect_location_query(text)
+    map_task_by_rules(text)
+    needs_place(text)
+    assert time.perf_counter() - started < 2
+
+
+def test_random_text_never_raises() -> None:
+    pick = random.Random(3)
+    pieces = [
+        *("附近", "从", "到", "王府井", "near", "the Bund", "怎么走", "116.41,39.91", "\ud800"),
+        *(
+            "半公里内",
+            "within 2 km ",
+            "多远",
+            " ",
+            "咖啡",
+            "[",
+            "(",
+            "天气",
+            "北京市",
+            "My",
+            "\x00",
+        ),
+    ]
+    for _ in range(2000):
+        text = "".join(pick.choice(pieces) for _ in range(pick.randrange(8)))
+        assert (map_task_by_rules(text) is None) is (not detect_location_query(text)), text
