@@ -95,18 +95,19 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
 @asynccontextmanager
 async def _watched(app: Starlette) -> AsyncIterator[None]:
     outbox = RunOutbox(data_folder(), _PLACE)
-    watch = RunWatch(outbox, get_client())
-    app.state.watch = watch
-    following = asyncio.create_task(watch.run(), name="outbox")
-    following.add_done_callback(_tell)
-    try:
-        yield
-    finally:
-        app.state.watch = None
-        following.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):
-            await following
-        await outbox.aclose()
+    async with get_client() as client:
+        watch = RunWatch(outbox, client)
+        app.state.watch = watch
+        following = asyncio.create_task(watch.run(), name="outbox")
+        following.add_done_callback(_tell)
+        try:
+            yield
+        finally:
+            app.state.watch = None
+            following.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await following
+            await outbox.aclose()
 
 
 def _tell(task: asyncio.Task[None]) -> None:

@@ -4,6 +4,7 @@ A row is written when a run is accepted and closed when it ends. It belongs to t
 works on it; whether that process lives is told by a lock the operating system drops with it.
 """
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -204,7 +205,7 @@ class RunOutbox:
     async def aclose(self) -> None:
         """Let go of what is still open: the next process of this place takes it up."""
         await self._file.aclose()
-        self._owner.close()
+        await asyncio.to_thread(self._owner.close)
 
     def _open_runs(self, db: sqlite3.Connection) -> list[AcceptedRun]:
         rows = db.execute(

@@ -14,6 +14,7 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
@@ -109,9 +110,8 @@ class RunWatch:
     async def _continue(self, run: AcceptedRun) -> None:
         if await self._server_knows(run):
             return
-        assistant = await self._client.assistants.get(run.assistant)
         await self._client.threads.create(
-            thread_id=run.thread_id, if_exists="do_nothing", graph_id=assistant["graph_id"]
+            thread_id=run.thread_id, if_exists="do_nothing", graph_id=await self._graph_id(run)
         )
         state = await self._client.threads.get_state(run.thread_id)
         begun = _belongs(state.get("metadata") or {}, run)
@@ -132,6 +132,14 @@ class RunWatch:
         )
         await self._outbox.rename(run, created["run_id"])
         log.info("run=%s continued as %s", run.run_id, created["run_id"])
+
+    async def _graph_id(self, run: AcceptedRun) -> str:
+        """A client may name an assistant by its id or by its graph."""
+        try:
+            UUID(run.assistant)
+        except ValueError:
+            return run.assistant
+        return (await self._client.assistants.get(run.assistant))["graph_id"]
 
     async def _server_knows(self, run: AcceptedRun) -> bool:
         """Whether the server itself remembers the run; then it also continues it."""
