@@ -13,7 +13,7 @@ from agent.models.structured import SCHEMA_INTRO
 from agent.offline.brain import Answer, Brain, FunctionCall, Past, Tool, ToolResult, Turn
 from agent.offline.gemini import Speed, StreamFault
 from agent.offline.gemini_wire import tokens
-from agent.offline.service import Service
+from agent.offline.service import BODY, Service
 
 _FINISHES = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 
@@ -76,7 +76,7 @@ class OpenAIService(Service):
             raise Refused("Incorrect API key provided", 401, "invalid_api_key")
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
-        body = request["body"]
+        body = request[BODY]
         try:
             self._check_key(request)
             _check(body, self.rules)
@@ -101,7 +101,7 @@ class OpenAIService(Service):
     async def _stream(
         self, request: web.Request, turn: Turn, message: Mapping[str, Any], finish: str
     ) -> web.StreamResponse:
-        body, speed = request["body"], self.speed(turn)
+        body, speed = request[BODY], self.speed(turn)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await asyncio.sleep(speed.first_chunk)
         await response.prepare(request)
@@ -136,7 +136,7 @@ class OpenAIService(Service):
     async def _go_wrong(
         self, request: web.Request, response: web.StreamResponse, fault: StreamFault
     ) -> None:
-        body = request["body"]
+        body = request[BODY]
         match fault.kind:
             case "drop":
                 await asyncio.sleep(0)
