@@ -492,3 +492,19 @@ async def test_doctor_learns_which_models_the_service_knows(desk: ModelDesk) -> 
     assert "gemini-3.8-flash" in (await desk.check("gemini-2.5-pro", "answer_model") or "")
     assert "does not know" in (await desk.check("gemini-9-none") or "")
     assert "provider" in (await desk.check("nobody:x") or "")
+
+
+async def test_inner_calls_are_invisible_to_a_graphs_message_stream(desk: ModelDesk) -> None:
+    from langgraph.graph import END, START, StateGraph
+    from typing_extensions import TypedDict
+
+    class State(TypedDict):
+        text: str
+
+    async def node(state: State) -> State:
+        reply = await desk.ask(LITE, ASK, meter=meter())
+        return {"text": reply.text + await said(desk)}
+
+    graph = StateGraph(State).add_node("node", node).add_edge(START, "node").add_edge("node", END)
+    seen = [part async for part in graph.compile().astream({"text": ""}, stream_mode="messages")]
+    assert seen == []

@@ -1,0 +1,123 @@
+"""Proxies, tolerant JSON, replies as text, call ids."""
+
+from typing import Any
+
+import pytest
+from google.genai.types import Content, FunctionCall, FunctionResponse, Part
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from pydantic import BaseModel
+
+from agent.errors import ConfigurationError
+from agent.models.google import restore_ids
+from agent.models.journal_text import from_text, to_text
+from agent.models.proxy import is_socks, proxy_for
+from agent.models.structured import find_object, parsed, with_schema
+from agent.models.vendor import Response
+
+GOOGLE = "https://generativelanguage.googleapis.com"
+
+
+class Plan(BaseModel):
+    queries: list[str]
+
+
+def test_external_calls_honour_the_proxy_and_loopback_never(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert proxy_for(GOOGLE) is None
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
+    assert proxy_for(GOOGLE) == "http://proxy.example:3128"
+    for local in ("http://127.0.0.1:8000", "http://localhost:1", "http://[::1]:1"):
+        assert proxy_for(local) is None
+    monkeypatch.setenv("no_proxy", "googleapis.com")
+    assert proxy_for(GOOGLE) is None
+
+
+def test_a_socks_proxy_for_everything_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all_proxy", "socks5://proxy.example:1080")
+    assert is_socks(proxy_for(GOOGLE))
+
+
+def test_a_proxy_of_no_use_names_its_variable_and_hides_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("https_proxy", "socks4://user:hunter22@proxy.example:1080")
+    with pytest.raises(ConfigurationError, match=r"^HTTPS_PROXY: ") as caught:
+        proxy_for(GOOGLE)
+    assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"queries": ["a"]}',
+        '```json\n{"queries": ["a"]}\n```',
+        'Sure! Here it is:\n{"queries": ["a"]}\nAnything else?',
+        '<think>{"queries": []}</think>{"queries": ["a"]}',
+        'a brace { and then {"queries": ["a"]}',
+    ],
+)
+def test_json_is_found_among_other_words(text: str) -> None:
+    assert parsed(text, Plan) == Plan(queries=["a"])
+
+
+@pytest.mark.parametrize("text", ["", "no", '{"queries": ["a"', "[1]"])
+def test_half_an_object_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="no complete JSON"):
+        find_object(text)
+
+
+def test_what_does_not_fit_is_told_without_its_value() -> None:
+    with pytest.raises(ValueError, match=r"^queries: ") as caught:
+        parsed('{"queries": "secret words"}', Plan)
+    assert "secret words" not in str(caught.value)
+
+
+def test_a_told_schema_joins_the_system_message_with_the_word_json() -> None:
+    told = with_schema([SystemMessage("Be brief."), HumanMessage("q")], Plan)
+    assert [m.type for m in told] == ["system", "human"]
+    assert told[0].text.startswith("Be brief.")
+    assert "JSON" in told[0].text
+    assert '"queries"' in told[0].text
+
+
+def test_a_reply_survives_the_journal() -> None:
+    message = AIMessage(
+        content=[{"type": "text", "text": "x", "extras": {"signature": "c2ln"}}],
+        additional_kwargs={"raw": b"bytes"},
+        tool_calls=[{"name": "f", "args": {"a": 1}, "id": "c1", "type": "tool_call"}],
+    )
+    kept = Response(message, "x", ("x", ""), "stop", "STOP", {"web_search_queries": ["q"]}, 3, 4)
+    assert from_text(to_text(kept)) == kept
+
+
+def test_ids_go_back_to_the_calls_and_results_they_belong_to() -> None:
+    def call(name: str) -> Part:
+        return Part(function_call=FunctionCall(name=name))
+
+    def answer(name: str) -> Part:
+        return Part(function_response=FunctionResponse(name=name, response={}))
+
+    def asked(*ids: str) -> AIMessage:
+        calls: list[Any] = [{"name": i, "args": {}, "id": i, "type": "tool_call"} for i in ids]
+        return AIMessage("", tool_calls=calls)
+
+    messages = [
+        HumanMessage("q"), asked("a", "b"), ToolMessage("2", tool_call_id="b"),
+        ToolMessage("1", tool_call_id="a"), asked("c"), ToolMessage("3", tool_call_id="c"),
+    ]  # fmt: skip
+    contents = [
+        Content(role="user", parts=[Part(text="q")]),
+        Content(role="model", parts=[call("a"), call("b")]),
+        Content(role="user", parts=[answer("b"), answer("a")]),
+        Content(role="model", parts=[call("c")]),
+        Content(role="user", parts=[answer("c")]),
+    ]
+    restore_ids(messages, contents)
+    parts = [part for content in contents for part in content.parts or ()]
+    for part in parts:
+        if part.function_call:
+            assert part.function_call.id == part.function_call.name
+        if part.function_response:
+            assert part.function_response.id == part.function_response.name
