@@ -52,7 +52,7 @@ def usage_line(outcome: Outcome) -> str:
     """What the run used, in one line."""
     usage = outcome.usage
     tokens = (usage["input_tokens"], usage["output_tokens"])
-    price = usage["cost_usd"]
+    price = usage["cost_usd"] or None
     if outcome.language == "zh":
         line = (
             f"用量：模型调用 {usage['model_calls']} 次，token {tokens[0]:,} 入 {tokens[1]:,} 出，"
