@@ -19,7 +19,8 @@ from .links import (
     scan_url,
     without_urls,
 )
-from .markers import id_letters, read_marker
+from .markers import id_letters, read_marker, read_quoted_marker
+from .numbering import Numbering
 from .types import Source
 
 _HOLD = -1
@@ -51,7 +52,7 @@ class Citer:
         self._sources = sources
         self._letters = id_letters(sources)
         self._known_urls = {source["url"] for source in sources.values()}
-        self._used: dict[str, Source] = {}
+        self._numbering = Numbering()
         self._adjacent: set[int] = set()
         self._buffer = ""
         self._consumed = ""
@@ -63,7 +64,7 @@ class Citer:
     @property
     def used(self) -> list[Source]:
         """The cited sources in order of their `number`; two ids of one URL are one source."""
-        return list(self._used.values())
+        return self._numbering.used
 
     def feed(self, chunk: str) -> str:
         """The finished text that this piece completes; may be empty."""
@@ -219,8 +220,9 @@ class Citer:
             if run.end() == limit and open_end:
                 break
             if run.end() - run.start() == end - at:
-                self._emit(text[at : run.end()])
-                return run.end()
+                names = read_quoted_marker(text[end : run.start()], self._sources)
+                self._cite(names)
+                return run.end() if names else self._literal(text, at, run.end() - at)
         if open_end and limit == len(text) and limit < at + _MAX_CODE:
             return _HOLD
         self._emit("\\`" * (end - at))
@@ -257,7 +259,7 @@ class Citer:
             if source is None:
                 self.unknown_ids_removed += 1
                 continue
-            number = self._number(source)
+            number = self._numbering.number(source)
             if number in self._adjacent:
                 continue
             if self._last in ("!", "\\"):
@@ -265,17 +267,6 @@ class Citer:
             url = link_url(source["url"])
             self._emit_raw(f"[{number}]({url})" if url else f"[{number}]")
             self._adjacent.add(number)
-
-    def _number(self, source: Source) -> int:
-        key = source["url"] or source["id"]
-        held = self._used.get(key)
-        if held is None:
-            held = source.copy()
-            held["number"] = len(self._used) + 1
-            self._used[key] = held
-        elif held["id"] != source["id"]:
-            held["quotes"] = list(dict.fromkeys([*held["quotes"], *source["quotes"]]))
-        return held.get("number") or 0
 
     def _literal(self, text: str, at: int, length: int) -> int:
         self._emit(text[at : at + length])

@@ -1,7 +1,7 @@
 """The marker grammar: `[^id]`, where an id is letters, digits, a hyphen and digits (`w0-2`)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 ID = r"[a-z]+\d+-\d+"
 MARKER = re.compile(rf"\[\^({ID})\]")
@@ -31,6 +31,13 @@ def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
     if not tokens or not all(_is_id(token, letters, with_caret) for token in tokens):
         return None
     return tokens
+
+
+def read_quoted_marker(content: str, known: Container[str]) -> list[str]:
+    """The ids of a code span that is nothing but a marker of known ids; else none."""
+    found = _BRACKETED.fullmatch(content.strip())
+    names = read_marker(found[1], _USUAL_LETTERS) if found else None
+    return names if names and all(name in known for name in names) else []
 
 
 def cited_ids(text: str) -> list[str]:
