@@ -383,6 +383,29 @@ def test_without_records_the_tools_are_called_step_by_step() -> None:
     assert [args["id"] for _, args in steps[2]] == ["B0", "B1"]
 
 
+@pytest.mark.parametrize(
+    "detail",
+    [
+        '{"id": "B1", "name": "店一", "address": "路1号", "source": "a0-0"}',
+        '{"places": [{"name": "店一", "address": "路1号", "cite": "[^a0-0]"}]}',
+        "[^a0-0] 店一 | 路1号",
+    ],
+)
+def test_places_found_by_tools_are_cited_by_the_ids_in_their_results(detail: str) -> None:
+    turn = ask("amap_research", query="王府井附近的亲子乐园")
+    told = tuple(
+        ToolResult(name, text)
+        for name, text in (
+            ("maps_geo", '{"return": [{"location": "116.41,39.91"}]}'),
+            ("maps_around_search", '{"pois": [{"id": "B1", "name": "店一"}]}'),
+            ("maps_search_detail", detail),
+        )
+    )
+    tools = tuple(Tool(name) for name in MAP_TOOLS)
+    answer = SampleBrain().respond(Turn(turn.system, turn.user, tools=tools, tool_results=told))
+    assert answer.text == "店一，路1号。[^a0-0]"
+
+
 def test_a_route_is_asked_between_the_two_ends() -> None:
     geo = json.dumps({"return": [{"location": "116.41,39.91"}]})
     steps = list(loop("从王府井步行到三里屯怎么走", {"maps_geo": geo}))

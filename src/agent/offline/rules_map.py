@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.evidence.intent import map_task_by_rules
+from agent.evidence.markers import ID
 from agent.evidence.types import MapTask
 from agent.language import Language
 
@@ -21,6 +22,7 @@ _ROUTE_TOOLS = {
     "transit": "maps_direction_transit_integrated",
 }
 _NUMBER = re.compile(r"^(?:★?\d+(?:\.\d+)?|[¥￥]\s?\d+(?:\.\d+)?)$")
+_MARK = re.compile(rf"(?:\[\^)?({ID})\]?")
 _DETAILS = 2
 
 
@@ -51,8 +53,8 @@ def amap_research(turn: Turn) -> Answer:
         if calls := _next_calls(turn):
             return Answer(calls=calls)
         listed = _listed("\n".join(result.text for result in turn.tool_results))
-        found = list(_marked("\n".join(result.text for result in turn.tool_results)))
-        listed = listed if any(listed) else (found, [], [])
+        if not any(listed):
+            listed = (_found_by_tools(turn.tool_results), [], [])
     return Answer(text=_written(listed, language) or _nothing(turn, language))
 
 
@@ -94,7 +96,7 @@ def _place_step(loop: _Loop) -> list[FunctionCall | None]:
 
 def _detail_step(loop: _Loop) -> list[FunctionCall | None]:
     found = loop.texts("maps_around_search") + loop.texts("maps_text_search")
-    ids = [str(poi["id"]) for poi in _pois(found)][:_DETAILS]
+    ids = [str(poi["id"]) for poi in _pois(found) if poi.get("id")][:_DETAILS]
     return [loop.call("maps_search_detail", id=name) for name in ids]
 
 
@@ -131,7 +133,7 @@ def _first_point(texts: list[str]) -> str | None:
 
 
 def _pois(texts: list[str]) -> Iterator[dict[str, Any]]:
-    """Whatever has an id and a name in the results, at any depth."""
+    """Whatever has a name in the results, at any depth."""
     for text in texts:
         try:
             found = json.loads(text)
@@ -142,7 +144,7 @@ def _pois(texts: list[str]) -> Iterator[dict[str, Any]]:
 
 def _named(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
-        if value.get("id") and value.get("name"):
+        if value.get("name"):
             yield value
         for inner in value.values():
             yield from _named(inner)
@@ -151,9 +153,17 @@ def _named(value: Any) -> Iterator[dict[str, Any]]:
             yield from _named(inner)
 
 
-def _marked(text: str) -> Iterator[Record]:
-    """Records in tool results: lines that begin with a marker."""
-    yield from records(f"<found>\n{text}\n</found>", "found")
+def _found_by_tools(results: tuple[ToolResult, ...]) -> list[Record]:
+    """The places in tool results that may be cited: marked lines, or objects that hold an id."""
+    texts = [result.text for result in results]
+    found = records("<found>\n" + "\n".join(texts) + "\n</found>", "found")
+    for poi in _pois(texts):
+        marks = [_MARK.fullmatch(value) for value in poi.values() if isinstance(value, str)]
+        if mark := next(filter(None, marks), None):
+            facts = [poi.get(key) for key in ("type", "open_time", "address")]
+            fields = (str(poi["name"]), *(fact for fact in facts if fact and isinstance(fact, str)))
+            found.append(Record(mark[1], fields))
+    return list({record.id: record for record in found}.values())
 
 
 def _written(listed: tuple[list[Record], list[Record], list[Record]], language: Language) -> str:

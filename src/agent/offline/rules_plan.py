@@ -93,7 +93,7 @@ def _subject(task: MapTask | None, language: Language) -> str:
 
 
 def _with_keyword(task: MapTask, word: str, where: str) -> Written:
-    narrowed = MapTask(**{**task, "keywords": [word]})  # type: ignore[typeddict-item]
+    narrowed = MapTask(**{**task, "keywords": [word]})
     return {"query": f"{where} {word}".strip(), "map": _filled(narrowed)}
 
 
