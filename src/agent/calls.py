@@ -75,8 +75,8 @@ class Pace:
             return max(0.0, start - now)
 
     async def wait(self) -> None:
-        delay = self.reserve()
-        if delay > 0:
+        """Wait for the next place, however long that takes."""
+        if (delay := self.reserve()) > 0:
             await asyncio.sleep(delay)
 
 
@@ -173,7 +173,7 @@ class Calls:
 
     async def _attempt(self, policy: Policy, send: Callable[[], Awaitable[T]], meter: Meter) -> T:
         if pace := self._paces.get(policy.provider):
-            await pace.wait()
+            await _wait_for(pace, meter)
         if policy.spends:
             meter.reserve(policy.spends)
         seconds = min(policy.timeout, meter.remaining())
@@ -191,6 +191,15 @@ class Calls:
         if not policy.breaker:
             return None
         return self._breakers.setdefault(policy.provider, Breaker())
+
+
+async def _wait_for(pace: Pace, meter: Meter) -> None:
+    """Wait for the next free place; a run that would end before it does not wait for it."""
+    delay = pace.reserve()
+    if delay >= meter.remaining():
+        raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+    if delay > 0:
+        await asyncio.sleep(delay)
 
 
 def request_key(provider: str, request: Any) -> str:

@@ -108,6 +108,15 @@ async def test_no_research_call_begins_in_the_time_kept_for_the_answer() -> None
     assert caught.value.limit == "max_run_seconds"
 
 
+async def test_a_place_in_the_queue_beyond_the_runs_end_is_not_waited_for() -> None:
+    calls, send = Calls(), Replies("first", "never")
+    calls.pace("x", rate=0.001)
+    await calls.call(QUICK, send, meter=meter())
+    with pytest.raises(BudgetExceeded):
+        await calls.call(QUICK, send, meter=meter())
+    assert send.asked == 1
+
+
 async def test_a_reply_is_paid_once_in_a_turn_and_again_in_the_next() -> None:
     calls, send = Calls(journal=MemoryJournal()), Replies("first", "second")
     account = meter()

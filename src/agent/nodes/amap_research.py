@@ -12,6 +12,7 @@ from agent.configuration import Configuration
 from agent.errors import AgentError
 from agent.evidence.citations import restamp
 from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.models.catalogue import DEFAULT_THINKING
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.toolbox import Services, Toolbox, gap_of, open_meter
 from agent.progress import event
@@ -107,7 +108,7 @@ async def _loop(
             messages,
             meter=meter,
             tools=tools.tools if left else (),
-            thinking="low",
+            thinking=DEFAULT_THINKING["research"],
         )
         if not reply.message.tool_calls or not left:
             return reply.text

@@ -14,6 +14,7 @@ from agent.evidence.intent import needs_place
 from agent.evidence.queries import drop_seen
 from agent.evidence.types import Gap, Point, Query
 from agent.language import detect_language
+from agent.models.catalogue import DEFAULT_THINKING
 from agent.nodes.conversation import (
     conversation,
     get_research_topic,
@@ -157,7 +158,11 @@ async def _write(
     ]
     try:
         reply = await models.ask(
-            configuration.query_generator_model, messages, meter=meter, schema=SearchQueryList
+            configuration.query_generator_model,
+            messages,
+            meter=meter,
+            schema=SearchQueryList,
+            thinking=DEFAULT_THINKING["query"],
         )
     except ConfigurationError:
         raise

@@ -8,6 +8,7 @@ from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.queries import drop_seen
 from agent.evidence.types import Query
+from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
 from agent.nodes.routing import planned
 from agent.nodes.toolbox import Services, open_meter
@@ -77,6 +78,7 @@ async def _verdict(
         ],
         meter=meter,
         schema=Reflection,
+        thinking=DEFAULT_THINKING["reflection"],
     )
     assert reply.parsed is not None
     return reply.parsed
