@@ -5,6 +5,8 @@ import re
 _HOLD = -1
 _MAX_INFO = 200
 _FENCE = re.compile(r"([ \t]{0,40})(`{1,200}|~{1,200}|)([ \t]{0,40}\r?)")
+_LIST_ITEM = re.compile(r"[ \t]{0,40}(?:(?:[-*+]|\d{1,9}[.)])([ \t])?|\d{0,9})")
+_INDENTED_CODE = 4
 
 
 class CodeFences:
@@ -20,6 +22,7 @@ class CodeFences:
         self._trusted = True
         self._mark = ""
         self._indent = 0
+        self._in_list = False
 
     def step(self, text: str, at: int, final: bool) -> int:
         """The end of what is code or fence from `at`; `at` itself if nothing is; -1 to wait."""
@@ -30,8 +33,15 @@ class CodeFences:
             return _HOLD
         if self.inside:
             return self._line_inside(text, at, found)
-        if len(found[2]) < 3:
+        item = _LIST_ITEM.match(text, at)
+        if item and item.end() >= len(text) and not final:
+            return _HOLD
+        indent = len(found[1].expandtabs(4))
+        if len(found[2]) < 3 or (indent >= _INDENTED_CODE and not self._in_list):
             self.expects_line = False
+            blank = text[found.end() : found.end() + 1] in ("", "\n")
+            listed = bool(item and item[1])
+            self._in_list = listed or (self._in_list and (blank or indent > 0))
             return at
         return self._opening(text, at, final, found)
 
@@ -50,11 +60,13 @@ class CodeFences:
     def _line_inside(self, text: str, at: int, found: re.Match[str]) -> int:
         self.expects_line = False
         ends_line = text[found.end() : found.end() + 1] in ("", "\n")
-        if ends_line and found[2].startswith(self._mark):
+        indent = len(found[1].expandtabs(4))
+        closes = ends_line and indent < self._indent + _INDENTED_CODE
+        if closes and found[2].startswith(self._mark):
             self.inside = False
             return found.end()
         blank = ends_line and not found[2]
-        if not blank and len(found[1].expandtabs(4)) < self._indent:
+        if not blank and indent < self._indent:
             self.inside = self._trusted = False
             return at
         return found.end() if found.end() > at else self._rest_of_line(text, at)
