@@ -21,7 +21,8 @@ from starlette.routing import Route
 from agent.checkpointer import close_after_runs, data_folder, on_platform
 from agent.errors import ConfigurationError
 from agent.outbox import RunOutbox
-from agent.recovery import RecordRuns, RunWatch
+from agent.recording import RecordRuns
+from agent.recovery import RunWatch
 from agent.redaction import scrub
 from agent.services import LOOKED_FOR, close_process_services
 from agent.settings import Settings, read_settings

@@ -174,6 +174,18 @@ class RunOutbox:
         runs = await self._file.run(self._open_runs)
         return [run for run in runs if run.owner == self._owner.id]
 
+    async def lately_ended(self) -> list[tuple[str, str]]:
+        """(thread, assistant) of what other processes ended in their last half minute."""
+        rows = await self._file.run(
+            lambda db: db.execute(
+                "SELECT DISTINCT thread_id, assistant FROM runs AS r WHERE place = ? AND owner != ?"
+                " AND status IN ('success', 'error', 'interrupted') AND ended_at >"
+                " (SELECT max(ended_at) FROM runs WHERE owner = r.owner) - 30",
+                (self.place, self._owner.id),
+            ).fetchall()
+        )
+        return [(thread_id, assistant) for thread_id, assistant in rows]
+
     async def take(self, run: AcceptedRun) -> AcceptedRun | None:
         """Make a dead process's run ours; None if another was faster or it failed too often."""
         if run.attempts >= MAX_ATTEMPTS:

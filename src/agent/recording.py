@@ -1,0 +1,154 @@
+"""Every run that our server accepts is written down before the client hears of it.
+
+ASGI middleware around the whole API of the server; what becomes of the rows: `recovery`.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agent.outbox import AcceptedRun
+from agent.recovery import MARK, RunWatch
+
+_CREATES = re.compile(r"/threads/(?P<thread>[^/]+)/(?P<how>runs|runs/stream|runs/wait|commands)/?$")
+_ENDS = re.compile(r"/(runs/.+/cancel|runs/cancel|threads/[^/]+(/runs/[^/]+)?)/?$")
+_REPEATED = (
+    "command", "checkpoint", "checkpoint_id", "metadata", "interrupt_before", "interrupt_after",
+    "webhook",
+)  # fmt: skip
+_INTERNAL = ("thread_id", "checkpoint_id", "checkpoint_ns", "run_id")
+
+
+class RecordRuns:
+    """ASGI middleware around the whole API; its watch is `app.state.watch` (None: do nothing)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        watch = _watch(scope)
+        if watch is None:
+            await self._app(scope, receive, send)
+        elif scope["method"] == "POST" and (creates := _CREATES.search(scope["path"])):
+            await self._create(creates, watch, (scope, receive, send))
+        elif scope["method"] in ("POST", "DELETE") and _ENDS.search(scope["path"]):
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                watch.look()
+        else:
+            await self._app(scope, receive, send)
+
+    async def _create(
+        self, creates: re.Match[str], watch: RunWatch, call: tuple[Scope, Receive, Send]
+    ) -> None:
+        scope, receive, send = call
+        body = await _read(receive)
+        request = _parsed(body)
+        if request is None or MARK in (request.get("metadata") or {}):
+            await self._app(scope, _replay(body, receive), send)
+            return
+        if creates["how"] == "commands":
+            sent: Send = _CommandReply(watch, creates["thread"], request, send)
+        else:
+            request["durability"] = "sync"
+            body = json.dumps(request).encode()
+            sent = _RunReply(watch, creates["thread"], request, send)
+        try:
+            await self._app(_with_length(scope, len(body)), _replay(body, receive), sent)
+        finally:
+            watch.look()
+
+
+class _RunReply:
+    """Holds the start of the reply to `…/runs*` back until the row is committed."""
+
+    def __init__(
+        self, watch: RunWatch, thread_id: str, request: dict[str, Any], send: Send
+    ) -> None:
+        self._watch, self._thread_id, self._request, self._send = watch, thread_id, request, send
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] < 300:
+            headers = dict(message.get("headers", []))
+            if where := headers.get(b"content-location"):
+                run_id = where.decode().rstrip("/").rsplit("/", 1)[-1]
+                await self._watch.accepted(_run(run_id, self._thread_id, self._request))
+        await self._send(message)
+
+
+class _CommandReply:
+    """Holds the reply to a protocol v2 command back: its body says which run it started."""
+
+    def __init__(
+        self, watch: RunWatch, thread_id: str, request: dict[str, Any], send: Send
+    ) -> None:
+        self._watch, self._thread_id, self._request, self._send = watch, thread_id, request, send
+        self._held: list[Message] = []
+
+    async def __call__(self, message: Message) -> None:
+        self._held.append(message)
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            body = b"".join(m.get("body", b"") for m in self._held[1:])
+            reply = _parsed(body) or {}
+            run_id = (reply.get("result") or {}).get("run_id")
+            if run_id and self._request.get("method") == "run.start":
+                params = self._request.get("params") or {}
+                await self._watch.accepted(_run(run_id, self._thread_id, params))
+            for held in self._held:
+                await self._send(held)
+
+
+def _run(run_id: str, thread_id: str, request: Mapping[str, Any]) -> AcceptedRun:
+    configurable = (request.get("config") or {}).get("configurable") or {}
+    context = request.get("context") or {
+        name: value
+        for name, value in configurable.items()
+        if name not in _INTERNAL and not name.startswith("__")
+    }
+    options = {name: request[name] for name in _REPEATED if request.get(name) is not None}
+    assistant = str(request.get("assistant_id"))
+    return AcceptedRun(run_id, thread_id, assistant, request.get("input"), context, options)
+
+
+def _watch(scope: Scope) -> RunWatch | None:
+    if scope["type"] != "http" or "app" not in scope:
+        return None
+    watch: RunWatch | None = getattr(scope["app"].state, "watch", None)
+    return watch
+
+
+async def _read(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    unread = [body]
+
+    async def again() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        return await receive()
+
+    return again
+
+
+def _with_length(scope: Scope, length: int) -> Scope:
+    headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+    return {**scope, "headers": [*headers, (b"content-length", str(length).encode())]}

@@ -1,0 +1,272 @@
+"""The server is killed; started again, it brings to their end the runs it had accepted.
+
+A probe graph stands in for the assistant, so that every outside call can be counted and held.
+"""
+
+import asyncio
+import random
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import NotFoundError
+
+from tests.support.dev_server import REPOSITORY, DevServer, dev_server
+from tests.support.probe_graph import CALLS_PER_RUN
+from tests.support.probe_service import Probe, probe_service
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def probe_and_url() -> Iterator[tuple[Probe, str]]:
+    with probe_service() as found:
+        yield found
+
+
+@pytest.fixture
+def probe(probe_and_url: tuple[Probe, str]) -> Probe:
+    return probe_and_url[0]
+
+
+@pytest.fixture
+def server(tmp_path: Path, probe_and_url: tuple[Probe, str]) -> Iterator[DevServer]:
+    environment = {
+        "PROBE_URL": probe_and_url[1],
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    graphs = {"graphs": {"probe": "tests.support.probe_graph:graph"}}
+    with dev_server(tmp_path / "server", env=environment, config=graphs) as started:
+        yield started
+
+
+def question(turn: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": turn}]}
+
+
+async def answered(client: LangGraphClient, thread_id: str, *, seconds: float = 30) -> Any:
+    """The thread's state once its answer is there."""
+    async with asyncio.timeout(seconds):
+        while True:
+            try:
+                state = await client.threads.get_state(thread_id)
+            except NotFoundError:
+                state = {"values": {}}
+            messages = (state["values"] or {}).get("messages", [])
+            if messages and messages[-1]["type"] == "ai":
+                return state
+            await asyncio.sleep(0.2)
+
+
+OPEN_RUNS = "SELECT count(*) FROM runs WHERE status = 'open'"
+
+
+def stored(server: DevServer, query: str) -> int:
+    """A number out of the server's outbox."""
+    with closing(sqlite3.connect(server.folder / "threads" / "runs.sqlite", timeout=10)) as db:
+        return int(db.execute(query).fetchone()[0])
+
+
+async def until(true: Callable[[], bool], *, seconds: float = 30) -> None:
+    async with asyncio.timeout(seconds):
+        while not await asyncio.to_thread(true):
+            await asyncio.sleep(0.05)
+
+
+class Clients:
+    """Clients of the one server, closed with the test."""
+
+    def __init__(self, server: DevServer, stack: AsyncExitStack) -> None:
+        self._server, self._stack = server, stack
+
+    async def open(self) -> LangGraphClient:
+        return await self._stack.enter_async_context(get_client(url=self._server.url))
+
+    async def after_kill_9(self) -> LangGraphClient:
+        """A client of the server that was killed and started again."""
+        self._server.kill()
+        await asyncio.to_thread(self._server.start)
+        return await self.open()
+
+
+@pytest.fixture
+async def clients(server: DevServer) -> AsyncIterator[Clients]:
+    async with AsyncExitStack() as stack:
+        yield Clients(server, stack)
+
+
+async def test_a_run_accepted_seconds_before_kill_9_ends_by_itself_and_repeats_nothing(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {"turn/work-1"}
+    client = await clients.open()
+    thread = await client.threads.create()
+    await client.runs.create(thread["thread_id"], "probe", input=question("turn"))
+    for name in ("work-1", "work-0-again", "work-2-again"):
+        await asyncio.to_thread(probe.wait_for, f"turn/{name}", answered=name != "work-1")
+    await until(lambda: stored(server, "SELECT count(*) FROM replies") == 5)
+    probe.held = set()
+    client = await clients.after_kill_9()
+    state = await answered(client, thread["thread_id"])
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert len([m for m in state["values"]["messages"] if m["type"] == "human"]) == 1
+    assert probe.arrived.pop("turn/work-1") == 2
+    assert set(probe.arrived.values()) == {1}
+
+
+async def test_runs_that_wait_in_the_queue_are_not_lost(clients: Clients, probe: Probe) -> None:
+    probe.held = {f"turn-{n}/plan" for n in range(3)}
+    client = await clients.open()
+    thread = await client.threads.create()
+    other = str(uuid4())
+    for number in range(2):
+        await client.runs.create(thread["thread_id"], "probe", input=question(f"turn-{number}"))
+    await client.runs.create(other, "probe", input=question("turn-2"), if_not_exists="create")
+    await asyncio.to_thread(probe.wait_for, "turn-0/plan")
+    await asyncio.to_thread(probe.wait_for, "turn-2/plan")
+    probe.held = set()
+    client = await clients.after_kill_9()
+    await answered(client, other)
+    await asyncio.to_thread(probe.wait_for, "turn-1/answer", answered=True)
+    await asyncio.to_thread(probe.wait_for, "turn-0/answer", answered=True)
+    state = await answered(client, thread["thread_id"])
+    asked = [m["content"] for m in state["values"]["messages"] if m["type"] == "human"]
+    assert asked == ["turn-0", "turn-1"]
+
+
+async def test_a_finished_or_cancelled_run_is_not_begun_again(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    client = await clients.open()
+    done, stopped = await client.threads.create(), await client.threads.create()
+    await client.runs.wait(done["thread_id"], "probe", input=question("done"))
+    probe.held = {"stopped/work-1"}
+    run = await client.runs.create(stopped["thread_id"], "probe", input=question("stopped"))
+    await asyncio.to_thread(probe.wait_for, "stopped/work-1")
+    await client.runs.cancel(stopped["thread_id"], run["run_id"], wait=True)
+    await until(lambda: stored(server, OPEN_RUNS) == 0)
+    before = dict(probe.arrived)
+    probe.held = set()
+    client = await clients.after_kill_9()
+    fresh = await client.threads.create()
+    await client.runs.wait(fresh["thread_id"], "probe", input=question("fresh"))
+    after = {name: n for name, n in probe.arrived.items() if not name.startswith("fresh/")}
+    assert after == before
+
+
+async def test_cancel_stops_spending_at_once(clients: Clients, probe: Probe) -> None:
+    probe.held = {"turn/work-0", "turn/work-1", "turn/work-2"}
+    client = await clients.open()
+    thread = await client.threads.create()
+    run = await client.runs.create(thread["thread_id"], "probe", input=question("turn"))
+    for name in probe.held:
+        await asyncio.to_thread(probe.wait_for, name)
+    await client.runs.cancel(thread["thread_id"], run["run_id"], wait=True)
+    spent = sum(probe.arrived.values())
+    probe.held = set()
+    await client.runs.wait(thread["thread_id"], "probe", input=question("next"))
+    assert sum(n for name, n in probe.arrived.items() if name.startswith("turn/")) == spent
+
+
+async def test_every_run_writes_its_steps_before_it_goes_on(clients: Clients, probe: Probe) -> None:
+    client = await clients.open()
+    thread = await client.threads.create()
+    run = await client.runs.create(
+        thread["thread_id"], "probe", input=question("turn"), durability="exit"
+    )
+    stored = await client.runs.get(thread["thread_id"], run["run_id"])
+    assert stored["kwargs"]["durability"] == "sync"  # type: ignore[typeddict-item]
+    await client.runs.join(thread["thread_id"], run["run_id"])
+    assert len(await client.threads.get_history(thread["thread_id"], limit=20)) > 3
+
+
+async def test_a_protocol_v2_run_is_continued_too(clients: Clients, probe: Probe) -> None:
+    probe.held = {"turn/work-1"}
+    client = await clients.open()
+    thread_id = str(uuid4())
+    reply = await client.http.post(
+        f"/threads/{thread_id}/commands",
+        json={
+            "id": 1,
+            "method": "run.start",
+            "params": {"assistant_id": "probe", "input": question("turn")},
+        },
+    )
+    assert reply["type"] == "success", reply
+    await asyncio.to_thread(probe.wait_for, "turn/work-1")
+    probe.held = set()
+    client = await clients.after_kill_9()
+    state = await answered(client, thread_id)
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert probe.arrived["turn/plan"] == 1
+
+
+async def test_killed_again_and_again_a_run_still_ends(clients: Clients, probe: Probe) -> None:
+    probe.seconds = 0.3
+    chance = random.Random(3)
+    client = await clients.open()
+    thread = await client.threads.create()
+    await client.runs.create(thread["thread_id"], "probe", input=question("turn"))
+    for _ in range(2):
+        await asyncio.sleep(chance.uniform(0.5, 1.5))
+        client = await clients.after_kill_9()
+    state = await answered(client, thread["thread_id"])
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert sum(probe.answered.values()) - CALLS_PER_RUN <= 2 * 3
+    assert state["next"] == []
+
+
+async def test_an_answer_given_just_before_kill_9_is_still_there(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    client = await clients.open()
+    thread = await client.threads.create()
+    await client.runs.wait(thread["thread_id"], "probe", input=question("turn"))
+    await until(lambda: stored(server, OPEN_RUNS) == 0)
+    client = await clients.after_kill_9()
+    await answered(client, thread["thread_id"])
+    assert probe.arrived["turn/plan"] == 1
+
+
+async def test_a_run_the_server_itself_remembers_is_continued_once(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {"turn/work-1"}
+    client = await clients.open()
+    thread = await client.threads.create()
+    await client.runs.create(thread["thread_id"], "probe", input=question("turn"))
+    await asyncio.to_thread(probe.wait_for, "turn/work-1")
+    written = server.folder / ".langgraph_api" / ".langgraph_ops.pckl"
+    accepted = time.time()
+    await until(lambda: written.exists() and written.stat().st_mtime > accepted)
+    client = await clients.after_kill_9()
+    probe.held = set()
+    state = await answered(client, thread["thread_id"])
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert len(await client.runs.list(thread["thread_id"])) == 1
+    assert probe.arrived.pop("turn/work-1") == 2
+    assert set(probe.arrived.values()) == {1}
+
+
+async def test_a_server_that_was_asked_to_stop_goes_on_when_it_starts_again(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {"turn/work-1"}
+    client = await clients.open()
+    thread = await client.threads.create()
+    await client.runs.create(thread["thread_id"], "probe", input=question("turn"))
+    await asyncio.to_thread(probe.wait_for, "turn/work-1")
+    server.stop()
+    assert "BlockingError" not in server.output()
+    probe.held = set()
+    await asyncio.to_thread(server.start)
+    state = await answered(await clients.open(), thread["thread_id"])
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert probe.arrived["turn/plan"] == 1
