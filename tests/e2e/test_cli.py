@@ -285,48 +285,51 @@ def test_doctor_names_what_does_not_work_and_shows_no_key(cli: Cli, gemini: Gemi
     assert "GEMINI_API_KEY" in done.stdout
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """`langgraph dev` without any key."""
+    with dev_server(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
 @pytest.mark.server
-class TestOnAServer:
-    """`--url`: the same command, the same object, on a running server."""
+def test_the_object_is_the_same(cli: Cli, server: DevServer) -> None:
+    there = cli.ask("--url", server.url, *NO_MAP, EN)
+    here = cli.ask("--offline", *NO_MAP, EN)
+    assert list(there) == KEYS
+    assert [s["url"] for s in there["sources"]] == [s["url"] for s in here["sources"]]
+    again = cli.ask("--url", server.url, "--thread", there["thread_id"])
+    assert again["answer"] == there["answer"]
+    more = cli.ask("--url", server.url, *NO_MAP, "--thread", there["thread_id"], "Cheaper?")
+    assert more["thread_id"] == there["thread_id"]
+    assert more["run_id"] != there["run_id"]
 
-    @pytest.fixture(scope="class")
-    def server(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-        with dev_server(tmp_path_factory.mktemp("server")) as running:
-            yield running
 
-    def test_the_object_is_the_same(self, cli: Cli, server: DevServer) -> None:
-        there = cli.ask("--url", server.url, *NO_MAP, EN)
-        here = cli.ask("--offline", *NO_MAP, EN)
-        assert list(there) == KEYS
-        assert [s["url"] for s in there["sources"]] == [s["url"] for s in here["sources"]]
-        again = cli.ask("--url", server.url, "--thread", there["thread_id"])
-        assert again["answer"] == there["answer"]
-        more = cli.ask("--url", server.url, *NO_MAP, "--thread", there["thread_id"], "Cheaper?")
-        assert more["thread_id"] == there["thread_id"]
-        assert more["run_id"] != there["run_id"]
+@pytest.mark.server
+def test_a_person_sees_the_same(cli: Cli, server: DevServer) -> None:
+    done = cli.run("ask", "--url", server.url, *NO_MAP, EN, "--html", "a.html")
+    assert done.returncode == 0, done.stderr
+    assert "Queries: " in done.stderr
+    assert f"--url {server.url}" in done.stdout
+    assert (cli.folder / "a.html").read_text("utf-8").startswith("<!doctype html>")
 
-    def test_a_person_sees_the_same(self, cli: Cli, server: DevServer) -> None:
-        done = cli.run("ask", "--url", server.url, *NO_MAP, EN, "--html", "a.html")
-        assert done.returncode == 0, done.stderr
-        assert "Queries: " in done.stderr
-        assert f"--url {server.url}" in done.stdout
-        assert (cli.folder / "a.html").read_text("utf-8").startswith("<!doctype html>")
 
-    def test_what_the_server_would_drop_or_refuse_is_named(
-        self, cli: Cli, server: DevServer
-    ) -> None:
-        url = ("ask", "--url", server.url, EN)
-        failed_in_one_line(cli.run(*url, "--set", "nothing=1"), 2, "nothing")
-        failed_in_one_line(cli.run(*url, "--set", "max_research_loops=99"), 2, "max_research_loops")
-        failed_in_one_line(cli.run(*url, "--assistant", "nobody"), 2, "nobody", "agent")
-        unknown = "5d4f5a64-7f0c-4a55-9d0c-6ad3c9b9f002"
-        failed_in_one_line(cli.run(*url[:3], "--thread", unknown), 2, "--thread")
+@pytest.mark.server
+def test_what_the_server_would_drop_or_refuse_is_named(cli: Cli, server: DevServer) -> None:
+    url = ("ask", "--url", server.url, EN)
+    failed_in_one_line(cli.run(*url, "--set", "nothing=1"), 2, "nothing")
+    failed_in_one_line(cli.run(*url, "--set", "max_research_loops=99"), 2, "max_research_loops")
+    failed_in_one_line(cli.run(*url, "--assistant", "nobody"), 2, "nobody", "agent")
+    unknown = "5d4f5a64-7f0c-4a55-9d0c-6ad3c9b9f002"
+    failed_in_one_line(cli.run(*url[:3], "--thread", unknown), 2, "--thread")
 
-    def test_a_server_that_is_not_there_is_one_line(self, cli: Cli) -> None:
-        done = cli.run("ask", "--url", "http://127.0.0.1:9", EN)
-        failed_in_one_line(done, 1, "http://127.0.0.1:9")
-        done = cli.run("ask", "--url", "http://127.0.0.1:9", EN, HTTP_PROXY="http://127.0.0.1:1")
-        failed_in_one_line(done, 1, "http://127.0.0.1:9")
+
+@pytest.mark.server
+def test_a_server_that_is_not_there_is_one_line(cli: Cli) -> None:
+    done = cli.run("ask", "--url", "http://127.0.0.1:9", EN)
+    failed_in_one_line(done, 1, "http://127.0.0.1:9")
+    done = cli.run("ask", "--url", "http://127.0.0.1:9", EN, HTTP_PROXY="http://127.0.0.1:1")
+    failed_in_one_line(done, 1, "http://127.0.0.1:9")
 
 
 @pytest.mark.server

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import NotFoundError
 
 from agent import __version__
 from agent.cli.outcome import Outcome, RunName, outcome_of
@@ -89,9 +90,9 @@ class _Course:
     async def _assistant(self) -> Mapping[str, Any]:
         """The assistant by graph, id or name."""
         wanted = self._request.assistant
-        found = await self._client.assistants.search(graph_id=wanted, limit=1)
-        if found:
-            return found[0]
+        with contextlib.suppress(NotFoundError):  # what the server says to an unknown graph
+            for assistant in await self._client.assistants.search(graph_id=wanted, limit=1):
+                return assistant
         all_of_them = await self._client.assistants.search(limit=100)
         for assistant in all_of_them:
             if wanted in (assistant["assistant_id"], assistant["name"]):
