@@ -9,7 +9,7 @@ from agent.export.links import safe_url
 from agent.export.markdown import markdown_document, place_table
 from agent.export.rich_text import answer_html
 from agent.export.svg_map import Pin, draw_map, nice_step
-from agent.export.wording import duration, metres
+from agent.export.wording import metres
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, answer, place, source
 
 
@@ -162,13 +162,10 @@ def test_steps_are_one_two_or_five(value: float, step: float) -> None:
     assert abs(nice_step(value) - step) < 1e-9
 
 
-def test_distances_and_durations_are_worded() -> None:
+def test_distances_are_worded() -> None:
     assert [metres(m) for m in (0, 999, 1234, 12345, None)] == [
         "0 m", "999 m", "1.2 km", "12 km", "",
     ]  # fmt: skip
-    assert duration(20, "en") == "1 min"
-    assert duration(3900, "zh") == "1小时5分钟"
-    assert duration(7200, "en") == "2 h"
 
 
 def test_the_markdown_document_is_complete() -> None:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.evidence.types import Gap, Place, Route, Source, Weather
+from agent.evidence.types import Place, Source
 from agent.language import Language
 
 
 @dataclass(frozen=True)
 class FinishedAnswer:
-    """`answer` is Markdown with citations `[n](url)`; `sources` are the cited ones."""
+    """`answer` is Markdown with citations `[n](url)`, routes, weather and gaps included."""
 
     question: str
     answer: str
@@ -18,9 +18,6 @@ class FinishedAnswer:
     """ISO 8601, UTC."""
     sources: list[Source] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
-    weather: list[Weather] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
     notice: str = ""
     """Printed first where the answer rests on sample data."""
     search_entry_points: list[str] = field(default_factory=list)

@@ -164,5 +164,5 @@ def _legend(frame: Frame, language: Language) -> str:
     told = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{metres(length)}</text>'
     arrow = f'<path class="north" d="M{WIDTH - 28} 38V14l-5 8m5-8l5 8"/>'
     north = escape(WORDS[language]["north"])
-    name = f'<text class="scale-text" x="{WIDTH - 28}" y="54" text-anchor="middle">{north}</text>'
+    name = f'<text class="scale-text" x="{WIDTH - 28}" y="58" text-anchor="middle">{north}</text>'
     return bar + told + arrow + name
