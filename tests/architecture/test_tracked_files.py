@@ -1,0 +1,88 @@
+"""What no tracked file may hold: keys, machines' paths, package registries."""
+
+import re
+from pathlib import Path
+
+from tests.architecture.tree import ROOT, tracked_files
+
+# Built from pieces, so that this file does not hold what it looks for.
+HOSTS = [
+    f"{name}.{end}"
+    for name, end in (
+        ("registry.npm" + "js", "org"),
+        ("registry.npm" + "mirror", "com"),
+        ("registry.yarn" + "pkg", "com"),
+        ("py" + "pi", "org"),
+        ("files.python" + "hosted", "org"),
+        ("mirrors.ali" + "yun", "com"),
+        ("tuna.tsing" + "hua", "edu.cn"),
+        ("proxy.go" + "lang", "org"),
+    )
+]
+REGISTRIES = re.compile("|".join(re.escape(host) for host in HOSTS))
+MACHINE = re.compile(
+    r"(?<![\w.:/])/(?:"
+    + "|".join(["wor" + "k/", "roo" + "t/", "hom" + "e/\\w", "Use" + "rs/\\w"])
+    + ")"
+)
+KEYS = re.compile(
+    "|".join(["AI" + r"za[\w-]{30}", "tv" + r"ly-\w{20}", r"\bs" + r"k-[A-Za-z0-9]{20}"])
+)
+PRIVATE = {".env"}
+PICTURES = {".png", ".jpg", ".woff2"}
+
+
+def texts() -> dict[str, str]:
+    return {
+        str(path.relative_to(ROOT)): path.read_text("utf-8")
+        for path in tracked_files()
+        if path.suffix not in PICTURES
+    }
+
+
+def holding(pattern: re.Pattern[str]) -> dict[str, str]:
+    found = {name: pattern.search(text) for name, text in texts().items()}
+    return {name: hit.group() for name, hit in found.items() if hit}
+
+
+def test_no_tracked_file_names_a_package_registry() -> None:
+    assert holding(REGISTRIES) == {}
+
+
+def test_no_tracked_file_holds_the_path_of_a_machine() -> None:
+    assert holding(MACHINE) == {}
+
+
+def test_no_tracked_file_holds_something_like_a_key() -> None:
+    assert holding(KEYS) == {}
+
+
+def test_no_private_file_is_tracked() -> None:
+    wrong = [p for p in tracked_files() if p.name in PRIVATE or p.suffix in (".sqlite", ".pyc")]
+    assert wrong == []
+
+
+def test_every_tracked_file_is_small() -> None:
+    large = {p.name: p.stat().st_size for p in tracked_files() if p.stat().st_size > 300_000}
+    assert large == {}
+
+
+def test_the_example_of_the_environment_reaches_the_image_but_no_environment_does() -> None:
+    ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    assert {".env", ".env.*", ".langgraph_api", "*.sqlite"} <= set(ignored)
+    assert "!.env.example" in ignored
+
+
+def test_links_between_our_pages_lead_somewhere() -> None:
+    broken = []
+    for page in (path for path in tracked_files() if path.suffix == ".md"):
+        if "prompts" in page.parts:
+            continue
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+            if not re.match(r"https?:|#|mailto:", target) and not _exists(page, target):
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+def _exists(page: Path, target: str) -> bool:
+    return (page.parent / target.partition("#")[0]).exists()

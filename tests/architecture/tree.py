@@ -1,0 +1,65 @@
+"""The repository as the architecture tests read it: tracked files, modules, their imports."""
+
+import ast
+import functools
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+_NOT_OURS = {".git", ".venv", "node_modules", "__pycache__", "dist", "build"}
+
+
+@functools.cache
+def tracked_files() -> tuple[Path, ...]:
+    """The files under version control; in an unpacked archive, all that look like ours."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode == 0:
+        paths = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+        return tuple(path for path in paths if path.is_file())
+    found = (path for path in ROOT.rglob("*") if path.is_file())
+    return tuple(path for path in found if not _NOT_OURS & set(path.parts))
+
+
+def python_files(*folders: str) -> list[Path]:
+    """Every `.py` file in these folders of the repository, tracked or about to be."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+@functools.cache
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@functools.cache
+def imports() -> dict[str, frozenset[str]]:
+    """What each of our modules imports by itself, wherever in the file: dotted names."""
+    paths = {module_name(path): path for path in python_files("src/agent")}
+    return {name: _imported(path, frozenset(paths)) for name, path in paths.items()}
+
+
+def _imported(path: Path, ours: frozenset[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _base(path, node)
+            inner = {f"{base}.{alias.name}" for alias in node.names} & ours
+            found.update(inner or {base})
+    return frozenset(found)
+
+
+def _base(path: Path, node: ast.ImportFrom) -> str:
+    """The module that is imported from; a relative import is counted from its package."""
+    if not node.level:
+        return node.module or ""
+    package = path.relative_to(SOURCE).parts[: -node.level]
+    return ".".join([*package, *([node.module] if node.module else [])])
