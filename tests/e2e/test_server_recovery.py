@@ -76,7 +76,7 @@ def stored(server: DevServer, query: str) -> int:
 
 async def until(true: Callable[[], bool], *, seconds: float = 30) -> None:
     async with asyncio.timeout(seconds):
-        while not await asyncio.to_thread(true):
+        while not await asyncio.to_thread(true):  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(0.05)
 
 
