@@ -83,3 +83,26 @@ def _named(text: str) -> list[str]:
 def _entry(word: str) -> dict[str, Any]:
     folded = word.casefold()
     return _ENTRIES.get(folded) or _ENTRIES.get(folded.removesuffix("s")) or {}
+
+
+def chinese_keyword(keyword: str) -> str:
+    """What a map of China lists the kind of place under; the keyword itself where unknown.
+
+    "coffee shop" → 咖啡馆: the table's keywords stand in the same order in both languages.
+    """
+    return _CHINESE.get(keyword.casefold(), keyword)
+
+
+def _in_chinese() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in _TABLE:
+        chinese = entry["zh"]["keywords"]
+        if not chinese:
+            continue
+        found |= {word.casefold(): chinese[0] for word in entry["en"]["words"]}
+        for place, word in enumerate(entry["en"]["keywords"]):
+            found[word.casefold()] = chinese[min(place, len(chinese) - 1)]
+    return found
+
+
+_CHINESE = _in_chinese()
