@@ -353,3 +353,14 @@ def test_ctrl_c_cancels_the_run_on_the_server(
         gemini.faults.clear()
         found = cli.ask("--url", server.url, "--thread", thread, *NO_MAP)
         assert found["sources"]
+        gemini.fail("status", status=403, times=None)
+        failed_in_one_line(cli.run("ask", "--url", server.url, *NO_MAP, EN), 1, "every source")
+
+
+def test_a_reader_that_goes_away_is_no_traceback(cli: Cli) -> None:
+    process = cli.start("ask", "--offline", *NO_MAP, EN)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read()
+    assert process.wait(timeout=60) == 1

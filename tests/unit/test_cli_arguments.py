@@ -119,6 +119,22 @@ def test_offline_is_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["TANLU_MODE"] == "offline"
 
 
+def test_the_env_file_of_the_folder_is_read_and_the_environment_wins(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MAX_RESEARCH_LOOPS", "77")
+    monkeypatch.setenv("MAX_SEARCHES", "5")
+    monkeypatch.delenv("MAX_RESEARCH_LOOPS")
+    Path(".env").write_text("MAX_RESEARCH_LOOPS=66\nMAX_SEARCHES=many\n", "utf-8")
+    assert main(["ask", "q"]) == 2
+    shown = capsys.readouterr().err
+    assert "max_research_loops" in shown
+    assert "max_searches" not in shown
+    Path(".env").write_bytes(b"NAME=\xff\xfe")
+    assert main(["ask", "q"]) == 2
+    assert ".env" in capsys.readouterr().err
+
+
 def test_the_length_of_a_question_is_what_the_assistant_takes() -> None:
     conversation = pytest.importorskip("agent.nodes.conversation")
     assert conversation.MAX_QUESTION == MAX_QUESTION

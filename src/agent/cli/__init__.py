@@ -59,5 +59,5 @@ def _end_like_ctrl_c_on_termination() -> None:
 
 def _reader_is_gone() -> int:
     """`tanlu … | head`: nothing more can be written, and Python must not try at its end."""
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FAILED

@@ -9,21 +9,19 @@ from argparse import Namespace
 from pathlib import Path
 
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, fail
+from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
 from agent.cli.outcome import Outcome
 from agent.cli.request import Request, read_request
 from agent.errors import AgentError, ConfigurationError
 from agent.export.geojson import feature_collection
 from agent.language import Language, detect_language
-from agent.settings import load_env_file
 
 
 def run(arguments: Namespace) -> int:
     """0 answered, 1 failed, 2 bad usage, 130 after Ctrl-C."""
-    load_env_file()
-    if arguments.offline:
-        os.environ["TANLU_MODE"] = "offline"
     try:
+        read_environment(offline=arguments.offline)
         request = read_request(arguments)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file)
     except AgentError as error:

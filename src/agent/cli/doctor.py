@@ -9,19 +9,17 @@ from collections.abc import Sequence
 
 from agent.cli.checks import Check, examine
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
+from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
 from agent.errors import AgentError
-from agent.settings import load_env_file
 
 _STYLES = {"ok": "green", "off": "dim", "missing": "yellow", "broken": "bold red"}
 
 
 def run(arguments: Namespace) -> int:
     """0 if what is configured works, 1 if something does not."""
-    load_env_file()
-    if arguments.offline:
-        os.environ["TANLU_MODE"] = "offline"
     try:
+        read_environment(offline=arguments.offline)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
     except AgentError as error:
         return fail(error.message, code=USAGE)

@@ -46,6 +46,7 @@ async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) 
                 await others
             finally:
                 others.cancel()
+                await asyncio.gather(others, return_exceptions=True)
             return outcome
     finally:
         await close_process_services()
