@@ -30,5 +30,5 @@ def test_the_instructions_are_written_in_their_language() -> None:
     """A few words of the other language are examples; more would be a forgotten translation."""
     chinese = {p.name: share_of_chinese(p) for p in (FOLDER / "zh").glob("*_system.md")}
     english = {p.name: share_of_chinese(p) for p in (FOLDER / "en").glob("*.md")}
-    assert {name: share for name, share in chinese.items() if share < 0.3} == {}
+    assert {name: share for name, share in chinese.items() if share < 0.2} == {}
     assert {name: share for name, share in english.items() if share > 0.05} == {}

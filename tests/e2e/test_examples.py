@@ -1,0 +1,136 @@
+"""Every example runs against a real server on sample data, in Python and in JavaScript."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.dev_server import DevServer, clean_environment, dev_server
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NODE, NPM = shutil.which("node"), shutil.which("npm")
+LANGUAGES = [
+    "python",
+    pytest.param(
+        "javascript",
+        marks=[pytest.mark.node, pytest.mark.skipif(not NPM, reason="Node.js is not installed")],
+    ),
+]
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.timeout(300),
+    pytest.mark.parametrize("language", LANGUAGES),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    with dev_server(tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def javascript(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The JavaScript examples beside their packages, installed as their README says."""
+    folder = tmp_path_factory.mktemp("javascript")
+    shutil.copytree(
+        EXAMPLES / "javascript", folder, dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("node_modules"),
+    )  # fmt: skip
+    command = [str(NPM), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder
+
+
+@pytest.fixture
+def run(
+    server: DevServer, language: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> "Example":
+    if language == "python":
+        return Example(
+            [sys.executable, "-W", "error"], EXAMPLES / "python", ".py", server, tmp_path
+        )
+    folder = request.getfixturevalue("javascript")
+    return Example([str(NODE)], folder, ".mjs", server, tmp_path)
+
+
+class Example:
+    """The examples of one language."""
+
+    def __init__(
+        self, command: list[str], folder: Path, ending: str, server: DevServer, cwd: Path
+    ) -> None:
+        self._command, self._folder, self._ending = command, folder, ending
+        self._server, self._cwd = server, cwd
+
+    def __call__(self, name: str, *arguments: str) -> str:
+        """What the example prints; fails with what it says on standard error."""
+        done = subprocess.run(
+            [*self._command, str(self._folder / f"{name}{self._ending}"), *arguments],
+            cwd=self._cwd,
+            env=clean_environment(TANLU_URL=self._server.url, PYTHONUTF8="1"),
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{done.stderr[-2000:]}\n{self._server.output()[-2000:]}"
+        return done.stdout
+
+
+def test_every_example_is_short_and_exists_in_both_languages(language: str) -> None:
+    ending = {"python": "py", "javascript": "mjs"}[language]
+    found = {path.stem: path for path in (EXAMPLES / language).glob(f"*.{ending}")}
+    assert sorted(found) == ["cancel", "context", "follow_up", "places", "stream"]
+    assert {
+        name for name, p in found.items() if len(p.read_text("utf-8").splitlines()) > 40
+    } == set()
+
+
+def test_stream_prints_progress_and_then_the_cited_answer(run: Example) -> None:
+    printed = run("stream", "王府井附近适合遛娃的好去处")
+    assert "- queries: " in printed
+    assert printed.index("- queries: ") < printed.index("](http")
+    assert "[^" not in printed
+    assert "- done: " in printed
+
+
+def test_context_lists_the_settings_and_answers_in_english_after_one_round(run: Example) -> None:
+    printed = run("context")
+    assert "max_research_loops = 2" in printed
+    assert "sample" in printed.partition("map_rounds")[2]
+    assert "model_calls" in printed
+
+
+def test_follow_up_asks_the_second_question_with_queries_of_its_own(run: Example) -> None:
+    first, second = run("follow_up").split("## ")[1:]
+    assert "停车" in second.partition("queries:")[2]
+    assert "停车" not in first.partition("queries:")[2]
+    assert "王府井" in second
+
+
+def test_cancel_ends_the_run_and_leaves_the_thread_free(run: Example) -> None:
+    printed = run("cancel")
+    assert "run: interrupted" in printed
+    assert "thread: busy" not in printed
+
+
+def test_places_writes_geojson_inside_china(run: Example, tmp_path: Path) -> None:
+    printed = run("places", "found.geojson")
+    collection = json.loads((tmp_path / "found.geojson").read_text("utf-8"))
+    assert collection["type"] == "FeatureCollection"
+    assert f"{len(collection['features'])} places in found.geojson" in printed
+    for feature in collection["features"]:
+        lng, lat = feature["geometry"]["coordinates"][:2]
+        assert (119 < lng < 121, 29 < lat < 31) == (True, True)
+    if NPM or os.environ.get("CI"):
+        assert collection["features"]
