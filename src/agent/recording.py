@@ -14,7 +14,7 @@ from agent.outbox import AcceptedRun
 from agent.recovery import MARK, RunWatch
 
 _CREATES = re.compile(r"/threads/(?P<thread>[^/]+)/(?P<how>runs|runs/stream|runs/wait|commands)/?$")
-_ENDS = re.compile(r"/(runs/.+/cancel|runs/cancel|threads/[^/]+(/runs/[^/]+)?)/?$")
+_ENDS = re.compile(r"^POST .*/runs/(.+/)?cancel/?$|^DELETE .*/threads/[^/]+(/runs/[^/]+)?/?$")
 _REPEATED = (
     "command", "checkpoint", "checkpoint_id", "metadata", "interrupt_before", "interrupt_after",
     "webhook",
@@ -34,7 +34,7 @@ class RecordRuns:
             await self._app(scope, receive, send)
         elif scope["method"] == "POST" and (creates := _CREATES.search(scope["path"])):
             await self._create(creates, watch, (scope, receive, send))
-        elif scope["method"] in ("POST", "DELETE") and _ENDS.search(scope["path"]):
+        elif _ENDS.search(f"{scope['method']} {scope['path']}"):
             try:
                 await self._app(scope, receive, send)
             finally:
@@ -48,7 +48,7 @@ class RecordRuns:
         scope, receive, send = call
         body = await _read(receive)
         request = _parsed(body)
-        if request is None or MARK in (request.get("metadata") or {}):
+        if request is None or MARK in _inner(request, "metadata"):
             await self._app(scope, _replay(body, receive), send)
             return
         if creates["how"] == "commands":
@@ -94,17 +94,17 @@ class _CommandReply:
         if message["type"] == "http.response.body" and not message.get("more_body"):
             body = b"".join(m.get("body", b"") for m in self._held[1:])
             reply = _parsed(body) or {}
-            run_id = (reply.get("result") or {}).get("run_id")
+            run_id = _inner(reply, "result").get("run_id")
             if run_id and self._request.get("method") == "run.start":
-                params = self._request.get("params") or {}
+                params = _inner(self._request, "params")
                 await self._watch.accepted(_run(run_id, self._thread_id, params))
             for held in self._held:
                 await self._send(held)
 
 
 def _run(run_id: str, thread_id: str, request: Mapping[str, Any]) -> AcceptedRun:
-    configurable = (request.get("config") or {}).get("configurable") or {}
-    context = request.get("context") or {
+    configurable = _inner(_inner(request, "config"), "configurable")
+    context = _inner(request, "context") or {
         name: value
         for name, value in configurable.items()
         if name not in _INTERNAL and not name.startswith("__")
@@ -112,6 +112,12 @@ def _run(run_id: str, thread_id: str, request: Mapping[str, Any]) -> AcceptedRun
     options = {name: request[name] for name in _REPEATED if request.get(name) is not None}
     assistant = str(request.get("assistant_id"))
     return AcceptedRun(run_id, thread_id, assistant, request.get("input"), context, options)
+
+
+def _inner(request: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An object within an object that nobody has checked yet."""
+    found = request.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _watch(scope: Scope) -> RunWatch | None:
