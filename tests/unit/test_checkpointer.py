@@ -1,11 +1,8 @@
-"""Threads, journal and outbox on SQLite, without any process but this one."""
+"""Threads on SQLite, without any process but this one."""
 
-import asyncio
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import uuid4
 
 import ormsgpack
 import pytest
@@ -15,24 +12,8 @@ from typing_extensions import TypedDict
 from agent import checkpointer
 from agent.checkpointer import Threads, open_saver, open_threads, run_config
 from agent.errors import ConfigurationError
-from agent.journal import KEEP_SECONDS, SqliteJournal
-from agent.outbox import MAX_ATTEMPTS, AcceptedRun, RunOutbox
-from agent.redaction import hide
 from agent.settings import Settings
-
-
-def a_run(**changes: Any) -> AcceptedRun:
-    given: dict[str, Any] = {
-        "run_id": str(uuid4()),
-        "thread_id": str(uuid4()),
-        "assistant": "agent",
-        "input": {"messages": [{"role": "user", "content": "王府井附近有什么"}]},
-    }
-    return AcceptedRun(**{**given, **changes})
-
-
-def whole_folder(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+from tests.support.run_fixtures import a_run, whole_folder
 
 
 class Counted(TypedDict):
@@ -52,159 +33,6 @@ def counting_graph() -> StateGraph[Any, Any, Any, Any]:
 async def threads(tmp_path: Path) -> AsyncIterator[Threads]:
     async with open_threads(Settings(tanlu_data_dir=tmp_path / "new" / "folder")) as opened:
         yield opened
-
-
-async def test_a_reply_is_found_again_only_in_its_own_turn(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path)
-    await journal.save("turn-1", "key", "答复")
-    assert await journal.load("turn-1", "key") == "答复"
-    assert await journal.load("turn-2", "key") is None
-    await journal.forget("turn-1")
-    assert await journal.load("turn-1", "key") is None
-    await journal.aclose()
-
-
-async def test_replies_older_than_seven_days_are_gone_when_the_journal_opens(
-    tmp_path: Path,
-) -> None:
-    now = 1_000_000.0
-    old = SqliteJournal(tmp_path, clock=lambda: now - KEEP_SECONDS - 1)
-    await old.save("turn", "old", "x")
-    await old.aclose()
-    journal = SqliteJournal(tmp_path, clock=lambda: now)
-    assert await journal.load("turn", "old") is None
-    await journal.aclose()
-
-
-async def test_the_journal_serves_several_event_loops_at_once(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path)
-
-    def other_loop(name: str) -> None:
-        async def work() -> None:
-            await asyncio.gather(*(journal.save(name, str(n), name) for n in range(20)))
-            assert await journal.load(name, "19") == name
-
-        asyncio.run(work())
-
-    workers = [threading.Thread(target=other_loop, args=(f"loop-{n}",)) for n in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        await asyncio.to_thread(worker.join)
-    assert await journal.load("loop-3", "0") == "loop-3"
-    await journal.aclose()
-    await journal.aclose()
-
-
-async def test_a_broken_disk_costs_the_journal_not_the_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    journal = SqliteJournal(tmp_path)
-    await journal.save("turn", "key", "x")
-    await journal._file.run(lambda db: db.execute("DROP TABLE replies"))
-    await journal.save("turn", "key", "y")
-    assert await journal.load("turn", "key") is None
-    assert "journal" in caplog.text
-    await journal.aclose()
-
-
-async def test_an_accepted_run_is_open_until_it_is_finished(tmp_path: Path) -> None:
-    runs = RunOutbox(tmp_path)
-    run = a_run(context={"max_research_loops": 1})
-    await runs.accept(run)
-    (open_run,) = await runs.working()
-    assert (open_run.input, open_run.context) == (run.input, run.context)
-    await runs.finish(run.run_id)
-    assert await runs.working() == []
-    await runs.aclose()
-
-
-async def test_a_run_whose_process_lives_is_not_offered(tmp_path: Path) -> None:
-    alive, other = RunOutbox(tmp_path), RunOutbox(tmp_path)
-    await alive.accept(a_run())
-    assert await other.unfinished() == []
-    await alive.aclose()
-    assert len(await other.unfinished()) == 1
-    await other.aclose()
-
-
-async def test_a_run_left_behind_is_taken_by_one_process_only(tmp_path: Path) -> None:
-    gone, one, two = (RunOutbox(tmp_path) for _ in range(3))
-    await gone.accept(a_run())
-    await gone.aclose()
-    (seen,) = await one.unfinished()
-    assert await two.unfinished() == [seen]
-    taken = await one.take(seen)
-    assert taken is not None
-    assert taken.attempts == 1
-    assert await two.take(seen) is None
-    assert await two.unfinished() == []
-    await one.aclose()
-    await two.aclose()
-
-
-async def test_a_run_is_given_up_after_three_attempts(tmp_path: Path) -> None:
-    run = a_run()
-    first = RunOutbox(tmp_path)
-    await first.accept(run)
-    await first.aclose()
-    for attempt in range(MAX_ATTEMPTS):
-        process = RunOutbox(tmp_path)
-        taken = await process.take((await process.unfinished())[0])
-        assert taken is not None
-        assert taken.attempts == attempt + 1
-        await process.aclose()
-    last = RunOutbox(tmp_path)
-    assert await last.take((await last.unfinished())[0]) is None
-    assert await last.unfinished() == []
-    await last.aclose()
-
-
-async def test_the_command_line_leaves_the_runs_of_a_server_alone(tmp_path: Path) -> None:
-    server, cli = RunOutbox(tmp_path, "server /srv"), RunOutbox(tmp_path, "cli")
-    await server.accept(a_run())
-    await server.aclose()
-    assert await cli.unfinished() == []
-    await cli.aclose()
-
-
-async def test_a_renamed_run_keeps_its_earlier_ids(tmp_path: Path) -> None:
-    runs = RunOutbox(tmp_path)
-    run = a_run()
-    await runs.accept(run)
-    renamed = await runs.rename((await runs.working())[0], "new-id")
-    assert renamed.run_ids == (run.run_id, "new-id")
-    assert (await runs.working())[0].run_ids == renamed.run_ids
-    await runs.aclose()
-
-
-async def test_no_key_reaches_the_outbox(tmp_path: Path) -> None:
-    hide("CANARY-outbox-1234")
-    runs = RunOutbox(tmp_path)
-    await runs.accept(
-        a_run(
-            input={"messages": "my key is CANARY-outbox-1234"},
-            context={"api_key": "sk-another-one", "max_run_tokens": 5000},
-        )
-    )
-    (stored,) = await runs.working()
-    assert stored.context == {"max_run_tokens": 5000}
-    await runs.aclose()
-    everything = whole_folder(tmp_path)
-    assert b"CANARY" not in everything
-    assert b"sk-another-one" not in everything
-
-
-async def test_what_was_asked_is_not_kept_after_the_end(tmp_path: Path) -> None:
-    runs = RunOutbox(tmp_path)
-    run = a_run(input={"messages": "something private"})
-    await runs.accept(run)
-    await runs.finish(run.run_id, "error")
-    rows = await runs._file.run(
-        lambda db: db.execute("SELECT input, context, status FROM runs").fetchall()
-    )
-    assert rows == [("null", "{}", "error")]
-    await runs.aclose()
 
 
 async def test_a_thread_survives_its_process(tmp_path: Path) -> None:
