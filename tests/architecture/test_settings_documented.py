@@ -23,7 +23,7 @@ FIELDS: dict[str, FieldInfo] = {
 }
 SERVER = {
     "LANGSMITH_TRACING", "LANGSMITH_API_KEY", "LANGGRAPH_STRICT_MSGPACK",
-    "LANGGRAPH_NO_VERSION_CHECK",
+    "LANGGRAPH_NO_VERSION_CHECK", "LANGGRAPH_CHECKPOINTER",
 }  # fmt: skip
 OUR_OTHERS = {"TANLU_API_KEY", "TANLU_CACHE_DIR"}
 FOREIGN = {"LANGGRAPH_RUNTIME_EDITION", "SSL_CERT_FILE", "SSL_CERT_DIR"}
@@ -51,9 +51,9 @@ def test_the_example_shows_the_default(name: str) -> None:
     assert WRITTEN[name] == default_text(FIELDS[name])
 
 
-def test_only_tracing_is_decided_and_no_key_is_written() -> None:
+def test_only_the_server_is_told_something_and_no_key_is_written() -> None:
     decided = {line["name"]: line["value"] for line in LINES if not line["off"]}
-    assert decided == {"LANGSMITH_TRACING": "false"}
+    assert decided == {"LANGSMITH_TRACING": "false", "LANGGRAPH_CHECKPOINTER": ""}
     assert [name for name in WRITTEN if name.endswith("_KEY") and WRITTEN[name]] == []
 
 
