@@ -6,9 +6,20 @@ from typing import Protocol
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
+from typing_extensions import TypedDict
 
 from agent.budget import Meter
-from agent.evidence.types import Gap, MapTask, Place, Point, Route, Source, Weather
+from agent.evidence.types import (
+    Gap,
+    Location,
+    MapIntent,
+    MapTask,
+    Place,
+    Point,
+    Route,
+    Source,
+    Weather,
+)
 from agent.language import Language
 
 Tell = Callable[[str], None]
@@ -27,6 +38,15 @@ class MapOptions:
     details: int = 2
 
 
+class MapHit(TypedDict):
+    """A place a search named but nobody looked up: the server's searches tell no more."""
+
+    id: str
+    """Amap's own, for `maps_search_detail`."""
+    name: str
+    address: str | None
+
+
 @dataclass
 class Survey:
     """What the map knows so far: the ledger of one branch. Grows while tools are called."""
@@ -43,6 +63,13 @@ class Survey:
     open_for_tools: bool = True
     """False where the server itself cannot be had, so that asking a model is pointless."""
     attribution: str = ""
+    intent: MapIntent | None = None
+    hits: list[MapHit] = field(default_factory=list)
+    """What the searches found besides `places`, best first."""
+    centre: Location | None = None
+    centre_name: str | None = None
+    radius_m: int | None = None
+    """Around `centre`; None where nothing was searched around."""
 
 
 class MapTools(Protocol):
