@@ -1,0 +1,115 @@
+"""The wheel: what is in it, and that it works where nothing else of ours is installed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.architecture.tree import ROOT, pyproject, tracked_files
+from tests.support.dev_server import clean_environment
+
+UV = shutil.which("uv")
+QUESTION = "王府井附近适合遛娃的好去处"
+ADVICE = ("tanlu[node]", "AMAP_MCP_COMMAND", "npm")
+"""What a gap names where the map server could not be started."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not UV, reason="uv is not installed"),
+]
+
+
+def uv(*arguments: str, folder: Path) -> None:
+    done = subprocess.run(
+        [str(UV), *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=500
+    )
+    assert done.returncode == 0, f"uv {' '.join(arguments)}\n{done.stderr[-3000:]}"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, so that nothing is left in the working tree."""
+    folder = tmp_path_factory.mktemp("build")
+    source = folder / "source"
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        source.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    uv("build", "--wheel", "--out-dir", str(folder / "dist"), folder=source)
+    (built,) = (folder / "dist").glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`tanlu` in an environment that holds the wheel and its dependencies, nothing else."""
+    folder = tmp_path_factory.mktemp("installed")
+    pins = folder / "pins.txt"
+    pins.write_text("\n".join(pyproject()["tool"]["uv"]["constraint-dependencies"]), "utf-8")
+    uv("venv", "--python", sys.executable, "venv", folder=folder)
+    scripts = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    python = scripts / ("python.exe" if os.name == "nt" else "python")
+    install = ["pip", "install", "--python", str(python), "--constraint", str(pins), str(wheel)]
+    uv(*install, folder=folder)
+    return scripts / ("tanlu.exe" if os.name == "nt" else "tanlu")
+
+
+def tanlu(command: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run away from the repository, with its own data."""
+    environment = clean_environment(TANLU_DATA_DIR=str(folder / "threads"), PYTHONUTF8="1")
+    environment.pop("PYTHONPATH", None)
+    return subprocess.run(
+        [str(command), *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+
+
+def test_the_wheel_holds_every_tracked_file_of_the_package_and_no_other(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {n.removeprefix("agent/") for n in archive.namelist() if n.startswith("agent/")}
+        others = {name.partition("/")[0] for name in archive.namelist()} - {"agent"}
+    package = ROOT / "src/agent"
+    tracked = {str(p.relative_to(package)) for p in tracked_files() if p.is_relative_to(package)}
+    assert tracked - packed == set()
+    assert {Path(name).suffix for name in packed} >= {".py", ".json", ".md", ".cjs", ".css"}
+    assert [name for name in others if not name.endswith(".dist-info")] == []
+
+
+def test_the_wheel_is_called_tanlu_and_brings_the_command(wheel: Path) -> None:
+    assert wheel.name.startswith("tanlu-")
+    with zipfile.ZipFile(wheel) as archive:
+        (entry,) = (n for n in archive.namelist() if n.endswith("entry_points.txt"))
+        assert "tanlu = agent.cli:main" in archive.read(entry).decode()
+
+
+def test_installed_alone_it_answers_from_the_sample_with_places(
+    command: Path, tmp_path: Path
+) -> None:
+    done = tanlu(command, tmp_path, "ask", "--offline", "--json", QUESTION)
+    assert done.returncode == 0, done.stderr[-2000:]
+    answer: dict[str, Any] = json.loads(done.stdout)
+    assert answer["mode"] == "offline"
+    assert answer["checks"]["cited"] > 0
+    told = " ".join(gap["message"] for gap in answer["gaps"])
+    assert answer["places"] or any(word in told for word in ADVICE)
+    if shutil.which("npm"):
+        assert answer["places"]
+
+
+def test_installed_alone_it_explains_itself(command: Path, tmp_path: Path) -> None:
+    done = tanlu(command, tmp_path, "--help")
+    assert done.returncode == 0
+    assert "ask" in done.stdout
+    assert "doctor" in done.stdout
