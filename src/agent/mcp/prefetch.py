@@ -108,7 +108,11 @@ class Prefetch:
         prefix = f"{place} " if place and place not in words else ""
         self._city = city
         asked = [{"keywords": f"{prefix}{word}", "city": city} for word in words]
-        await self._look_up(await self._searches("maps_text_search", asked), words)
+        found = await self._searches("maps_text_search", asked)
+        if prefix and not any(found):
+            # The place is no district but a spot, whose name none of the hits has to bear.
+            return await self._nearby()
+        return await self._look_up(found, words)
 
     async def _poi(self) -> None:
         name = self._place or next(iter(self._keywords()), None) or self._query
