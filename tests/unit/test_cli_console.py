@@ -14,7 +14,7 @@ from agent.cli.console import one_line, printable
 from agent.cli.logs import RUN_ID, configure_logging
 from agent.cli.outcome import Outcome, RunName, outcome_of
 from agent.cli.render import print_json, print_outcome, usage_line
-from agent.cli.watch import LiveWatcher, PlainWatcher, event_line
+from agent.cli.watch import LiveWatcher, PlainWatcher, event_line, telling_of_installs
 from agent.errors import AgentError
 from agent.progress import event
 from agent.redaction import hide
@@ -208,6 +208,14 @@ def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> No
     shown = capsys.readouterr()
     assert shown.err == "- Not found: the map is down\n"
     assert shown.out == ""
+
+
+def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    source = logging.getLogger("agent.mcp.install")
+    with telling_of_installs(PlainWatcher("zh")):
+        source.info("installing the map server once (npm ci)")
+    source.info("not heard")
+    assert capsys.readouterr().err == "- 地图：installing the map server once (npm ci)\n"
 
 
 def test_live_progress_keeps_finished_steps_and_the_end_of_the_answer() -> None:

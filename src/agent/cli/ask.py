@@ -44,9 +44,10 @@ def _code(error: AgentError) -> int:
 
 
 async def _ask(request: Request, arguments: Namespace, accepted: asyncio.Event) -> None:
-    from agent.cli.watch import watching
+    from agent.cli.watch import telling_of_installs, watching
 
-    with watching(_language(request), silent=arguments.json) as watcher:
+    silent = arguments.json
+    with watching(_language(request), silent=silent) as watcher, telling_of_installs(watcher):
         if request.url is None:
             from agent.cli.local import ask_here
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Literal
 
 from typing_extensions import TypedDict
@@ -37,6 +37,11 @@ _KEYS: Final[dict[str, str]] = {
 }
 _NODE = 'install Node 20 or newer, or: pip install "tanlu[node]"'
 _OLDEST_NODE = 20
+_MAP_ADVICE: Final[dict[str, str]] = {
+    "map_no_node": _NODE,
+    "map_install_failed": "npm must reach its registry once; or name a server in AMAP_MCP_COMMAND",
+    "map_key_missing": "set AMAP_MAPS_API_KEY",
+}
 
 
 def check(name: str, state: State, detail: str, suggestion: str = "") -> Check:
@@ -158,25 +163,28 @@ async def _model(services: Any, field: str, model: str) -> list[Check]:
 async def _map(services: Any, settings: Settings) -> list[Check]:
     if settings.mode == "online" and settings.amap_maps_api_key is None:
         return [check("map server", "off", "not tried: AMAP_MAPS_API_KEY is not set")]
-    return [_reported("map", entry) for entry in _entries(await services.maps.health())]
+    found: Mapping[str, Any] = await services.maps.health()
+    if found["started"] and found["contract"]:
+        server = f" ({found['server']})" if found["server"] else ""
+        told = f"started{server}, {found['tools']} tools, contract as expected"
+        return [check("map server", "ok", told)]
+    # Without a key for it, a map that cannot start is something missing, not something broken.
+    state: State = "broken" if settings.mode == "online" else "missing"
+    advice = _MAP_ADVICE.get(str(found["code"]), "")
+    return [check("map server", state, str(found["error"] or "did not start"), advice)]
 
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
-    entries = await services.web.health(configuration.research_model)
-    return [_reported("search", entry) for entry in _entries(entries)]
+    reports = await services.web.health(configuration.research_model)
+    return [_reported(report) for report in reports]
 
 
-def _entries(report: Any) -> Sequence[Mapping[str, Any]]:
-    return [report] if isinstance(report, Mapping) else list(report)
-
-
-def _reported(layer: str, entry: Mapping[str, Any]) -> Check:
-    """A layer's own report, {provider, configured, works, message}, as a check."""
-    name = f"{layer}: {entry['provider']}"
-    if not entry["configured"]:
-        return check(name, "off", str(entry["message"]))
-    state: State = "ok" if entry["works"] else "broken"
-    return check(name, state, str(entry["message"]))
+def _reported(report: Mapping[str, Any]) -> Check:
+    """A search service's own report, {provider, configured, works, message}, as a check."""
+    name = f"search: {report['provider']}"
+    if not report["configured"]:
+        return check(name, "off", str(report["message"]))
+    return check(name, "ok" if report["works"] else "broken", str(report["message"]))
 
 
 async def _bounded(name: str, ask: Callable[[], Awaitable[list[Check]]]) -> list[Check]:

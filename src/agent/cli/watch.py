@@ -1,5 +1,6 @@
 """Telling what a run does while it works, on stderr: live on a terminal, plain lines elsewhere."""
 
+import logging
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from agent.cli.console import one_line, printable
 from agent.language import Language
+from agent.redaction import scrub
 
 _WIDEST = 160
 _TAIL_LINES = 8
@@ -118,6 +120,31 @@ class LiveWatcher:
         self._spinner.update(text=Text(self._now, style="cyan", no_wrap=True, overflow="ellipsis"))
         tail = deque(printable(self._answer).splitlines(), maxlen=_TAIL_LINES)
         return Group(self._spinner, Text("\n".join(tail), style="dim", overflow="fold"))
+
+
+class _Slow(logging.Handler):
+    """Passes on what is worth telling while nothing else happens: the map server's installation."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        super().__init__(logging.INFO)
+        self._watcher = watcher
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._watcher.event({"type": "map_call", "text": scrub(record.getMessage())})
+
+
+@contextmanager
+def telling_of_installs(watcher: Watcher) -> Iterator[None]:
+    """Installing the map server once takes seconds to minutes; without a word it looks stuck."""
+    slow, source = _Slow(watcher), logging.getLogger("agent.mcp.install")
+    level = source.level
+    source.addHandler(slow)
+    source.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        source.removeHandler(slow)
+        source.setLevel(level)
 
 
 @contextmanager
