@@ -1,0 +1,226 @@
+"""Real keys change the endpoints and nothing else; without Google the whole assistant works too."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.mcp.node import find_node
+from agent.offline.gemini import GeminiService, gemini_error
+from agent.offline.openai import Rules
+from agent.offline.rules import SampleBrain
+from agent.offline.search import BochaService, TavilyService
+from agent.offline.service import Service, serve
+from tests.support.dev_server import clean_environment
+from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
+from tests.support.map_fixtures import map_server_script
+from tests.support.standin_process import MODEL, REPOSITORY, Standins, standin_process
+
+__all__ = ["map_server_script"]
+REDIRECT = REPOSITORY / "src" / "agent" / "offline" / "amap_redirect.cjs"
+KEY = "profile-canary-0123456789abcdef"
+SEARCHES: Callable[..., bool] = lambda request, body: "google_search" in _snake(body)  # noqa: E731
+
+
+def _snake(body: Any) -> str:
+    return str(body).replace("googleSearch", "google_search")
+
+
+def map_environment(standins: Standins, script: Path) -> dict[str, str]:
+    """The real map server, started by the operator's own command."""
+    command = [find_node().node, "--require", str(REDIRECT), str(script)]
+    return {
+        "AMAP_MAPS_API_KEY": standins.key,
+        "AMAP_MCP_COMMAND": json.dumps(command),
+        "AMAP_MCP_ENV": "AMAP_TEST_BASE_URL",
+        "AMAP_TEST_BASE_URL": standins.urls["amap"],
+    }
+
+
+def asked(question: str, folder: Path, **environment: str) -> dict[str, Any]:
+    """What `tanlu ask --json` prints in this environment."""
+    done = subprocess.run(
+        [sys.executable, "-m", "agent", "ask", question, "--json"],
+        cwd=folder,
+        env=clean_environment(TANLU_DATA_DIR=str(folder / "data"), **environment),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
+
+
+def comparable(printed: dict[str, Any]) -> dict[str, Any]:
+    """An answer without what must differ: notice, mode, ids of the run, times, cost."""
+    answer = re.sub(r"\A> .*\n\n", "", printed["answer"])
+    usage = {k: v for k, v in printed["usage"].items() if k not in ("seconds", "cost_usd")}
+    dropped = dict.fromkeys(("mode", "thread_id", "run_id"))
+    timed = {
+        name: [{**record, "fetched_at": None} for record in printed[name]]
+        for name in ("places", "routes", "weather")
+    }
+    answer = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", answer)
+    return {**printed, **dropped, **timed, "answer": answer, "usage": usage}
+
+
+@pytest.fixture(scope="module")
+def standins() -> Iterator[Standins]:
+    with standin_process() as running:
+        yield running
+
+
+@pytest.mark.node
+@pytest.mark.slow
+@pytest.mark.parametrize("question", [ZH, EN])
+def test_with_real_keys_nothing_differs_but_the_endpoints(
+    question: str, standins: Standins, map_server_script: Path, tmp_path: Path
+) -> None:
+    online = asked(
+        question,
+        tmp_path,
+        GEMINI_API_KEY=standins.key,
+        GOOGLE_GEMINI_BASE_URL=standins.urls["gemini"],
+        **map_environment(standins, map_server_script),
+    )
+    offline = asked(question, tmp_path)
+    assert (online["mode"], offline["mode"]) == ("online", "offline")
+    assert offline["answer"].startswith("> ")
+    assert not online["answer"].startswith("> ")
+    assert offline["usage"]["cost_usd"] == 0
+    assert online["usage"]["cost_usd"] > 0
+    assert comparable(online) == comparable(offline)
+    assert online["sources"]
+    assert bool(online["places"]) is (question == ZH)
+    assert standins.requests("gemini")
+
+
+CHINA = {
+    "DeepSeek": Rules(no_json_schema=True, no_forced_tool=True, reasoning_back=True),
+    "DashScope": Rules(no_json_schema=True, no_forced_tool=True),
+    "one that knows no JSON mode": Rules(
+        no_json_schema=True, no_json_object=True, no_forced_tool=True
+    ),
+}
+
+
+@asynccontextmanager
+async def china(
+    standins: Standins, script: Path, environment: pytest.MonkeyPatch
+) -> AsyncIterator[Lab]:
+    """The assistant as configured where Google cannot be reached."""
+    values = {
+        "TANLU_MODEL": f"openai:{MODEL}",
+        "OPENAI_API_KEY": standins.key,
+        "OPENAI_BASE_URL": f"{standins.urls['openai']}/v1",
+        "BOCHA_API_KEY": standins.key,
+        "BOCHA_BASE_URL": standins.urls["bocha"],
+        "GOOGLE_GEMINI_BASE_URL": standins.urls["gemini"],
+        **map_environment(standins, script),
+    }
+    for name, value in values.items():
+        environment.setenv(name, value)
+    async with laboratory() as lab:
+        yield lab
+
+
+@pytest.mark.node
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHINA)
+async def test_without_google_the_whole_question_works(
+    name: str, map_server_script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("langchain_openai")
+    with standin_process(CHINA[name]) as standins:
+        async with china(standins, map_server_script, monkeypatch) as lab:
+            state = await lab.ask(ZH)
+            follow_up = await lab.ask("那附近有停车场吗")
+        assert standins.requests("gemini") == []
+        assert standins.requests("bocha")
+        done = set(tasks(standins.requests("openai")))
+        results = [m for r in standins.requests("openai") for m in _messages(r.body, "tool")]
+    kept = told(state)
+    assert kept["mode"] == "online"
+    assert kept["gaps"] == []
+    assert not kept["degraded"]
+    assert {s["provider"] for s in kept["sources"] if s["kind"] == "page"} == {"bocha"}
+    assert {s["kind"] for s in kept["sources"]} == {"page", "place"}
+    assert [place for place in kept["places"] if place["mentioned"]]
+    assert {"generate_query", "amap_research", "finalize_answer"} <= done
+    assert results, "no tool of the map was called by the model"
+    assert told(follow_up)["needs"] is None
+    assert told(follow_up)["places"]
+    assert standins.key not in str(state)
+
+
+def _messages(body: Any, role: str) -> list[Any]:
+    given = body.get("messages", []) if isinstance(body, dict) else []
+    return [message for message in given if message["role"] == role]
+
+
+REFUSALS = {
+    "the key may not search": (403, gemini_error(403, message="Search is not enabled.")),
+    "the quota is spent": (
+        429,
+        gemini_error(429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier"),
+    ),
+    "the region": (
+        400,
+        gemini_error(400, message="User location is not supported.", word="FAILED_PRECONDITION"),
+    ),
+}
+
+
+@asynccontextmanager
+async def refused_google(case: str, *others: Service) -> AsyncIterator[tuple[Lab, GeminiService]]:
+    """Gemini answers, but does not search; `others` are the configured search services."""
+    gemini = GeminiService(SampleBrain(), key=KEY)
+    status, body = REFUSALS[case]
+    gemini.fail("status", match=SEARCHES, times=None, status=status, body=body)
+    with ExitStack() as running:
+        urls = {s.name: running.enter_context(serve(s.app)).url for s in (gemini, *others)}
+        settings: dict[str, Any] = {
+            f"{s.name}_{what}": value
+            for s in others
+            for what, value in (("api_key", KEY), ("base_url", urls[s.name]))
+        }
+        async with laboratory(
+            gemini_api_key=KEY, google_gemini_base_url=urls["gemini"], **settings
+        ) as lab:
+            yield lab, gemini
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+async def test_a_refused_google_search_falls_to_the_next_service_once_and_says_so(
+    case: str,
+) -> None:
+    bocha, tavily = BochaService(key=KEY), TavilyService(key=KEY)
+    async with refused_google(case, bocha, tavily) as (lab, _):
+        state = await lab.ask(EN, context={"max_research_loops": 1, "geo_routing": "never"})
+    kept = told(state)
+    assert {source["provider"] for source in kept["sources"]} == {"bocha"}
+    assert len(bocha.requests) == len(state["search_query"])
+    assert tavily.requests == []
+    assert [gap["provider"] for gap in kept["gaps"]] == ["google"] * len(state["search_query"])
+    assert str(answer_of(state).text).count("Bocha was used") == 1
+    assert not kept["degraded"]
+    assert KEY not in str(state)
+
+
+async def test_where_the_next_service_fails_too_no_third_one_is_asked() -> None:
+    bocha, tavily = BochaService(key=KEY), TavilyService(key=KEY)
+    bocha.spend_money()
+    async with refused_google("the region", bocha, tavily) as (lab, _):
+        with pytest.raises(RuntimeError, match="every source failed") as caught:
+            await lab.ask(EN, context={"max_research_loops": 1, "geo_routing": "never"})
+    assert tavily.requests == []
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
