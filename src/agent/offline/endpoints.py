@@ -33,6 +33,7 @@ class SampleServices:
 
     settings: Settings
     amap_url: str
+    services: dict[str, Service]
     running: tuple[Background, ...]
     forced: bool
     """Whether offline was asked for, rather than what is left without a key."""
@@ -66,6 +67,7 @@ def start_sample_services(settings: Settings) -> SampleServices:
     return SampleServices(
         settings=sample_settings(settings, urls),
         amap_url=urls["amap"],
+        services=services,
         running=tuple(running.values()),
         forced=settings.model_configured,
     )
