@@ -5,19 +5,32 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp.types import CallToolResult
+from pydantic import SecretStr
 
 from agent.budget import Budget, Limits, Meter
+from agent.calls import Calls
 from agent.errors import ProviderError
+from agent.evidence.types import MapTask
 from agent.mcp.contract import contract_problem
+from agent.mcp.desk import MapDesk, build_map_desk
 from agent.mcp.install import installed_server
 from agent.mcp.node import find_node
+from agent.mcp.replies import text_of
 from agent.mcp.servers import ServerSpec, death_signal
 from agent.mcp.sessions import SessionLimits, SupervisedSession
+from agent.mcp.types import MapOptions, Survey
+from agent.offline.amap import AmapService
+from agent.offline.service import serve
+from agent.settings import Settings
 
 SCRIPT = Path(__file__).with_name("map_servers.py")
+CANARY = "canary-key-4f1d9a77"
 QUICK = SessionLimits(start=10, call=5, ping=1.0)
 
 
@@ -67,7 +80,7 @@ def servers_with(word: str) -> list[int]:
 async def until(true: Callable[[], bool], seconds: float = 5.0) -> None:
     """Wait for something another process does; fails when it never happens."""
     async with asyncio.timeout(seconds):
-        while not true():
+        while not true():  # noqa: ASYNC110 - there is no event for what other processes do
             await asyncio.sleep(0.01)
 
 
@@ -83,10 +96,65 @@ def meter(*, map_calls: int = 12, seconds: float = 60) -> Meter:
     return Budget("turn-1", limits).meter()
 
 
-@pytest.fixture(scope="session")
-def map_server_script() -> Path:
+@pytest.fixture(scope="session", name="map_server_script")
+def script_fixture() -> Path:
     """The pinned server, installed once into the cache; without Node the test is skipped."""
     try:
         return installed_server(find_node())
     except ProviderError as error:
         pytest.skip(f"no map server: {error}")
+
+
+@dataclass
+class MapLab:
+    """The real map server in front of the sample's stand-in for Amap."""
+
+    amap: AmapService
+    url: str
+    settings: Settings
+    desk: MapDesk
+
+    async def call(self, tool: str, **asked: object) -> CallToolResult:
+        """Straight to the server, without the gateway."""
+        return await self.desk.session.call_tool(tool, dict(asked))
+
+    async def text(self, tool: str, **asked: object) -> str:
+        return text_of(await self.call(tool, **asked))
+
+    async def survey(self, task: MapTask, **given: Any) -> Survey:
+        """One branch on an account of its own, unless `meter` is given."""
+        options = MapOptions(
+            prefix=given.pop("prefix", "a0"),
+            language=given.pop("language", "zh"),
+            **given.pop("options", {}),
+        )
+        told = given.pop("told", [])
+        return await self.desk.survey(
+            task,
+            given.pop("query", "问题"),
+            options=options,
+            meter=given.pop("meter", None) or meter(),
+            tell=told.append,
+        )
+
+
+@asynccontextmanager
+async def map_lab(
+    *, key: str = CANARY, qps: int | None = None, amap_qps: float = 1000, **changes: Any
+) -> AsyncIterator[MapLab]:
+    """A desk of its own, closed at the end."""
+    amap = AmapService(key=key, qps=qps)
+    settings = Settings(amap_maps_api_key=SecretStr(CANARY), amap_qps=amap_qps, **changes)
+    with serve(amap.app) as running:
+        desk = build_map_desk(settings, Calls(), redirect=running.url)
+        try:
+            yield MapLab(amap, running.url, settings, desk)
+        finally:
+            await desk.aclose()
+
+
+@pytest.fixture(name="lab")
+async def lab_fixture(map_server_script: Path) -> AsyncIterator[MapLab]:
+    """The usual one, with the key it expects."""
+    async with map_lab() as made:
+        yield made

@@ -26,6 +26,8 @@ POLICY = Policy(provider="amap", spends="map_calls", timeout=_LONGEST_CALL, base
 class ToolSession(Protocol):
     """What the gateway needs of a session."""
 
+    async def ready(self) -> None: ...
+
     async def call_tool(
         self,
         name: str,
@@ -108,6 +110,8 @@ class Gateway:
     async def _send(self, tool: str, cleaned: dict[str, str]) -> str:
         try:
             self._pauses.check(tool)
+            # A start takes long enough to bring calls paced before it too close together.
+            await self._session.ready()
             await self._pace.wait()
             await self._daily.spend(tool)
             return self._read(tool, await self._session.call_tool(tool, dict(cleaned)))

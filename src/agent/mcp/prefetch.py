@@ -235,7 +235,10 @@ class Prefetch:
         return list(dict.fromkeys(word for word in words if word))[: self._options.keywords]
 
     def _gap(self, error: AgentError) -> None:
-        about = self._place or self._city or " ".join(self._keywords()) or self._query
+        words = [self._place or self._city, *self._keywords()]
+        about = words[0] or " ".join(word for word in words if word) or self._query
+        if error.code == "map_no_results":
+            about = " ".join(word for word in words if word) or self._query
         if self._task["intent"] in ("route", "distance") and error.code == "map_no_route":
             about = f"{self._task.get('origin') or ''} → {self._task.get('destination') or ''}"
         gap = map_gap(error, self._query, self._options.language, about)

@@ -66,6 +66,10 @@ class SupervisedSession:
         connection = self._connection
         return connection.pid if connection and connection.alive else None
 
+    async def ready(self) -> None:
+        """Start the server unless it runs."""
+        await self._owner().run(self._connected())
+
     async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
         """The tools, as the server listed them when it started."""
         connection = await self._owner().run(self._connected())
