@@ -21,7 +21,7 @@ from agent.models.google import Google
 from agent.models.journal_text import from_text, to_text
 from agent.models.judgement import GaveUp, Patience, judge
 from agent.models.streaming import Telling
-from agent.models.structured import parsed, repair_request
+from agent.models.structured import parsed, repair_request, schema_of
 from agent.models.types import Reply, Thinking
 from agent.models.vendor import Request, Response, Vendor
 from agent.settings import Settings
@@ -225,7 +225,7 @@ def _identity(request: Request) -> dict[str, Any]:
     return {
         "model": request.model,
         "messages": [_told(message) for message in request.messages],
-        "schema": request.schema.model_json_schema() if request.schema else None,
+        "schema": schema_of(request.schema) if request.schema else None,
         "tools": [tool.name for tool in request.tools],
         "search": request.search,
         "thinking": request.thinking,

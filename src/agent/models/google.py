@@ -15,6 +15,7 @@ from agent.errors import ConfigurationError
 from agent.models.catalogue import clamp
 from agent.models.loops import PerLoop
 from agent.models.pool import Pool, open_pool
+from agent.models.structured import schema_of
 from agent.models.translate import PROVIDER_GOOGLE, translated
 from agent.models.vendor import QUIET, Finish, Piece, Request, Response
 from agent.settings import Settings
@@ -173,7 +174,7 @@ def _options(request: Request) -> dict[str, Any]:
     options: dict[str, Any] = {}
     if request.schema:
         options["response_mime_type"] = "application/json"
-        options["response_json_schema"] = request.schema.model_json_schema()
+        options["response_json_schema"] = schema_of(request.schema)
     if request.search:
         options["tools"] = [{"google_search": {}}]
     elif request.tools:

@@ -21,7 +21,7 @@ from agent.errors import ConfigurationError, ProviderRefused
 from agent.models.loops import PerLoop
 from agent.models.pool import tls
 from agent.models.proxy import proxy_for
-from agent.models.structured import with_schema
+from agent.models.structured import schema_of, with_schema
 from agent.models.translate import PROVIDER_OPENAI, translated
 from agent.models.vendor import QUIET, Finish, Piece, Request, Response
 from agent.settings import Settings
@@ -194,7 +194,7 @@ class OpenAI:
 
 
 def _json_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    shape = {"name": schema.__name__, "schema": schema.model_json_schema(), "strict": False}
+    shape = {"name": schema.__name__, "schema": schema_of(schema), "strict": False}
     return {"type": "json_schema", "json_schema": shape}
 
 
