@@ -1,7 +1,6 @@
 """What every test gets: an environment without keys, settings or a `.env`, and its own data."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,10 @@ _PROXIES = {f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")}
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees the machine's keys or proxies, and none writes to the user's data."""
     for name in list(os.environ):
         if name.upper() in _OURS | _FOREIGN | _PROXIES:
             monkeypatch.delenv(name)
     monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    yield

@@ -21,8 +21,10 @@ def no_usage() -> Usage:
 
 def add_usage(old: Usage | None, new: Usage | None) -> Usage:
     """Reducer: adds accounts; None empties; an unknown cost stays unknown."""
+    if new is None:
+        return no_usage()
     if not new or not old:
-        return (old if new == {} else new) or no_usage()
+        return new or old or no_usage()
     costs = (old.get("cost_usd", 0.0), new.get("cost_usd", 0.0))
     return Usage(
         model_calls=old["model_calls"] + new["model_calls"],

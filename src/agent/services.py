@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from agent.budget import Budgets
-from agent.calls import Calls, Journal
+from agent.calls import Calls
 from agent.errors import ConfigurationError
 from agent.evidence.types import Usage
 from agent.journal import SqliteJournal
@@ -33,6 +33,7 @@ class Services:
     web: SearchDesk
     maps: MapDesk
     calls: Calls
+    journal: SqliteJournal | None = None
     sample: SampleServices | None = None
     budgets: Budgets = field(default_factory=Budgets)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -53,16 +54,24 @@ class Services:
         """Where Google's redirect links lead."""
         return await resolve_links(self.web.http, urls)
 
+    async def close_turn(self, turn_id: str) -> None:
+        """Forget what was kept for a turn that is over."""
+        self.budgets.close(turn_id)
+        if self.journal:
+            await self.journal.forget(turn_id)
+
     async def aclose(self) -> None:
-        """Close clients, end the map server, stop the sample services."""
+        """Close clients and files, end the map server, stop the sample services."""
         await self.maps.aclose()
         await self.web.aclose()
         await self.models.aclose()
+        if self.journal:
+            await self.journal.aclose()
         if self.sample:
             self.sample.stop()
 
 
-def build_services(settings: Settings, *, journal: Journal | None = None) -> Services:
+def build_services(settings: Settings, *, journal: SqliteJournal | None = None) -> Services:
     """Services for these settings; offline they get the sample services' endpoints instead."""
     if settings.mode == "online" and not settings.model_configured:
         raise ConfigurationError("GEMINI_API_KEY", f"is not set (nor any of {LOOKED_FOR})")
@@ -77,6 +86,7 @@ def build_services(settings: Settings, *, journal: Journal | None = None) -> Ser
         web=SearchDesk(used, models, calls),
         maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
         calls=calls,
+        journal=journal,
         sample=sample,
     )
 

@@ -4,7 +4,7 @@ What accumulates during a turn is emptied by the turn's first node (`new_turn`),
 question on a thread starts clean; only `messages` live on.
 """
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
@@ -171,21 +171,22 @@ class AmapSearchState(TypedDict):
 
 def new_turn() -> Update:
     """Empties everything that belongs to the previous question."""
-    emptied: Any = dict.fromkeys(
+    gathered = dict.fromkeys(
         (
             "queries", "search_query", "web_research_result", "amap_research_result",
             "sources_gathered", "places", "routes", "weather", "places_rejected",
             "search_entry_points", "gaps", "usage", "is_sufficient", "geojson", "needs",
         )
     )  # fmt: skip
-    return Update(
-        **emptied,
-        query_list=[],
-        research_loop_count=0,
-        knowledge_gap="",
-        follow_up_queries=[],
-        number_of_ran_queries=0,
-    )
+    empty: dict[str, Any] = {
+        **gathered,
+        "query_list": [],
+        "research_loop_count": 0,
+        "knowledge_gap": "",
+        "follow_up_queries": [],
+        "number_of_ran_queries": 0,
+    }
+    return cast(Update, empty)
 
 
 class PlannedMap(BaseModel):

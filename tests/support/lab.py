@@ -8,9 +8,9 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.calls import Journal
 from agent.configuration import configure
 from agent.graph import Compiled, build_graph
+from agent.journal import SqliteJournal
 from agent.offline.amap import AmapService
 from agent.offline.gemini import GeminiService
 from agent.offline.service import Recorded, Service
@@ -79,7 +79,9 @@ def tasks(requests: list[Recorded]) -> list[str]:
 
 
 @asynccontextmanager
-async def laboratory(*, journal: Journal | None = None, **settings: Any) -> AsyncIterator[Lab]:
+async def laboratory(
+    *, journal: SqliteJournal | None = None, **settings: Any
+) -> AsyncIterator[Lab]:
     """A deployment over the sample; `settings` as in the environment, in lower case."""
     services = build_services(read_settings(**settings), journal=journal)
     try:

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
+from pydantic import BaseModel
 
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
 from agent.evidence.citations import restamp
-from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.mcp.types import MapOptions, MapTools, Survey, Tell
 from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.types import Reply
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.toolbox import Services, Toolbox, gap_of, open_meter
 from agent.progress import event
@@ -77,13 +79,13 @@ async def _written(
     configuration: Configuration,
     given: Toolbox,
     meter: Meter,
-    tell: object,
+    tell: Tell,
 ) -> str:
     """The model's text over the ledger, citing only what is in it; the bare list if it fails."""
     if not survey.sources and survey.gaps and not survey.open_for_tools:
         return ""
     try:
-        tools = await given.maps.tools(survey, query, options=options, meter=meter, tell=tell)  # type: ignore[arg-type]
+        tools = await given.maps.tools(survey, query, options=options, meter=meter, tell=tell)
         text = await _loop(query, survey, options, configuration, given, meter, tools)
     except AgentError as error:
         survey.gaps.append(gap_of(query, error, "amap"))
@@ -103,7 +105,7 @@ async def _loop(
 ) -> str:
     messages = _opening(query, survey, options)
     for left in range(configuration.map_rounds, -1, -1):
-        reply = await given.models.ask(
+        reply: Reply[BaseModel] = await given.models.ask(
             configuration.research_model,
             messages,
             meter=meter,

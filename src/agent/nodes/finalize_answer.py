@@ -62,7 +62,7 @@ async def finalize_answer(
         "needs": state.get("needs"),
         "search_entry_points": state.get("search_entry_points", []),
     }
-    given.budgets.close(turn["id"])
+    await given.close_turn(turn["id"])
     runtime.stream_writer(event("done", NODE, count=len(used), seconds=seconds))
     numbered = {source["id"]: source for source in used}
     return Update(

@@ -7,14 +7,14 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.budget import Meter
-from agent.configuration import Configuration, configure
+from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.errors import AgentError, ConfigurationError, InputError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.intent import needs_place
 from agent.evidence.queries import drop_seen
 from agent.evidence.types import Gap, Point, Query
 from agent.language import detect_language
-from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.catalogue import DEFAULT_THINKING, parse
 from agent.nodes.conversation import (
     conversation,
     get_research_topic,
@@ -48,22 +48,22 @@ async def generate_query(
     configuration = runtime.context or Configuration()
     turn = open_turn(state, configuration, given, runtime)
     previous = previous_evidence(state["messages"])
-    opened = Update(**new_turn(), turn=turn, previous=previous)
+    opened = new_turn()
+    opened["turn"], opened["previous"] = turn, previous
     if notice := given.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     if _lacks_place(turn, previous, configuration):
-        return Update(**opened, needs="place")
+        opened["needs"] = "place"
+        return opened
     meter = open_meter(turn, configuration, given, spent=None)
     queries, gaps = await _write(state, turn, previous, configuration, given.models, meter)
     runtime.stream_writer(
         event("queries", NODE, text="\n".join(q["query"] for q in queries), count=len(queries))
     )
-    opened.update(
-        query_list=queries,
-        queries=replaced([PlannedQuery(**q, round=1) for q in queries]),
-        gaps=replaced(gaps),
-        usage=replaced(meter.usage),
-    )
+    opened["query_list"] = queries
+    opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
+    opened["gaps"] = replaced(gaps)
+    opened["usage"] = replaced(meter.usage)
     return opened
 
 
@@ -92,10 +92,14 @@ def open_turn(
 
 
 def _checked_input(state: OverallState, configuration: Configuration) -> Configuration:
-    chosen = {
+    chosen: dict[str, object] = {
         "number_of_initial_queries": state.get("initial_search_query_count"),
         "max_research_loops": state.get("max_research_loops"),
     }
+    for name in MODEL_FIELDS:
+        parse(getattr(configuration, name), name)
+    if reasoning := state.get("reasoning_model"):
+        parse(reasoning, "reasoning_model")
     given = {k: v for k, v in chosen.items() if v is not None and v != ""}
     if not given:
         return configuration

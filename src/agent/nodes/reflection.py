@@ -47,14 +47,15 @@ async def reflection(
     runtime.stream_writer(
         event("reflection", NODE, text=verdict.knowledge_gap, count=len(follow_ups))
     )
-    unjudged.update(
+    return Update(
+        research_loop_count=round_done,
+        number_of_ran_queries=unjudged["number_of_ran_queries"],
         is_sufficient=verdict.is_sufficient,
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
         queries=[PlannedQuery(**q, round=round_done + 1) for q in follow_ups],
         usage=meter.usage,
     )
-    return unjudged
 
 
 async def _verdict(

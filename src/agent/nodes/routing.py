@@ -63,7 +63,10 @@ def planned(
 ) -> list[Query]:
     """What a model wrote, with checked map tasks, each place and keyword asked once in a turn."""
     queries = [
-        Query(query=w.query, map=map_task(w.query, w.map and w.map.model_dump(), configuration))
+        Query(
+            query=w.query,
+            map=map_task(w.query, w.map.model_dump() if w.map else None, configuration),
+        )
         for w in written
     ]
     asked = {_where(q["map"]): set(q["map"].get("keywords", [])) for q in done if q["map"]}

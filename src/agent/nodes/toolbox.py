@@ -36,6 +36,10 @@ class Toolbox(Protocol):
     @property
     def links(self) -> Links: ...
 
+    async def close_turn(self, turn_id: str) -> None:
+        """The turn is over: its account and its journal can go."""
+        ...
+
     @property
     def budgets(self) -> Budgets: ...
 
