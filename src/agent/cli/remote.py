@@ -132,6 +132,7 @@ class _Course:
             stream_resumable=True,
             durability="sync",
         )
+        failure = ""
         async for part in parts:
             match part.event:
                 case "metadata":
@@ -144,7 +145,10 @@ class _Course:
                 case "values":
                     self._values = part.data
                 case "error":
-                    raise AgentError(_message(part.data))
+                    failure = _message(part.data)
+        # Raised only now: a stream left before its end complains when it is collected.
+        if failure:
+            raise AgentError(failure)
 
     def _hear(self, data: Any) -> None:
         chunk = data[0] if isinstance(data, list) and data else {}
