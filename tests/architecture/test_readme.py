@@ -1,15 +1,18 @@
 """The README's commands exist, in both languages; it stays short."""
 
 import argparse
+import io
 import re
 import shlex
 
 import pytest
+from dotenv import dotenv_values
 
 from agent.cli import COMMANDS
 from agent.cli.parser import build_parser
-from agent.configuration import Configuration
-from agent.settings import Settings
+from agent.configuration import Configuration, configure
+from agent.models.catalogue import parse
+from agent.settings import Settings, read_settings
 from tests.architecture.tree import ROOT
 
 PAGES = ["README.md", "README.zh.md", "docs/deployment.md", "docs/architecture.md"]
@@ -99,6 +102,22 @@ def test_the_chinese_readme_shows_four_services_that_are_reachable_in_china() ->
     assert text.count("TANLU_MODEL=openai:") >= 4
     for name in ("DeepSeek", "DashScope", "方舟", "Ollama", "BOCHA_API_KEY"):
         assert name in text
+
+
+ENV_BLOCKS = re.findall(r"```\n(TANLU_MODEL=.*?)```", TEXTS["README.zh.md"], re.DOTALL)
+
+
+@pytest.mark.parametrize("block", ENV_BLOCKS, ids=lambda block: block.splitlines()[0])
+def test_an_env_block_of_the_chinese_readme_goes_online_with_that_model(
+    block: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in dotenv_values(stream=io.StringIO(block)).items():
+        monkeypatch.setenv(name, value or "")
+    settings, configuration = read_settings(), configure({})
+    assert settings.mode == "online"
+    assert settings.openai_extra_body
+    assert parse(configuration.answer_model).provider == "openai"
+    assert configuration.query_generator_model == configuration.answer_model
 
 
 def test_the_picture_is_small_and_whole() -> None:
