@@ -14,7 +14,7 @@ from agent.redaction import scrub
 
 _NAME = re.compile(r"\b[A-Z][A-Z_]{6,}\b")
 _NETWORK = re.compile(r"request to .* failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate")
-_NOT_JSON = re.compile(r"invalid json|Unexpected (?:end|token|non-whitespace)", re.IGNORECASE)
+_NOT_JSON = re.compile(r"\bJSON\b|Unexpected (?:end|token)", re.IGNORECASE)
 
 _RATE = frozenset(f"{who}QPS_HAS_EXCEEDED_THE_LIMIT" for who in ("", "C", "CK", "CU", "K", "U"))
 _BANNED = frozenset({"ACCESS_TOO_FREQUENT"})
@@ -48,7 +48,7 @@ def failure(tool: str, text: str) -> ProviderError:
     for name in names:
         if error := _named(name, said):
             return error
-    if _NOTHING_READ.get(tool, "\0") in text:
+    if (unread := _NOTHING_READ.get(tool)) and unread in text:
         return ProviderRefused("amap", "nothing of that name or id", code=NOT_FOUND)
     if tool.startswith(_ROUTES) and "undefined" in text:
         return ProviderRefused("amap", f"no route: {said}", code="map_no_route")

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
 
 from agent.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
+from agent.evidence.activities import chinese_keyword
 from agent.evidence.geodesy import distance_m
 from agent.evidence.types import MapTask, TravelMode
 from agent.mcp.anchors import Anchor, Ask, by_name, find_anchor, here, means_here
@@ -217,12 +218,21 @@ class Prefetch:
             raise ProviderRefused("amap", "no results", code="map_no_results")
         limit = self._options.details if limit is None else limit
         best, rest = ranked[:limit], ranked[limit:]
-        self._survey.hits.extend(_hit(hit) for hit, _ in rest)
+        self._survey.hits.extend(_hit(hit, keywords) for hit, keywords in rest)
+        await self._details(best)
+
+    async def more(self, count: int) -> None:
+        """Details of the next best hits, while something else is waited for."""
+        hits, self._survey.hits = self._survey.hits[:count], self._survey.hits[count:]
+        await self._details([({**hit}, hit["keywords"]) for hit in hits])
+
+    async def _details(self, best: list[tuple[dict[str, Any], list[str]]]) -> None:
+        """The records of these hits; those that fail stay known by name."""
         details = await _all_of(self._ask("maps_search_detail", {"id": h["id"]}) for h, _ in best)
         errors = [detail for detail in details if isinstance(detail, AgentError)]
         for detail, (hit, keywords) in zip(details, best, strict=True):
             if isinstance(detail, AgentError):
-                self._survey.hits.append(_hit(hit))
+                self._survey.hits.append(_hit(hit, keywords))
             elif self._city and not same_city(self._city, text_or_none(detail.get("city"))):
                 self._ledger.reject(str(hit.get("name")), f"not in {self._city}")
             else:
@@ -231,7 +241,8 @@ class Prefetch:
             self._gap(errors[0])
 
     def _keywords(self) -> list[str]:
-        words = [" ".join(word.split()) for word in self._task.get("keywords") or []]
+        said = [" ".join(word.split()) for word in self._task.get("keywords") or []]
+        words = [chinese_keyword(word) for word in said]
         return list(dict.fromkeys(word for word in words if word))[: self._options.keywords]
 
     def _gap(self, error: AgentError) -> None:
@@ -281,11 +292,12 @@ def _said(text: str | None) -> str | None:
     return " ".join(text.split()) or None if text else None
 
 
-def _hit(hit: dict[str, Any]) -> MapHit:
+def _hit(hit: dict[str, Any], keywords: list[str]) -> MapHit:
     return MapHit(
         id=str(hit.get("id")),
         name=text_or_none(hit.get("name")) or "",
         address=text_or_none(hit.get("address")),
+        keywords=keywords,
     )
 
 

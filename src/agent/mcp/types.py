@@ -45,6 +45,8 @@ class MapHit(TypedDict):
     """Amap's own, for `maps_search_detail`."""
     name: str
     address: str | None
+    keywords: list[str]
+    """The searches that found it."""
 
 
 @dataclass
@@ -89,6 +91,12 @@ class Maps(Protocol):
         self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
     ) -> Survey:
         """Prefetch in code: geocode, search around, look the best up. Failures are gaps."""
+        ...
+
+    async def look_up_more(
+        self, survey: Survey, task: MapTask, query: str, *, count: int, asking: Asking
+    ) -> None:
+        """Details of the next best hits; failures are gaps."""
         ...
 
     async def tools(

@@ -1,0 +1,221 @@
+"""The gateway over the real server: faults of the map's service, limits, what is paid and told."""
+
+import asyncio
+import json
+import logging
+import time
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import ToolCall
+
+from agent.calls import Calls
+from agent.errors import AgentError
+from agent.evidence.types import MapTask
+from agent.mcp.gateway import Gateway
+from agent.mcp.quota import DailySearches
+from agent.mcp.types import MapOptions
+from tests.support.map_fixtures import (
+    CANARY,
+    MapLab,
+    lab_fixture,
+    map_lab,
+    meter,
+    script_fixture,
+)
+
+pytestmark = pytest.mark.node
+__all__ = ["lab_fixture", "script_fixture"]
+NEARBY: MapTask = {
+    "intent": "nearby",
+    "place": "王府井",
+    "city": "北京",
+    "keywords": ["咖啡", "书店"],
+}
+GEO = {"address": "北京王府井"}
+
+
+async def failure(lab: MapLab, tool: str = "maps_geo", **asked: str) -> AgentError:
+    with pytest.raises(AgentError) as caught:
+        await lab.desk._gateway.call(tool, asked or GEO, meter=meter())
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", ["drop", "html", "empty", "cut_json", "garbage"])
+async def test_a_single_fault_of_the_service_is_survived(lab: MapLab, kind: str) -> None:
+    lab.amap.fail(kind, status=502)  # type: ignore[arg-type]
+    reply = await lab.desk._gateway.call("maps_geo", GEO, meter=meter())
+    assert reply["return"]
+    assert len(lab.amap.asked("/v3/geocode/geo")) == 2
+
+
+@pytest.mark.parametrize("kind", ["drop", "html", "empty", "cut_json", "garbage"])
+async def test_a_lasting_fault_is_a_gap_without_the_key(lab: MapLab, kind: str) -> None:
+    lab.amap.fail(kind, status=502, times=None)  # type: ignore[arg-type]
+    survey = await lab.survey(NEARBY)
+    assert [gap["code"] for gap in survey.gaps] in (["map_network"], ["map_malformed"])
+    assert CANARY not in json.dumps(survey.gaps)
+
+
+async def test_a_service_that_hangs_costs_no_more_than_the_calls_time(
+    map_server_script: Path,
+) -> None:
+    async with map_lab(map_call_seconds=0.5) as lab:
+        lab.amap.fail("hang", times=None)
+        began = time.monotonic()
+        survey = await lab.survey(NEARBY)
+        assert [gap["code"] for gap in survey.gaps] == ["map_timeout"]
+        assert time.monotonic() - began < 5
+        assert lab.desk.session.starts == 1
+
+
+async def test_a_wrong_key_is_asked_once_and_explained(lab: MapLab) -> None:
+    lab.amap.key = "another-key"
+    survey = await lab.survey(NEARBY)
+    again = await lab.survey({"intent": "weather", "city": "北京"})
+    assert [gap["code"] for gap in survey.gaps + again.gaps] == ["map_key_invalid"] * 2
+    assert "Web服务" in survey.gaps[0]["message"]
+    assert len(lab.amap.requests) == 1
+
+
+async def test_a_spent_day_says_when_it_resets_and_is_not_asked_again(lab: MapLab) -> None:
+    lab.amap.daily_spent = True
+    survey = await lab.survey(NEARBY, language="en")
+    assert [gap["code"] for gap in survey.gaps] == ["map_quota_day"]
+    assert "00:00" in survey.gaps[0]["message"]
+    asked = len(lab.amap.requests)
+    await lab.survey({"intent": "poi", "place": "东方新天地"})
+    assert len(lab.amap.requests) == asked
+    assert (await lab.survey({"intent": "weather", "city": "北京"})).weather
+
+
+async def test_our_own_daily_limit_binds(map_server_script: Path, tmp_path: Path) -> None:
+    async with map_lab() as lab:
+        daily = DailySearches(1, file=tmp_path / "usage.sqlite")
+        gateway = Gateway(lab.desk.session, Calls(), qps=1000, daily=daily)
+        await gateway.call("maps_text_search", {"keywords": "咖啡"}, meter=meter())
+        with pytest.raises(AgentError) as caught:
+            await gateway.call("maps_text_search", {"keywords": "书店"}, meter=meter())
+        assert caught.value.code == "map_quota_day"
+        assert "AMAP_DAILY_SEARCH_LIMIT" in str(caught.value)
+
+
+async def test_a_survey_asks_in_the_same_order_every_time_and_stays_in_its_budget(
+    lab: MapLab,
+) -> None:
+    told: list[str] = []
+    account = meter()
+    survey = await lab.survey(NEARBY, told=told, meter=account)
+    assert told[:3] == ["maps_geo 王府井", "maps_around_search 咖啡", "maps_around_search 书店"]
+    assert [line.split()[0] for line in told[3:]] == ["maps_search_detail"] * 2
+    assert account.usage["map_calls"] == 5
+    assert survey.complete
+    assert [source["id"] for source in survey.sources] == ["a0-0", "a0-1"]
+    assert [place["source"] for place in survey.places] == ["a0-0", "a0-1"]
+    assert survey.attribution.startswith("数据 © 高德地图 · 2")
+    assert all(source["title"].startswith("[示例] ") for source in survey.sources)
+
+
+async def test_what_is_known_costs_nothing(lab: MapLab) -> None:
+    first, second = meter(), meter()
+    await lab.survey(NEARBY, meter=first)
+    asked = len(lab.amap.requests)
+    await lab.survey(NEARBY, meter=second)
+    assert second.usage["map_calls"] == 0
+    assert len(lab.amap.requests) == asked
+
+
+async def test_a_spent_budget_is_a_gap_and_what_was_found_stays(lab: MapLab) -> None:
+    survey = await lab.survey(NEARBY, meter=meter(map_calls=4))
+    assert [gap["code"] for gap in survey.gaps] == ["budget_max_map_calls"]
+    assert len(survey.places) == 1
+    assert not survey.open_for_tools
+
+
+async def test_equal_calls_at_once_are_made_once_and_one_spent_budget_hurts_nobody_else(
+    lab: MapLab,
+) -> None:
+    poor, rich = meter(map_calls=0), meter()
+    gateway = lab.desk._gateway
+    results = await asyncio.gather(
+        gateway.call("maps_geo", GEO, meter=poor),
+        gateway.call("maps_geo", GEO, meter=rich),
+        gateway.call("maps_geo", GEO, meter=rich),
+        return_exceptions=True,
+    )
+    assert isinstance(results[0], AgentError)
+    assert results[1] == results[2]
+    assert rich.usage["map_calls"] == 1
+    assert len(lab.amap.requests) == 1
+
+
+async def test_few_hits_widen_the_radius_once(lab: MapLab) -> None:
+    task: MapTask = {**NEARBY, "keywords": ["书店"], "radius_m": 100}
+    await lab.survey(task)
+    radii = [asked["radius"] for asked in lab.amap.asked("/v3/place/around")]
+    assert radii == ["100", "250"]
+
+
+async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> None:
+    survey = await lab.survey(
+        {"intent": "nearby", "keywords": ["咖啡"]},
+        options={"near": {"lng": 116.405, "lat": 39.912}},
+    )
+    asked = lab.amap.asked("/v3/place/around")[0]["location"]
+    assert asked.startswith("116.411")
+    assert survey.places[0]["distance_from"] == "你的位置"
+    assert lab.amap.asked("/v3/geocode/geo") == []
+
+
+async def test_a_tool_call_that_fails_is_an_error_message_in_words(lab: MapLab) -> None:
+    survey = await lab.survey(NEARBY)
+    options = MapOptions(prefix="a0", language="zh")
+    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=[].append)
+    assert {tool.name for tool in tools.tools} == {
+        "maps_geo", "maps_text_search", "maps_around_search", "maps_search_detail", "maps_distance",
+    }  # fmt: skip
+    lab.amap.fail("drop", times=None)
+    for name, asked in (
+        ("maps_geo", {}),
+        ("maps_geo", {"address": "火星基地"}),
+        ("maps_around_search", {"location": "somewhere"}),
+        ("maps_weather", {"city": "北京"}),
+    ):
+        message = await tools.call(ToolCall(name=name, args=asked, id="c", type="tool_call"))
+        assert message.status == "error"
+        assert CANARY not in str(message.content)
+
+
+async def test_a_models_results_are_small_and_without_empties(lab: MapLab) -> None:
+    survey = await lab.survey({"intent": "poi", "place": "东方新天地", "city": "北京"})
+    options = MapOptions(prefix="a0", language="zh")
+    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=[].append)
+    call = ToolCall(
+        name="maps_around_search",
+        args={"location": "116.411246,39.913822", "radius": None, "keywords": None},
+        id="c",
+        type="tool_call",
+    )
+    text = str((await tools.call(call)).content)
+    assert len(text) <= 4000
+    assert "photos" not in text
+    assert "[]" not in text
+    assert lab.amap.asked("/v3/place/around")[-1]["radius"] == "1000"
+
+
+async def test_the_key_is_in_no_text_anywhere(
+    lab: MapLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    lab.amap.fail("drop", times=None)
+    raw = await lab.text("maps_geo", address="王府井")
+    assert CANARY in raw, "the server leaks it, or this test proves nothing"
+    error = await failure(lab)
+    survey = await lab.survey(NEARBY)
+    options = MapOptions(prefix="a0", language="zh")
+    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=[].append)
+    call = ToolCall(name="maps_geo", args={"address": "天安门"}, id="c", type="tool_call")
+    message = await tools.call(call)
+    texts = [str(error), repr(survey), str(message), repr(lab.desk.session.__dict__)]
+    texts += [str(await lab.desk.health()), caplog.text]
+    assert not [text for text in texts if CANARY in text]

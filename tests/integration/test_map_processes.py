@@ -1,0 +1,155 @@
+"""One server process at any load, none when nobody needs it any more, whatever ends us."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from agent.calls import Calls
+from agent.evidence.types import MapTask
+from agent.mcp.desk import build_map_desk
+from agent.mcp.sessions import SupervisedSession
+from agent.offline.amap import AmapService
+from agent.offline.service import serve
+from agent.settings import Settings
+from tests.support.map_fixtures import (
+    MapLab,
+    is_running,
+    lab_fixture,
+    script_fixture,
+    scripted,
+    scripted_session,
+    until,
+)
+
+pytestmark = pytest.mark.node
+__all__ = ["lab_fixture", "script_fixture"]
+NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["咖啡"]}
+
+OWNER = """
+import asyncio, sys
+from agent.mcp.servers import ServerSpec
+from agent.mcp.sessions import SupervisedSession
+
+async def main():
+    session = SupervisedSession(lambda: ServerSpec({command!r}, {arguments!r}, {{}}))
+    await session.list_tools()
+    print(session.pid, flush=True)
+    {then}
+
+asyncio.run(main())
+"""
+
+
+def owner_script(then: str) -> str:
+    """A program that starts a server which ignores its closed input, then does something."""
+    spec = scripted("ignore_eof")
+    return OWNER.format(command=spec.command, arguments=spec.args, then=then)
+
+
+async def test_kill_9_under_six_parallel_calls_gives_six_results(lab: MapLab) -> None:
+    lab.amap.latency = lambda request, body: 0.3
+    await lab.desk.session.list_tools()
+    pid = lab.desk.session.pid
+    assert pid is not None
+    calls = [
+        asyncio.create_task(lab.call("maps_search_detail", id=f"B0SAMPW00{n}")) for n in range(1, 7)
+    ]
+    await until(lambda: len(lab.amap.requests) == 6)
+    os.kill(pid, signal.SIGKILL)
+    results = await asyncio.gather(*calls)
+    assert [result.isError for result in results] == [False] * 6
+    assert lab.desk.session.starts == 2
+    assert not is_running(pid)
+
+
+async def test_thirty_surveys_at_once_use_one_server(lab: MapLab) -> None:
+    surveys = await asyncio.gather(*(lab.survey(NEARBY, prefix=f"a{n}") for n in range(30)))
+    assert lab.desk.session.starts == 1
+    assert all(survey.places for survey in surveys)
+    assert len(lab.amap.asked("/v3/geocode/geo")) == 1
+
+
+async def test_after_closing_no_server_is_left(lab: MapLab) -> None:
+    await lab.survey(NEARBY)
+    pid = lab.desk.session.pid
+    assert pid is not None
+    await lab.desk.aclose()
+    assert not is_running(pid)
+    await lab.desk.aclose()
+
+
+@pytest.mark.parametrize(
+    "then",
+    ["pass", "sys.exit(3)", "raise RuntimeError('x')", "import os; os._exit(1)"],
+    ids=["end", "exit", "raise", "hard_exit"],
+)
+def test_when_our_process_ends_the_server_ends(then: str) -> None:
+    script = owner_script(then)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    pid = int(done.stdout.split()[0])
+    asyncio.run(until(lambda: not is_running(pid)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the death signal is Linux's")
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_when_our_process_is_killed_the_server_dies_even_if_it_ignores_its_input(
+    name: str,
+) -> None:
+    script = owner_script("await asyncio.sleep(3600)")
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        assert is_running(pid)
+        process.send_signal(signal.Signals[name])
+    asyncio.run(until(lambda: not is_running(pid)))
+
+
+def test_one_server_serves_event_loops_that_come_and_go(map_server_script: Path) -> None:
+    amap, settings = AmapService(), Settings(amap_qps=1000)
+    with serve(amap.app) as running:
+        desk = build_map_desk(settings, Calls(), redirect=running.url)
+        lab = MapLab(amap, running.url, settings, desk)
+        assert asyncio.run(lab.survey(NEARBY)).places
+        assert asyncio.run(lab.survey({"intent": "weather", "city": "上海"})).weather
+        assert desk.session.starts == 1
+        asyncio.run(desk.aclose())
+
+
+def test_one_server_serves_threads_with_loops_of_their_own() -> None:
+    session = SupervisedSession(lambda: scripted("none"))
+    results: list[bool] = []
+
+    def work() -> None:
+        results.append(asyncio.run(session.call_tool("maps_geo", {})).isError is False)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    asyncio.run(session.aclose())
+    assert results == [True] * 4
+    assert session.starts == 1
+
+
+async def test_closing_from_another_loop_during_calls_ends_them() -> None:
+    async with scripted_session("hang_in_call") as session:
+        await session.list_tools()
+        pid = session.pid
+        assert pid is not None
+        calls = [asyncio.create_task(session.call_tool("maps_geo", {})) for _ in range(3)]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(lambda: asyncio.run(session.aclose()))
+        results = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(result, Exception) for result in results)
+    assert not is_running(pid)
