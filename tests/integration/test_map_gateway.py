@@ -170,7 +170,7 @@ async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> 
 async def test_a_tool_call_that_fails_is_an_error_message_in_words(lab: MapLab) -> None:
     survey = await lab.survey(NEARBY)
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=[].append)
+    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=print)
     assert {tool.name for tool in tools.tools} == {
         "maps_geo", "maps_text_search", "maps_around_search", "maps_search_detail", "maps_distance",
     }  # fmt: skip
@@ -189,7 +189,7 @@ async def test_a_tool_call_that_fails_is_an_error_message_in_words(lab: MapLab) 
 async def test_a_models_results_are_small_and_without_empties(lab: MapLab) -> None:
     survey = await lab.survey({"intent": "poi", "place": "东方新天地", "city": "北京"})
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=[].append)
+    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=print)
     call = ToolCall(
         name="maps_around_search",
         args={"location": "116.411246,39.913822", "radius": None, "keywords": None},
@@ -213,7 +213,7 @@ async def test_the_key_is_in_no_text_anywhere(
     error = await failure(lab)
     survey = await lab.survey(NEARBY)
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=[].append)
+    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=print)
     call = ToolCall(name="maps_geo", args={"address": "天安门"}, id="c", type="tool_call")
     message = await tools.call(call)
     texts = [str(error), repr(survey), str(message), repr(lab.desk.session.__dict__)]
