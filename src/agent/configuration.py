@@ -56,7 +56,12 @@ class Configuration(BaseModel):
         300, ge=1, le=86_400, description="Wall clock seconds per run, the answer included."
     )
     map_keywords: int = Field(2, ge=1, le=3, description="Keywords searched around a place.")
-    map_details: int = Field(2, ge=0, le=10, description="Places looked up in detail per search.")
+    map_details: int = Field(
+        2, ge=0, le=10, description="Places looked up before a model sees them."
+    )
+    map_more_details: int = Field(
+        2, ge=0, le=20, description="Further places looked up while the model writes."
+    )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
 
     @model_validator(mode="before")

@@ -48,6 +48,20 @@ class MapDesk:
         await Prefetch(task, query, ledger, self._asking(meter, tell)).run()
         return survey
 
+    async def look_up_more(
+        self,
+        survey: Survey,
+        task: MapTask,
+        query: str,
+        *,
+        options: MapOptions,
+        meter: Meter,
+        tell: Tell,
+    ) -> None:
+        """Details of `options.more` further hits, while a model writes; failures are gaps."""
+        ledger = self._ledger(survey, options)
+        await Prefetch(task, query, ledger, self._asking(meter, tell)).more(options.more)
+
     async def tools(
         self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Tell
     ) -> AmapTools:

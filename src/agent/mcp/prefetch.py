@@ -219,15 +219,18 @@ class Prefetch:
         limit = self._options.details if limit is None else limit
         best, rest = ranked[:limit], ranked[limit:]
         self._survey.hits.extend(_hit(hit, keywords) for hit, keywords in rest)
-        await self._details(best)
+        for error in (await self._details(best))[:1]:
+            self._gap(error)
 
     async def more(self, count: int) -> None:
-        """Details of the next best hits, while something else is waited for."""
+        """Details of the next best hits of a search for kinds; what fails stays known by name."""
+        if self._task["intent"] not in ("nearby", "area"):
+            return
         hits, self._survey.hits = self._survey.hits[:count], self._survey.hits[count:]
         await self._details([({**hit}, hit["keywords"]) for hit in hits])
 
-    async def _details(self, best: list[tuple[dict[str, Any], list[str]]]) -> None:
-        """The records of these hits; those that fail stay known by name."""
+    async def _details(self, best: list[tuple[dict[str, Any], list[str]]]) -> list[AgentError]:
+        """Enters the records of these hits; the errors of those that failed."""
         details = await _all_of(self._ask("maps_search_detail", {"id": h["id"]}) for h, _ in best)
         errors = [detail for detail in details if isinstance(detail, AgentError)]
         for detail, (hit, keywords) in zip(details, best, strict=True):
@@ -237,8 +240,7 @@ class Prefetch:
                 self._ledger.reject(str(hit.get("name")), f"not in {self._city}")
             else:
                 self._ledger.add_place(detail, keywords)
-        if errors:
-            self._gap(errors[0])
+        return errors
 
     def _keywords(self) -> list[str]:
         said = [" ".join(word.split()) for word in self._task.get("keywords") or []]

@@ -36,6 +36,8 @@ class MapOptions:
     """Where the user is, WGS-84."""
     keywords: int = 2
     details: int = 2
+    more: int = 2
+    """Further details, looked up while the model is waited for."""
 
 
 class MapHit(TypedDict):
@@ -94,9 +96,16 @@ class Maps(Protocol):
         ...
 
     async def look_up_more(
-        self, survey: Survey, task: MapTask, query: str, *, count: int, asking: Asking
+        self,
+        survey: Survey,
+        task: MapTask,
+        query: str,
+        *,
+        options: MapOptions,
+        meter: Meter,
+        tell: Tell,
     ) -> None:
-        """Details of the next best hits; failures are gaps."""
+        """Details of `options.more` further hits, while a model writes; failures are gaps."""
         ...
 
     async def tools(

@@ -39,6 +39,7 @@ async def amap_research(
         near=turn["near"],
         keywords=configuration.map_keywords,
         details=configuration.map_details,
+        more=configuration.map_more_details,
     )
 
     def tell(asked: str) -> None:
@@ -49,7 +50,12 @@ async def amap_research(
         survey = await given.maps.survey(
             state["task"], query, options=options, meter=meter, tell=tell
         )
-        text = await _written(query, survey, options, configuration, given, meter, tell)
+        text, _ = await asyncio.gather(
+            _written(query, survey, options, configuration, given, meter, tell),
+            given.maps.look_up_more(
+                survey, state["task"], query, options=options, meter=meter, tell=tell
+            ),
+        )
     except AgentError as error:
         survey, text = Survey(gaps=[gap_of(query, error, "amap")]), ""
     for gap in survey.gaps:
