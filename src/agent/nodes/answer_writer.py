@@ -73,9 +73,10 @@ class AnswerWriter:
             log.warning("turn=%s answer: %s", self._turn["id"], error)
             self.gaps.append(gap_of("", error, "answer"))
             self.degraded = True
-        if not written:
+        if not written or (self.degraded and not self.citer.used):
             self.degraded = True
-            yield self.citer.feed(self._extract()) + self.citer.flush()
+            lead = "\n\n" if written else ""
+            yield lead + self.citer.feed(self._extract()) + self.citer.flush()
 
     async def _model_text(self) -> AsyncIterator[str]:
         configuration, chosen = self._configuration, self._turn["reasoning_model"]

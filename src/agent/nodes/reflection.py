@@ -11,7 +11,7 @@ from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
 from agent.nodes.routing import planned
-from agent.nodes.toolbox import Services, open_meter
+from agent.nodes.toolbox import Services, gap_of, open_meter
 from agent.progress import event
 from agent.prompts import render
 from agent.state import OverallState, PlannedQuery, Reflection, Update
@@ -42,7 +42,7 @@ async def reflection(
         raise
     except AgentError as error:
         runtime.stream_writer(event("gap", NODE, text=error.message))
-        return Update(**unjudged, usage=meter.usage)
+        return Update(**unjudged, gaps=[gap_of("", error, NODE)], usage=meter.usage)
     follow_ups = [] if verdict.is_sufficient else _new_queries(state, verdict, configuration)
     runtime.stream_writer(
         event("reflection", NODE, text=verdict.knowledge_gap, count=len(follow_ups))

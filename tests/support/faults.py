@@ -1,0 +1,151 @@
+"""Faults by stage, a laboratory that retries without waiting, and what every fault test asserts."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.calls import Policy
+from agent.errors import AgentError, NothingFound
+from agent.graph import build_graph
+from agent.models.catalogue import ModelName
+from agent.models.desk import ModelDesk
+from agent.offline.brain import Answer, Brain, Turn
+from agent.search.desk import SearchDesk
+from agent.services import build_services
+from agent.settings import read_settings
+from tests.support.lab import Lab, answer_of
+
+STAGES = ("generate_query", "web_research", "amap_research", "reflection", "answer")
+
+
+class ImpatientModels(ModelDesk):
+    """Retries as often as the real desk, without its pauses."""
+
+    def _policy(self, name: ModelName) -> Policy:
+        return replace(super()._policy(name), base_delay=0.005)
+
+
+@asynccontextmanager
+async def impatient_laboratory(**settings: Any) -> AsyncIterator[Lab]:
+    """A laboratory whose models are retried at once, whatever keys the machine has."""
+    built = build_services(read_settings(**{"tanlu_mode": "offline", **settings}))
+    models = ImpatientModels(built.settings, built.calls)
+    web = SearchDesk(built.settings, models, built.calls)
+    services = replace(built, models=models, web=web)
+    try:
+        yield Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+    finally:
+        await services.aclose()
+
+
+def at(stage: str) -> Callable[[Any, Any], bool]:
+    """Whether a request is this stage's question to a model."""
+    return lambda request, body: f"<task>{stage}</task>" in str(body)
+
+
+def turn_at(stage: str) -> Callable[[Turn], bool]:
+    """The same, for a request that has been read."""
+    return lambda turn: f"<task>{stage}</task>" in turn.system + turn.user
+
+
+@dataclass
+class MoodyBrain:
+    """The sample's brain, but in some stage it says what it is told to, `times` times."""
+
+    inner: Brain
+    moods: list[tuple[str, Answer, list[int | None]]] = field(default_factory=list)
+
+    def say(self, stage: str, answer: Answer, times: int | None) -> None:
+        self.moods.append((stage, answer, [times]))
+
+    def respond(self, turn: Turn) -> Answer:
+        for stage, answer, left in self.moods:
+            if turn_at(stage)(turn) and left[0] != 0:
+                if left[0] is not None:
+                    left[0] -= 1
+                return answer
+        return self.inner.respond(turn)
+
+
+def moody(lab: Lab) -> MoodyBrain:
+    """The laboratory's brain, made moody once."""
+    if not isinstance(lab.gemini.brain, MoodyBrain):
+        lab.gemini.brain = MoodyBrain(lab.gemini.brain)
+    return lab.gemini.brain
+
+
+def well_again(lab: Lab) -> None:
+    """Every fault off, every log empty."""
+    assert lab.services.sample
+    for service in lab.services.sample.services.values():
+        service.faults.clear()
+        service.requests.clear()
+    lab.gemini.stream_faults.clear()
+    moody(lab).moods.clear()
+    lab.amap.failing, lab.amap.daily_spent, lab.amap.qps = None, False, None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended: with an answer and what it carries, or with a typed error."""
+
+    seconds: float
+    answer: str = ""
+    kept: dict[str, Any] = field(default_factory=dict)
+    error: AgentError | None = None
+
+    @property
+    def gaps(self) -> list[dict[str, Any]]:
+        return list(self.kept.get("gaps", []))
+
+    def told(self, code: str) -> bool:
+        """Whether a gap, or the error's text, names this reason."""
+        return any(gap["code"] == code for gap in self.gaps)
+
+
+async def ended(lab: Lab, question: str, *, limit: float = 15, **options: Any) -> Ended:
+    """Run to the end and check what must hold whatever happened.
+
+    It ended within `limit` seconds, with an answer or, where nothing was found, a typed error; every gap says what and why; at most one child process is left (the map server).
+    """
+    began = time.monotonic()
+    thread = f"{id(options)}-{began}"
+    try:
+        async with asyncio.timeout(limit):
+            state = await lab.ask(question, thread, **options)
+    except NothingFound as error:
+        result = Ended(time.monotonic() - began, error=error)
+    else:
+        message = answer_of(state)
+        result = Ended(time.monotonic() - began, str(message.text), message.additional_kwargs)
+        body = result.answer.split("\n\n", 1)[1] if result.answer[:2] == "> " else result.answer
+        assert len(body.strip()) > 20, "success without an answer"
+    assert all(gap["code"] and gap["message"].strip() for gap in result.gaps)
+    assert len(children()) <= 1
+    return result
+
+
+def children() -> list[int]:
+    """Living processes below this one."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if fields[0] != "Z":
+                parents[int(folder.name)] = int(fields[1])
+    found: list[int] = []
+    fresh = [os.getpid()]
+    while fresh:
+        fresh = [pid for pid, parent in parents.items() if parent in fresh]
+        found += fresh
+    return found
