@@ -9,24 +9,34 @@ import asyncio
 import contextlib
 import logging
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.pregel import Pregel
 
 from agent.errors import AgentError, ConfigurationError
-from agent.journal import BUSY_SECONDS, SqliteJournal, connect
+from agent.journal import BUSY_SECONDS, SqliteFile, SqliteJournal, connect
 from agent.outbox import AcceptedRun, End, RunOutbox
 from agent.settings import Settings
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 THREADS_FILE = "threads.sqlite"
@@ -35,7 +45,52 @@ _making = False
 
 
 class ThreadSaver(AsyncSqliteSaver):
-    """AsyncSqliteSaver that can also undo a run and shorten a thread's history."""
+    """AsyncSqliteSaver that can also undo a run and shorten a thread's history.
+
+    What every step of a run needs goes to the file in one hop to a thread: the parent takes three
+    to five under one lock, so that a busy event loop makes all runs wait for each other.
+    """
+
+    def __init__(
+        self, connection: aiosqlite.Connection, file: SqliteFile, *, serde: SerializerProtocol
+    ) -> None:
+        super().__init__(connection, serde=serde)
+        self._file = file
+        self._blocking: SqliteSaver | None = None
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint of a config, or the last one of its thread."""
+        return await self._in_one_hop(lambda saver: saver.get_tuple(config))
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint; its config."""
+        return await self._in_one_hop(
+            lambda saver: saver.put(config, checkpoint, metadata, new_versions)
+        )
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what one task of a step wrote."""
+        await self._in_one_hop(lambda saver: saver.put_writes(config, writes, task_id, task_path))
+
+    async def _in_one_hop(self, work: Callable[[SqliteSaver], T]) -> T:
+        def with_saver(connection: sqlite3.Connection) -> T:
+            if self._blocking is None:
+                self._blocking = SqliteSaver(connection, serde=self.serde)
+            return work(self._blocking)
+
+        return await self._file.run(with_saver)
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Remove every checkpoint these runs wrote (a client's `rollback`)."""
@@ -75,12 +130,17 @@ async def open_saver(folder: Path) -> AsyncIterator[ThreadSaver]:
     """The threads of a folder, created when missing. Raises ConfigurationError."""
     path = folder / THREADS_FILE
     await asyncio.to_thread(lambda: connect(path).close())
+    # Only LangGraph's and LangChain's own types are built from stored bytes, never others.
+    serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+    file = SqliteFile(path, lambda opened: None)
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
         await connection.execute("PRAGMA synchronous=NORMAL")
-        # Only LangGraph's and LangChain's own types are built from stored bytes, never others.
-        saver = ThreadSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
-        await saver.setup()
-        yield saver
+        saver = ThreadSaver(connection, file, serde=serde)
+        try:
+            await saver.setup()
+            yield saver
+        finally:
+            await file.aclose()
 
 
 def data_folder() -> Path:
