@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 KEEP_SECONDS = 7 * 86_400
 BUSY_SECONDS = 10.0
+_OPEN_TURNS = 10_000
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -105,13 +106,19 @@ class SqliteJournal:
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._file = SqliteFile(folder / "runs.sqlite", self._prepare)
+        self._known: dict[str, set[str]] = {}
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.executescript(_SCHEMA)
         connection.execute("DELETE FROM replies WHERE at < ?", (self._clock() - KEEP_SECONDS,))
 
     async def load(self, turn_id: str, key: str) -> str | None:
-        """The reply this turn has paid for, or None."""
+        """The reply this turn has paid for, or None; a turn belongs to one process at a time."""
+        known = self._known.get(turn_id)
+        if known is None:
+            known = await self._open(turn_id)
+        if key not in known:
+            return None
         row = await self._try(
             lambda db: db.execute(
                 "SELECT reply FROM replies WHERE turn_id = ? AND key = ?", (turn_id, key)
@@ -125,10 +132,26 @@ class SqliteJournal:
         await self._try(
             lambda db: db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)", row)
         )
+        if (known := self._known.get(turn_id)) is not None:
+            known.add(key)
 
     async def forget(self, turn_id: str) -> None:
         """The turn has ended: its replies are in its answer."""
+        self._known.pop(turn_id, None)
         await self._try(lambda db: db.execute("DELETE FROM replies WHERE turn_id = ?", (turn_id,)))
+
+    async def _open(self, turn_id: str) -> set[str]:
+        """What the file knows of a turn, asked once: most turns are new to it."""
+        rows = await self._try(
+            lambda db: db.execute(
+                "SELECT key FROM replies WHERE turn_id = ?", (turn_id,)
+            ).fetchall()
+        )
+        if rows is None:
+            return set()
+        while len(self._known) >= _OPEN_TURNS:
+            self._known.pop(next(iter(self._known)), None)
+        return self._known.setdefault(turn_id, {key for (key,) in rows})
 
     async def aclose(self) -> None:
         await self._file.aclose()
