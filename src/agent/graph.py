@@ -9,6 +9,7 @@ from functools import partial
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.stream import CustomTransformer
 
 from agent.configuration import Configuration
 from agent.nodes.amap_research import amap_research
@@ -53,4 +54,5 @@ def build_graph(services: Services = process_services) -> Graph:
     return graph
 
 
-graph: Compiled = build_graph().compile(name="agent")
+# The transformer brings progress events to clients of the event protocol (`threads.stream`).
+graph: Compiled = build_graph().compile(name="agent", transformers=[CustomTransformer])
