@@ -177,7 +177,7 @@ class Lines:
         self._limit = limit
         self._parts: list[bytes] = []
         self._size = 0
-        self._tail = b""
+        self._head = self._tail = b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that end in this chunk."""
@@ -193,13 +193,16 @@ class Lines:
         self._size += len(part)
         if self._size <= self._limit:
             self._parts.append(part)
+        else:
+            self._parts.clear()
+        self._head = self._head or part[:200]
         self._tail = (self._tail + part)[-200:]
 
     def _take(self) -> bytes:
         line = b"".join(self._parts)
         if self._size > self._limit:
-            line = _too_large(line[:200], self._tail, self._size)
-        self._parts, self._size, self._tail = [], 0, b""
+            line = _too_large(self._head, self._tail, self._size)
+        self._parts, self._size, self._head, self._tail = [], 0, b"", b""
         return line
 
 

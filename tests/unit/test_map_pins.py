@@ -1,0 +1,57 @@
+import json
+import re
+
+import pytest
+from mcp.types import Tool
+
+from agent.mcp.contract import contract_problem, expected_tools, schema_hash
+from agent.mcp.install import PACKAGE_FILES
+
+LOCK = (PACKAGE_FILES / "package-lock.json").read_text("utf-8")
+PACKAGES = {name: entry for name, entry in json.loads(LOCK)["packages"].items() if name}
+
+
+def test_the_server_is_pinned_to_one_version() -> None:
+    wanted = json.loads((PACKAGE_FILES / "package.json").read_text("utf-8"))["dependencies"]
+    assert wanted == {"@amap/amap-maps-mcp-server": "0.0.8"}
+    assert PACKAGES["node_modules/@amap/amap-maps-mcp-server"]["version"] == "0.0.8"
+
+
+def test_the_lock_file_names_no_registry_and_no_address() -> None:
+    assert "resolved" not in LOCK
+    assert "://" not in LOCK
+    assert "registry" not in LOCK
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_every_package_is_checked_by_its_hash(name: str) -> None:
+    entry = PACKAGES[name]
+    assert re.fullmatch(r"sha512-[A-Za-z0-9+/]{86}==", entry["integrity"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", entry["version"])
+    assert not entry.get("hasInstallScript")
+
+
+def as_tools() -> list[Tool]:
+    return [Tool(**tool) for tool in expected_tools()]
+
+
+def test_there_are_twelve_expected_tools() -> None:
+    assert len(expected_tools()) == 12
+    assert contract_problem(as_tools()) is None
+
+
+def test_a_new_a_missing_and_a_changed_tool_are_named() -> None:
+    tools = as_tools()[1:]
+    tools[0].inputSchema = {"type": "object", "properties": {}}
+    tools.append(Tool(name="maps_new", inputSchema={"type": "object"}))
+    problem = contract_problem(tools) or ""
+    assert "missing maps_regeocode" in problem
+    assert "unknown maps_new" in problem
+    assert "changed maps_geo" in problem
+
+
+def test_other_words_in_a_description_are_no_change() -> None:
+    schema = expected_tools()[0]["inputSchema"]
+    other = json.loads(json.dumps(schema))
+    other["properties"]["location"]["description"] = "lng,lat"
+    assert schema_hash(schema) == schema_hash(other)

@@ -1,0 +1,251 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from agent.errors import ProviderRefused
+from agent.mcp.anchors import by_name, find_anchor
+from agent.mcp.cities import chinese_city, same_city
+from agent.mcp.ledger import Ledger
+from agent.mcp.links import place_link, position_link, route_link
+from agent.mcp.places import location_of, number_or_none, rating_of, wgs84_of
+from agent.mcp.types import MapOptions, Survey
+
+DETAIL: dict[str, Any] = {
+    "id": "B0FFG9",
+    "name": "某咖啡馆",
+    "location": "116.411246,39.913822",
+    "address": "王府井大街 1 号",
+    "city": "北京市",
+    "type": "餐饮服务;咖啡厅;咖啡厅",
+    "rating": "4.6",
+    "cost": "35.00",
+    "opentime2": "周一至周日 08:00-22:00",
+    "photos": {"title": None, "url": "http://store.is.autonavi.com/x.jpg"},
+}
+GEOCODE: dict[str, Any] = {
+    "country": "中国",
+    "province": "北京市",
+    "city": "北京市",
+    "district": "东城区",
+    "adcode": "110101",
+    "location": "116.411246,39.913822",
+    "level": "热点商圈",
+}
+
+
+def ledger(**around: Any) -> Ledger:
+    return Ledger(
+        Survey(**around),
+        MapOptions(prefix="a3", language="zh"),
+        now=lambda: datetime(2026, 11, 21, 4, 5, 6, tzinfo=UTC),
+    )
+
+
+def test_a_looked_up_place_becomes_a_record_with_a_source() -> None:
+    book = ledger()
+    place = book.add_place(DETAIL, ["咖啡"])
+    assert place is not None
+    assert place["id"] == "amap:B0FFG9"
+    assert place["category"] == "咖啡厅"
+    assert (place["rating"], place["cost"]) == (4.6, 35.0)
+    assert place["open_time"] == "周一至周日 08:00-22:00"
+    assert place["photo"] == "https://store.is.autonavi.com/x.jpg"
+    assert place["url"] == place_link("B0FFG9")
+    assert place["fetched_at"] == "2026-11-21T04:05:06+00:00"
+    (source,) = book.survey.sources
+    assert (source["id"], source["title"], source["provider"]) == ("a3-0", "某咖啡馆", "高德地图")
+    assert "评分 4.6" in source["quotes"][0]
+    assert book.survey.attribution == "数据 © 高德地图 · 2026-11-21 04:05 UTC"
+
+
+def test_a_place_found_twice_is_entered_once() -> None:
+    book = ledger()
+    book.add_place(DETAIL, ["咖啡"])
+    again = book.add_place(DETAIL, ["下午茶", "咖啡"])
+    assert again is not None
+    assert again["keywords"] == ["咖啡", "下午茶"]
+    assert len(book.survey.places) == len(book.survey.sources) == 1
+
+
+def test_unknown_facts_are_none() -> None:
+    detail = {
+        **DETAIL,
+        "rating": "0",
+        "cost": None,
+        "opentime2": None,
+        "type": None,
+        "photos": None,
+    }
+    place = ledger().add_place(detail)
+    assert place is not None
+    facts = ("rating", "cost", "open_time", "category", "photo", "distance_m", "distance_from")
+    assert {place[name] for name in facts} == {None}  # type: ignore[literal-required]
+
+
+def test_a_place_far_outside_the_radius_is_left_out_by_name() -> None:
+    centre = location_of("116.411246,39.913822")
+    book = ledger(centre=centre, centre_name="王府井", radius_m=1000)
+    near = book.add_place({**DETAIL, "id": "B1", "location": "116.425,39.913822"})
+    far = book.add_place({**DETAIL, "id": "B2", "name": "远", "location": "116.44,39.913822"})
+    assert near is not None
+    assert near["distance_m"] == pytest.approx(1173, abs=5)
+    assert near["distance_from"] == "王府井"
+    assert far is None
+    assert book.survey.rejected == ["远"]
+
+
+@pytest.mark.parametrize("location", [None, "nowhere", "999,999"])
+def test_a_place_without_a_position_is_no_record(location: str | None) -> None:
+    book = ledger()
+    assert book.add_place({**DETAIL, "location": location}) is None
+    assert book.survey.sources == []
+
+
+def test_positions_in_taiwan_are_not_shifted() -> None:
+    taipei, beijing = location_of("121.56,25.03"), location_of("116.41,39.91")
+    assert taipei is not None
+    assert beijing is not None
+    assert taipei["crs"] == "WGS-84"
+    assert wgs84_of(taipei) == {"lng": 121.56, "lat": 25.03}
+    assert wgs84_of(beijing)["lng"] != 116.41
+
+
+def test_a_rating_outside_its_scale_is_unknown() -> None:
+    assert rating_of({"rating": "4.8"}) == 4.8
+    assert rating_of({"rating": "48"}) is None
+    assert number_or_none("nan") is None
+
+
+def test_links_are_of_the_documented_kind_and_encoded() -> None:
+    assert place_link("B0&x=1") == (
+        "https://uri.amap.com/marker?poiid=B0%26x%3D1&src=tanlu&callnative=0"
+    )
+    assert "coordinate=gaode" in position_link(116.4, 39.9, "名")
+    link = route_link("116.4,39.9", "116.5,39.8", "transit", ("甲,乙", "丙"))
+    assert "mode=bus" in link
+    assert "from=116.4,39.9,%E7%94%B2%20%E4%B9%99" in link
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "same"),
+    [
+        ("北京", ("北京市", None), True),
+        ("北京市", ("北京市", "东城区"), True),
+        ("杭州", ("浙江省", "杭州市", "西湖区"), True),
+        ("西湖区", ("浙江省", "杭州市", "西湖区"), True),
+        ("杭州", ("北京市", "北京市"), False),
+        ("Shanghai", ("上海市",), True),
+        ("Shanghai", ("北京市",), False),
+        ("Smalltown", ("北京市",), True),
+        (None, ("北京市",), True),
+        ("北京", (None,), True),
+    ],
+)
+def test_cities_are_compared_by_name(
+    asked: str | None, found: tuple[str | None, ...], same: bool
+) -> None:
+    assert same_city(asked, *found) is same
+
+
+def test_english_names_of_cities_are_known() -> None:
+    assert chinese_city("Xi'an") == "西安"
+    assert chinese_city("Beijing, China") == "北京"
+    assert chinese_city("成都") == "成都"
+
+
+def test_hits_that_bear_the_name_come_first() -> None:
+    hits = [{"name": "故宫东门"}, {"name": "北京故宫"}, {"name": "别处"}, {"name": "故宫"}]
+    assert [hit["name"] for hit in by_name(hits, "故宫")] == [
+        "故宫",
+        "故宫东门",
+        "北京故宫",
+        "别处",
+    ]
+
+
+class Script:
+    """Answers tools by name; an exception is raised."""
+
+    def __init__(self, **replies: Any) -> None:
+        self.replies = replies
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def __call__(self, tool: str, asked: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append((tool, asked))
+        reply = self.replies[tool]
+        if isinstance(reply, Exception):
+            raise reply
+        found: dict[str, Any] = reply
+        return found
+
+
+NOT_FOUND = ProviderRefused("amap", "no", code="map_place_not_found")
+
+
+async def test_coordinates_in_the_question_need_no_call() -> None:
+    ask = Script()
+    anchor = await find_anchor(ask, "116.41, 39.91", None)
+    assert (anchor.location["lng"], anchor.location["crs"]) == (116.41, "GCJ-02")
+    assert ask.asked == []
+
+
+async def test_what_the_geocoder_does_not_know_is_searched_in_the_city() -> None:
+    ask = Script(
+        maps_geo=NOT_FOUND,
+        maps_text_search={"pois": [{"id": "B1", "name": "别处"}, {"id": "B2", "name": "某咖啡馆"}]},
+        maps_search_detail=DETAIL,
+    )
+    anchor = await find_anchor(ask, "某咖啡馆", "北京")
+    assert anchor.text == "116.411246,39.913822"
+    assert ask.asked[1:] == [
+        ("maps_text_search", {"keywords": "某咖啡馆", "city": "北京"}),
+        ("maps_search_detail", {"id": "B2"}),
+    ]
+
+
+async def test_a_geocode_in_another_city_is_not_taken_for_the_place() -> None:
+    ask = Script(
+        maps_geo={"return": [{**GEOCODE, "province": "上海市", "city": "上海市"}]},
+        maps_text_search={"pois": []},
+    )
+    with pytest.raises(ProviderRefused) as caught:
+        await find_anchor(ask, "人民广场", "北京")
+    assert caught.value.code == "map_place_not_found"
+
+
+async def test_the_second_geocode_is_taken_when_only_it_is_in_the_city() -> None:
+    other = {**GEOCODE, "province": "上海市", "city": "上海市", "district": "黄浦区"}
+    ask = Script(maps_geo={"return": [other, GEOCODE]})
+    anchor = await find_anchor(ask, "人民广场", "北京")
+    assert anchor.adcode == "110101"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"country": "日本"}, "map_not_covered"),
+        ({"level": "市"}, "map_place_too_wide"),
+        ({"level": "区县"}, "map_place_too_wide"),
+    ],
+)
+async def test_places_abroad_and_whole_cities_have_no_surroundings(
+    changes: dict[str, str], code: str
+) -> None:
+    ask = Script(maps_geo={"return": [{**GEOCODE, **changes}]})
+    with pytest.raises(ProviderRefused) as caught:
+        await find_anchor(ask, "某地", None)
+    assert caught.value.code == code
+
+
+async def test_a_village_that_is_called_like_a_foreign_city_is_not_it() -> None:
+    village = {**GEOCODE, "province": "广西壮族自治区", "city": "某市", "level": "村庄"}
+    ask = Script(maps_geo={"return": [village]}, maps_text_search={"pois": []})
+    with pytest.raises(ProviderRefused):
+        await find_anchor(ask, "东京", None)
+    assert (await find_anchor(ask, "东京村", None)).name == "东京村"
+
+
+async def test_a_route_may_end_at_a_whole_city() -> None:
+    ask = Script(maps_geo={"return": [{**GEOCODE, "level": "市"}]})
+    assert (await find_anchor(ask, "北京", None, wide=True)).city == "北京市"
