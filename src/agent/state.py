@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from agent.budget import add_usage
 from agent.evidence.types import (
+    Anchor,
     Gap,
     MapTask,
     Place,
@@ -117,6 +118,8 @@ class OverallState(AgentInput, total=False):
     routes: Annotated[list[Route], extend]
     weather: Annotated[list[Weather], extend]
     places_rejected: Annotated[list[str], extend]
+    anchors: Annotated[list[Anchor], extend]
+    """What was searched around on the map."""
     search_entry_points: Annotated[list[str], extend]
     gaps: Annotated[list[Gap], extend]
     usage: Annotated[Usage, add_usage]
@@ -174,7 +177,7 @@ def new_turn() -> Update:
     gathered = dict.fromkeys(
         (
             "queries", "search_query", "web_research_result", "amap_research_result",
-            "sources_gathered", "places", "routes", "weather", "places_rejected",
+            "sources_gathered", "places", "routes", "weather", "places_rejected", "anchors",
             "search_entry_points", "gaps", "usage", "is_sufficient", "geojson", "needs",
         )
     )  # fmt: skip

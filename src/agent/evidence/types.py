@@ -71,6 +71,14 @@ class Place(TypedDict):
     """ISO 8601, UTC."""
 
 
+class Anchor(TypedDict):
+    """What the places of a map search lie around."""
+
+    name: str
+    wgs84: Point
+    location: NotRequired[Location]
+
+
 class RouteStep(TypedDict):
     instruction: str
     distance_m: int | None

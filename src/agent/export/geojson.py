@@ -3,25 +3,16 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any, NotRequired
+from typing import Any
 
 from geojson_pydantic import Feature, FeatureCollection, Point
-from typing_extensions import TypedDict
 
-from agent.evidence.types import Location, Place
+from agent.evidence.types import Anchor, Location, Place
 from agent.evidence.types import Point as Wgs84
 
 AMAP_ATTRIBUTION = "数据 © 高德地图"
 _DECIMALS = 7
 _CHINA_LNG, _CHINA_LAT = (73.0, 136.0), (3.0, 54.0)
-
-
-class Anchor(TypedDict):
-    """What the places lie around."""
-
-    name: str
-    wgs84: Wgs84
-    location: NotRequired[Location]
 
 
 def feature_collection(

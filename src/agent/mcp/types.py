@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from agent.budget import Meter
 from agent.evidence.types import (
+    Anchor,
     Gap,
     Location,
     MapIntent,
@@ -21,6 +22,7 @@ from agent.evidence.types import (
     Weather,
 )
 from agent.language import Language
+from agent.mcp.places import wgs84_of
 
 Tell = Callable[[str], None]
 """Told in one short line what the map was asked (tool and its argument)."""
@@ -74,6 +76,13 @@ class Survey:
     centre_name: str | None = None
     radius_m: int | None = None
     """Around `centre`; None where nothing was searched around."""
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """What was searched around, for a map."""
+        if self.centre is None or self.centre_name is None:
+            return None
+        return Anchor(name=self.centre_name, wgs84=wgs84_of(self.centre), location=self.centre)
 
 
 class MapTools(Protocol):

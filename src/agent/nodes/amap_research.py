@@ -73,6 +73,7 @@ async def amap_research(
         routes=survey.routes,
         weather=survey.weather,
         places_rejected=survey.rejected,
+        anchors=[survey.anchor] if survey.anchor else [],
         gaps=survey.gaps,
         usage=meter.usage,
     )

@@ -71,10 +71,18 @@ async def finalize_answer(
             [numbered.get(s["id"], s) for s in state.get("sources_gathered", [])]
         ),
         places=replaced(places),
-        geojson=feature_collection(places, query=turn["question"]) if places else None,
+        geojson=_geojson(state, places),
         gaps=writer.gaps[len(state.get("gaps", [])) :],
         usage=meter.usage,
     )
+
+
+def _geojson(state: OverallState, places: list[Place]) -> dict[str, Any] | None:
+    """The places as a FeatureCollection around what was searched around."""
+    if not places:
+        return None
+    anchor = next(iter(state.get("anchors", [])), None)
+    return feature_collection(places, anchor=anchor, query=state["turn"]["question"])
 
 
 def _refuse_if_all_failed(gaps: list[Gap]) -> None:
