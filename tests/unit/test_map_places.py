@@ -6,6 +6,7 @@ import pytest
 from agent.errors import ProviderRefused
 from agent.mcp.anchors import by_name, find_anchor
 from agent.mcp.cities import chinese_city, same_city
+from agent.mcp.hits import merged
 from agent.mcp.ledger import Ledger
 from agent.mcp.links import place_link, position_link, route_link
 from agent.mcp.places import location_of, number_or_none, rating_of, wgs84_of
@@ -249,3 +250,12 @@ async def test_a_village_that_is_called_like_a_foreign_city_is_not_it() -> None:
 async def test_a_route_may_end_at_a_whole_city() -> None:
     ask = Script(maps_geo={"return": [{**GEOCODE, "level": "市"}]})
     assert (await find_anchor(ask, "北京", None, wide=True)).city == "北京市"
+
+
+def test_hits_of_several_searches_are_merged_by_rank_and_keep_their_words() -> None:
+    first = [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"name": "without an id"}]
+    second = [{"id": "c"}, {"id": "b"}, {"id": "d"}]
+    ranked = merged([first, second], ["咖啡", "书店"])
+    assert [hit["id"] for hit, _ in ranked] == ["c", "b", "a", "d"]
+    assert ranked[0][1] == ["咖啡", "书店"]
+    assert ranked[2][1] == ["咖啡"]

@@ -9,11 +9,18 @@ from typing import Any
 from mcp.types import Tool
 
 
-@functools.cache
-def expected_tools() -> tuple[dict[str, Any], ...]:
-    """Name, description and input schema of each tool of the pinned server."""
+def _read() -> tuple[dict[str, Any], ...]:
     text = files("agent.mcp").joinpath("amap", "tools.json").read_text("utf-8")
     return tuple(json.loads(text))
+
+
+# Read when imported: later there may be an event loop, which must not wait for files.
+_EXPECTED = _read()
+
+
+def expected_tools() -> tuple[dict[str, Any], ...]:
+    """Name, description and input schema of each tool of the pinned server."""
+    return _EXPECTED
 
 
 def schema_hash(schema: dict[str, Any]) -> str:

@@ -12,17 +12,16 @@ from agent.evidence.types import MapTask, TravelMode
 from agent.mcp.anchors import Anchor, Ask, by_name, find_anchor, here, means_here
 from agent.mcp.arguments import RADIUS_M
 from agent.mcp.cities import chinese_city, same_city
+from agent.mcp.hits import Hits, hit_of, merged
 from agent.mcp.ledger import Ledger
 from agent.mcp.messages import POINTLESS_TO_GO_ON, map_gap
 from agent.mcp.places import text_or_none
 from agent.mcp.replies import records
-from agent.mcp.types import MapHit
 
 log = logging.getLogger(__name__)
 DEFAULT_RADIUS_M = 2000
 _WIDER = 2.5
 _FEW = 3
-_RANK_SOFTENER = 60
 _WALKABLE_M = 1500
 ROUTE_TOOLS: dict[TravelMode, str] = {
     "walking": "maps_direction_walking",
@@ -30,7 +29,6 @@ ROUTE_TOOLS: dict[TravelMode, str] = {
     "bicycling": "maps_bicycling",
     "transit": "maps_direction_transit_integrated",
 }
-Hits = list[dict[str, Any]]
 
 
 class Prefetch:
@@ -218,7 +216,7 @@ class Prefetch:
             raise ProviderRefused("amap", "no results", code="map_no_results")
         limit = self._options.details if limit is None else limit
         best, rest = ranked[:limit], ranked[limit:]
-        self._survey.hits.extend(_hit(hit, keywords) for hit, keywords in rest)
+        self._survey.hits.extend(hit_of(hit, keywords) for hit, keywords in rest)
         for error in (await self._details(best))[:1]:
             self._gap(error)
 
@@ -235,7 +233,7 @@ class Prefetch:
         errors = [detail for detail in details if isinstance(detail, AgentError)]
         for detail, (hit, keywords) in zip(details, best, strict=True):
             if isinstance(detail, AgentError):
-                self._survey.hits.append(_hit(hit, keywords))
+                self._survey.hits.append(hit_of(hit, keywords))
             elif self._city and not same_city(self._city, text_or_none(detail.get("city"))):
                 self._ledger.reject(str(hit.get("name")), f"not in {self._city}")
             else:
@@ -261,23 +259,6 @@ class Prefetch:
             self._survey.open_for_tools = False
 
 
-def merged(
-    found: list[Hits], words: Sequence[str | None]
-) -> list[tuple[dict[str, Any], list[str]]]:
-    """Hits of several searches, once each, by reciprocal rank; with the words that found them."""
-    scores: dict[str, float] = {}
-    hits: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for word, listed in zip(words, found, strict=True):
-        for rank, hit in enumerate(listed):
-            if not isinstance(name := hit.get("id"), str):
-                continue
-            scores[name] = scores.get(name, 0.0) + 1 / (_RANK_SOFTENER + rank)
-            keywords = hits.setdefault(name, (hit, []))[1]
-            if word and word not in keywords:
-                keywords.append(word)
-    return [hits[name] for name in sorted(scores, key=lambda n: -scores[n])]
-
-
 async def _all_of(
     asked: Iterable[Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any] | AgentError]:
@@ -292,15 +273,6 @@ async def _all_of(
 
 def _said(text: str | None) -> str | None:
     return " ".join(text.split()) or None if text else None
-
-
-def _hit(hit: dict[str, Any], keywords: list[str]) -> MapHit:
-    return MapHit(
-        id=str(hit.get("id")),
-        name=text_or_none(hit.get("name")) or "",
-        address=text_or_none(hit.get("address")),
-        keywords=keywords,
-    )
 
 
 def _no_place() -> ProviderRefused:

@@ -8,13 +8,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from agent.errors import ProviderError, RateLimited
 
-SHANGHAI = ZoneInfo("Asia/Shanghai")
+# Fixed, as China has no summer time and Windows no time zone files.
+SHANGHAI = timezone(timedelta(hours=8), "Asia/Shanghai")
 SEARCH_TOOLS = frozenset({"maps_text_search", "maps_around_search", "maps_search_detail"})
 _BURST = 3
 _KEY_PAUSE = 60.0

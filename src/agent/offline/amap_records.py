@@ -1,8 +1,7 @@
 """Sample records in the words of Amap's REST service: numbers as text, `[]` for empty."""
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from agent.evidence.geodesy import distance_m
 from agent.offline.corpus import Anchor, Place, find_city, load_sample
@@ -11,7 +10,7 @@ _DETOUR = {"line": 1.0, "walking": 1.3, "bicycling": 1.3, "driving": 1.45, "tran
 _METRES_A_SECOND = {"line": 10.0, "walking": 1.2, "bicycling": 4.0, "driving": 7.0, "transit": 5.0}
 _WORDS = {"walking": "步行", "bicycling": "骑行", "driving": "行驶"}
 _KNOWN_WITHIN_M = 60_000
-_SHANGHAI = ZoneInfo("Asia/Shanghai")
+_SHANGHAI = timezone(timedelta(hours=8))
 Point = tuple[float, float]
 
 
