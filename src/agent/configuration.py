@@ -64,6 +64,13 @@ class Configuration(BaseModel):
     )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
 
+    def __init__(self, **values: Any) -> None:
+        """Raises ConfigurationError, so that a client of a server, too, reads one line."""
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ConfigurationError.of(error) from None
+
     @model_validator(mode="before")
     @classmethod
     def _fill_from_environment(cls, given: Any) -> Any:
@@ -85,7 +92,4 @@ def _from_environment(name: str) -> str | None:
 
 def configure(values: Mapping[str, Any]) -> Configuration:
     """A Configuration, or a ConfigurationError whose one line names the field."""
-    try:
-        return Configuration(**values)
-    except ValidationError as error:
-        raise ConfigurationError.of(error) from None
+    return Configuration(**values)
