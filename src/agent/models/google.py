@@ -22,6 +22,7 @@ from agent.settings import Settings
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 _PARTS = "text_parts"
+_KEPT_MODELS = 64
 _FINISHES: dict[str, Finish] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -144,6 +145,15 @@ class Google:
 
     async def _model(self, request: Request, *, streaming: bool = False) -> Gemini:
         pool = await self._pools.get()
+        level = clamp(request.model, request.thinking)
+        known: Gemini | None = pool.models.get((request.model, level, streaming))
+        if known is None:
+            known = self._make(pool, request.model, level, streaming=streaming)
+            if len(pool.models) < _KEPT_MODELS:
+                pool.models[request.model, level, streaming] = known
+        return known
+
+    def _make(self, pool: Pool, model: str, level: str | None, *, streaming: bool) -> Gemini:
         options: dict[str, Any] = {
             "client": pool.client,
             "google_api_key": self._key(),
@@ -153,10 +163,10 @@ class Google:
             # Only a whole reply is bounded here; a stream's pauses are timed by its reader.
             "timeout": None if streaming else self._settings.model_timeout_seconds,
             "disable_streaming": not streaming,
-            "thinking_level": clamp(request.model, request.thinking),
+            "thinking_level": level,
             "cache": False,
         }
-        return Gemini(model=request.model, **options)
+        return Gemini(model=model, **options)
 
     def _key(self) -> SecretStr:
         if not (key := self._settings.google_key):

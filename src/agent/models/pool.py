@@ -3,7 +3,7 @@
 import asyncio
 import os
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -27,6 +27,8 @@ class Pool:
     client: Client
     session: aiohttp.ClientSession | None
     socks: httpx.AsyncClient | None
+    models: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    """Chat models over the client, by their options: making one takes longer than using it."""
 
     async def aclose(self) -> None:
         self.client.close()
