@@ -20,7 +20,14 @@ from agent.offline.amap_records import (
     travel,
     weather_of,
 )
-from agent.offline.corpus import find_anchor, find_city, place_by_id, places_in, places_near
+from agent.offline.corpus import (
+    find_anchor,
+    find_city,
+    load_sample,
+    place_by_id,
+    places_in,
+    places_near,
+)
 from agent.offline.service import Service
 
 _PAGE = 20
@@ -58,6 +65,8 @@ class AmapService(Service):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__("amap", latency)
+        # Before requests come: they are answered on an event loop, which must not read files.
+        load_sample()
         self.key, self.qps = key, qps
         self.daily_spent = False
         self.failing: str | None = None
