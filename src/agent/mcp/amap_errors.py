@@ -14,7 +14,10 @@ from agent.redaction import scrub
 
 _NAME = re.compile(r"\b[A-Z][A-Z_]{6,}\b")
 _NETWORK = re.compile(r"request to .* failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate")
-_NOT_JSON = re.compile(r"\bJSON\b|Unexpected (?:end|token)", re.IGNORECASE)
+_NOT_AMAPS = re.compile(
+    r"\bJSON\b|Unexpected (?:end|token)|Cannot read properties|is not iterable|failed: undefined$",
+    re.IGNORECASE,
+)
 
 _RATE = frozenset(f"{who}QPS_HAS_EXCEEDED_THE_LIMIT" for who in ("", "C", "CK", "CU", "K", "U"))
 _BANNED = frozenset({"ACCESS_TOO_FREQUENT"})
@@ -52,7 +55,7 @@ def failure(tool: str, text: str) -> ProviderError:
         return ProviderRefused("amap", "nothing of that name or id", code=NOT_FOUND)
     if tool.startswith(_ROUTES) and "undefined" in text:
         return ProviderRefused("amap", f"no route: {said}", code="map_no_route")
-    if _NOT_JSON.search(text) or "Cannot read properties" in text or "is not iterable" in text:
+    if _NOT_AMAPS.search(text):
         return MalformedReply("amap", said, code="map_malformed")
     if _NETWORK.search(text):
         return ProviderUnavailable("amap", said, code="map_network")

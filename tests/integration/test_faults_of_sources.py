@@ -1,0 +1,209 @@
+"""Time-outs, and faults of what is searched: the run ends in time, with an answer and a gap."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import NothingFound
+from agent.graph import build_graph
+from agent.mcp.desk import build_map_desk
+from agent.settings import Settings
+from tests.support.faults import STAGES, Ended, at, children, ended, impatient_laboratory, turn_at
+from tests.support.lab import EN, ZH, Lab
+from tests.support.map_fixtures import SCRIPT, until
+
+pytestmark = pytest.mark.node
+SERVICES = ("tavily", "serper", "bocha")
+HASTY = {"map_call_seconds": 0.4, "map_start_seconds": 0.6, "search_timeout_seconds": 0.4}
+
+
+@asynccontextmanager
+async def closing_leaves_nothing(**settings: Any) -> AsyncIterator[Lab]:
+    async with impatient_laboratory(**settings) as lab:
+        yield lab
+    assert children() == []
+
+
+def answered_with_gap(result: Ended, *codes: str) -> None:
+    assert result.error is None
+    assert result.kept["checks"]["cited"] > 0
+    assert not result.kept["degraded"]
+    assert result.gaps
+    assert not codes or result.codes & set(codes)
+
+
+@pytest.mark.parametrize("times", [1, None])
+async def test_a_model_that_hangs_at_any_stage_is_survived(times: int | None) -> None:
+    async def hangs_at(stage: str) -> Ended:
+        async with impatient_laboratory(model_timeout_seconds=0.8) as lab:
+            lab.gemini.fail("hang", match=at(stage), times=times)
+            return await ended(lab, ZH, servers=len(STAGES), limit=25)
+
+    results = dict(zip(STAGES, await asyncio.gather(*map(hangs_at, STAGES)), strict=True))
+    assert children() == []
+    for stage, result in results.items():
+        assert result.error is None
+        assert result.kept["checks"]["cited"] > 0
+        assert result.kept["degraded"] is (stage == "answer" and times is None)
+        if times is None:
+            assert "timeout" in result.codes, stage
+
+
+async def test_an_answer_that_stops_coming_is_continued_or_ended() -> None:
+    async with closing_leaves_nothing(model_timeout_seconds=0.8) as lab:
+        lab.gemini.fail_stream("stall", after=80, match=turn_at("answer"))
+        once = await ended(lab, ZH)
+        lab.gemini.fail_stream("stall", after=80, match=turn_at("answer"), times=None)
+        for_ever = await ended(lab, ZH)
+    assert not once.gaps
+    assert not once.kept["degraded"]
+    assert for_ever.kept["degraded"]
+    assert for_ever.kept["checks"]["cited"] > 0
+    assert for_ever.codes == {"model_cut_off"}
+
+
+@pytest.mark.parametrize("stage", ["generate_query", "web_research", "reflection", "answer"])
+async def test_a_run_ends_at_its_limit_of_time_whatever_hangs(stage: str) -> None:
+    async with closing_leaves_nothing() as lab:
+        lab.gemini.fail("hang", match=at(stage), times=None)
+        began = await ended(lab, ZH, limit=8, context={"max_run_seconds": 3})
+    assert began.seconds < 3 + 2
+    assert began.error or began.codes & {"timeout", "budget_max_run_seconds"}
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("kind", ["500", "401", "429", "garbage", "html", "drop", "hang", "empty"])
+async def test_a_search_service_that_is_down_is_a_gap_and_the_map_answers(
+    service: str, kind: str
+) -> None:
+    async with closing_leaves_nothing(**HASTY) as lab:
+        known = lab.standin(service)
+        fault: Any = ("status", {"status": int(kind)}) if kind.isdigit() else (kind, {})
+        known.fail(fault[0], times=None, **fault[1])
+        result = await ended(lab, ZH, context={"web_search": service})
+        answered_with_gap(result)
+        assert {gap["provider"] for gap in result.gaps} == {service}
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_where_the_only_source_is_down_the_error_is_typed_and_names_it(service: str) -> None:
+    async with closing_leaves_nothing() as lab:
+        lab.standin(service).fail("status", status=401, times=None)
+        result = await ended(lab, EN, context={"web_search": service})
+    assert isinstance(result.error, NothingFound)
+    assert service in result.error.message
+    assert "\n" not in result.error.message
+
+
+async def test_with_every_model_down_the_evidence_itself_is_the_answer() -> None:
+    async with closing_leaves_nothing() as lab:
+        lab.gemini.fail("status", status=503, times=None)
+        result = await ended(lab, ZH)
+    assert result.error is None
+    assert result.kept["degraded"]
+    assert result.kept["checks"]["cited"] > 0
+    assert result.kept["places"]
+
+
+async def test_with_everything_down_the_error_names_every_source() -> None:
+    async with closing_leaves_nothing() as lab:
+        lab.gemini.fail("status", status=503, times=None)
+        lab.amap.failing = "SERVICE_NOT_AVAILABLE"
+        for service in SERVICES:
+            lab.standin(service).fail("status", status=500, times=None)
+        result = await ended(lab, ZH)
+    assert isinstance(result.error, NothingFound)
+    assert all(name in result.error.message for name in ("google", "bocha", "amap"))
+
+
+COMMANDS = {
+    "exit_at_start": "map_server_down",
+    "hang_at_start": "map_server_down",
+    "hang_in_call": "map_timeout",
+    "freeze_in_call": "map_timeout",
+    "die_in_every_call": "map_server_down",
+    "half_json": "map_timeout",
+    "not_json_text": "map_malformed",
+    "huge_result": "map_too_large",
+    "tool_missing": "map_contract",
+    "schema_changed": "map_contract",
+    "garbage_bytes": "",
+    "die_in_first_call": "",
+    "ignore_eof": "",
+}
+
+
+@pytest.mark.parametrize("fault", COMMANDS)
+async def test_a_map_server_that_misbehaves_is_a_gap_and_the_web_answers(
+    fault: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, str(SCRIPT), fault, str(tmp_path / "been")]
+    patience = {"huge_result": {"map_call_seconds": 10}, "hang_at_start": {}}
+    limits = HASTY | patience.get(fault, {"map_start_seconds": 5})
+    async with closing_leaves_nothing(**limits, amap_mcp_command=command) as lab:
+        result = await ended(lab, ZH)
+    answered_with_gap(result, *([COMMANDS[fault]] if COMMANDS[fault] else []))
+    assert result.kept["places"] == []
+
+
+async def test_a_missing_map_server_is_a_gap_that_names_the_command() -> None:
+    async with closing_leaves_nothing(amap_mcp_command=["no-such-map"]) as lab:
+        result = await ended(lab, ZH)
+    answered_with_gap(result, "map_server_down")
+    assert any("no-such-map" in gap["message"] for gap in result.gaps)
+
+
+async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:
+    async with closing_leaves_nothing() as lab:
+        desk = build_map_desk(Settings(amap_maps_api_key=None), lab.services.calls)
+        services = replace(lab.services, maps=desk)
+        result = await ended(Lab(services, build_graph(lambda: services).compile()), ZH)
+        assert children() == []
+    answered_with_gap(result, "map_key_missing")
+    assert any("AMAP_MAPS_API_KEY" in gap["message"] for gap in result.gaps)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("INVALID_USER_KEY", "map_key_invalid"), ("DAILY_QUERY_OVER_LIMIT", "map_quota_day")],
+)
+async def test_a_refusing_map_service_is_a_gap(name: str, code: str) -> None:
+    async with closing_leaves_nothing() as lab:
+        lab.amap.failing = name
+        result = await ended(lab, ZH)
+    answered_with_gap(result, code)
+
+
+@pytest.mark.parametrize("kind", ["status", "drop", "garbage", "cut_json", "empty", "html", "hang"])
+@pytest.mark.parametrize("times", [1, None])
+async def test_a_map_service_that_fails_is_survived(kind: Any, times: int | None) -> None:
+    async with closing_leaves_nothing(map_call_seconds=0.6) as lab:
+        lab.amap.fail(kind, times=times)
+        result = await ended(lab, ZH)
+    if times is None:
+        answered_with_gap(result)
+    else:
+        assert result.kept["checks"]["cited"] > 0
+        assert kind == "hang" or result.gaps == []
+
+
+async def test_a_map_server_killed_mid_call_costs_nothing_but_a_restart() -> None:
+    async with closing_leaves_nothing() as lab:
+        lab.amap.latency = lambda request, body: 0.3
+        running = asyncio.create_task(ended(lab, ZH, servers=2))
+        await until(lambda: bool(lab.amap.requests))
+        pid = lab.services.maps.session.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        result = await running
+        assert lab.services.maps.session.starts == 2
+    assert result.gaps == []
+    assert any(place["mentioned"] for place in result.kept["places"])
