@@ -18,4 +18,4 @@ for (const place of values.messages.at(-1).additional_kwargs.places) {
 // Amap's own coordinates are in place.location (GCJ-02); the file is in WGS-84.
 const collection = values.geojson ?? { type: "FeatureCollection", features: [] };
 await writeFile(file, JSON.stringify(collection));
-console.log(`${collection.features.length} places in ${file}`);
+console.log(`${collection.features.length} points in ${file}`);

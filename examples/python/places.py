@@ -25,7 +25,7 @@ def main(file: str) -> None:
     # Amap's own coordinates are in place["location"] (GCJ-02); the file is in WGS-84.
     collection = values["geojson"] or {"type": "FeatureCollection", "features": []}
     Path(file).write_text(json.dumps(collection, ensure_ascii=False), encoding="utf-8")
-    print(f"{len(collection['features'])} places in {file}")
+    print(f"{len(collection['features'])} points in {file}")
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ def test_places_writes_geojson_inside_china(run: Example, tmp_path: Path) -> Non
     printed = run("places", "found.geojson")
     collection = json.loads((tmp_path / "found.geojson").read_text("utf-8"))
     assert collection["type"] == "FeatureCollection"
-    assert f"{len(collection['features'])} places in found.geojson" in printed
+    assert f"{len(collection['features'])} points in found.geojson" in printed
     for feature in collection["features"]:
         lng, lat = feature["geometry"]["coordinates"][:2]
         assert (119 < lng < 121, 29 < lat < 31) == (True, True)
