@@ -241,3 +241,42 @@ async def test_where_the_next_service_fails_too_no_third_one_is_asked() -> None:
     assert tavily.requests == []
     assert "\n" not in str(caught.value)
     assert KEY not in str(caught.value)
+
+
+def checked(**environment: str) -> subprocess.CompletedProcess[str]:
+    """`python test_mcp_integration.py` in this environment."""
+    return subprocess.run(
+        [sys.executable, "test_mcp_integration.py"],
+        cwd=REPOSITORY,
+        env=clean_environment(**environment, PYTHONIOENCODING="utf-8"),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.mark.node
+@pytest.mark.slow
+def test_with_a_key_the_four_checks_ask_amap_itself_and_skip_nothing(
+    standins: Standins, script: Path, tmp_path: Path
+) -> None:
+    before = len(standins.requests("amap"))
+    done = checked(TANLU_DATA_DIR=str(tmp_path), **map_environment(standins, script))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("map: Amap\n")
+    assert done.stdout.count("\nok ") == 4
+    assert len(standins.requests("amap")) == before + 2
+
+
+@pytest.mark.node
+@pytest.mark.slow
+def test_a_key_that_amap_refuses_fails_the_check_that_needs_it_and_is_not_shown(
+    standins: Standins, script: Path, tmp_path: Path
+) -> None:
+    environment = {**map_environment(standins, script), "AMAP_MAPS_API_KEY": KEY}
+    done = checked(TANLU_DATA_DIR=str(tmp_path), **environment)
+    assert done.returncode == 1
+    assert "FAIL  4 tool use" in done.stdout
+    assert done.stdout.count("\nok ") == 3
+    assert KEY not in done.stdout + done.stderr
