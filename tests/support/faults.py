@@ -18,7 +18,7 @@ from agent.models.catalogue import ModelName
 from agent.models.desk import ModelDesk
 from agent.offline.brain import Answer, Brain, Turn
 from agent.search.desk import SearchDesk
-from agent.services import build_services
+from agent.services import Services, build_services
 from agent.settings import read_settings
 from tests.support.lab import Lab, answer_of
 
@@ -32,15 +32,19 @@ class ImpatientModels(ModelDesk):
         return replace(super()._policy(name), base_delay=0.005)
 
 
-@asynccontextmanager
-async def impatient_laboratory(**settings: Any) -> AsyncIterator[Lab]:
-    """A laboratory where everything is retried at once, whatever keys the machine has."""
-    built = build_services(read_settings(**{"tanlu_mode": "offline", **settings}))
+def impatient(built: Services) -> Services:
+    """The same services, with everything retried at once."""
     models = ImpatientModels(built.settings, built.calls)
     web = SearchDesk(built.settings, models, built.calls)
-    for patient in (*web._hits.values(), built.maps._gateway):
+    for patient in (*vars(web)["_hits"].values(), vars(built.maps)["_gateway"]):
         vars(patient)["_policy"] = replace(vars(patient)["_policy"], base_delay=0.005)
-    services = replace(built, models=models, web=web)
+    return replace(built, models=models, web=web)
+
+
+@asynccontextmanager
+async def impatient_laboratory(**settings: Any) -> AsyncIterator[Lab]:
+    """A laboratory of the sample, whatever keys the machine has, where nobody waits to retry."""
+    services = impatient(build_services(read_settings(**{"tanlu_mode": "offline", **settings})))
     try:
         yield Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
     finally:
