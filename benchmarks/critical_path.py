@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks import faults, loads, maps
 from benchmarks.loads import Bench
+from benchmarks.processes import Strangers
 from benchmarks.table import Line, header, show
 
 ROWS: dict[str, Callable[[Bench], list[Line]]] = {
@@ -42,7 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     began, lines = time.monotonic(), []
     print(header(), flush=True)
     for name in wanted:
+        strangers = Strangers()
         found = ROWS[name](bench)
+        note = "used by other processes: under load the ratios tell about them"
+        found.append(Line(name, "noise, cores", strangers.cores(), note=note, digits=2))
         show(found)
         lines += found
     missed = [line for line in lines if line.holds is False]

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -15,6 +16,32 @@ def cpu_seconds(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+class Strangers:
+    """How much CPU processes that are not ours use, in cores: the noise of a figure."""
+
+    def __init__(self) -> None:
+        self._began, self._busy, self._own = time.monotonic(), _machine_seconds(), _own_seconds()
+
+    def cores(self) -> float:
+        """Since it was made; what we started counts as ours once it has ended."""
+        theirs = (_machine_seconds() - self._busy) - (_own_seconds() - self._own)
+        return max(0.0, theirs / max(0.001, time.monotonic() - self._began))
+
+
+def _machine_seconds() -> float:
+    """Busy time of all cores: user, nice, system, interrupts."""
+    try:
+        fields = (_PROC / "stat").read_text().splitlines()[0].split()[1:]
+    except OSError:
+        return _own_seconds()
+    return sum(int(fields[i]) for i in (0, 1, 2, 5, 6)) / _TICKS
+
+
+def _own_seconds() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def memory_mb(pid: int, field: str = "VmHWM") -> float:
