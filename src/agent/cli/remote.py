@@ -37,7 +37,9 @@ async def ask_server(request: Request, watcher: Watcher, accepted: asyncio.Event
         except httpx.TimeoutException:
             raise AgentError(f"{url} did not answer in time") from None
         except httpx.HTTPError as error:
-            raise AgentError(f"{url} cannot be reached: {error or type(error).__name__}") from None
+            raise AgentError(
+                f"{url} cannot be reached: {str(error) or type(error).__name__}"
+            ) from None
 
 
 @asynccontextmanager

@@ -87,4 +87,5 @@ def _reference(source: Source, position: int) -> str:
     url = link_url(source["url"])
     provider = _MARKDOWN.sub(r"\\\1", clean_text(source["provider"], _MAX_TITLE))
     linked = f"[{title}]({url})" if url else title
+    provider = provider[:1].upper() + provider[1:]
     return f"{number}. {linked} — {provider}" if provider else f"{number}. {linked}"

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -12,12 +13,13 @@ from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
 from agent.evidence.citations import restamp
-from agent.mcp.types import MapOptions, MapTools, Survey, Tell
+from agent.evidence.types import MapTask
+from agent.mcp.types import MapOptions, MapTools, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.toolbox import Services, Toolbox, gap_of, open_meter
-from agent.progress import event
+from agent.progress import Emit, event
 from agent.prompts import render
 from agent.state import AmapSearchState, Update
 
@@ -28,45 +30,22 @@ async def amap_research(
     state: AmapSearchState, runtime: Runtime[Configuration], *, services: Services
 ) -> Update:
     """Asks the map about one query; never raises for a failed source."""
-    given = services()
-    configuration = runtime.context or Configuration()
-    turn, query, began = state["turn"], state["search_query"], time.monotonic()
-    branch = f"a{state['id']}"
-    meter = open_meter(turn, configuration, given, spent=state["spent"])
-    options = MapOptions(
-        prefix=branch,
-        language=turn["language"],
-        near=turn["near"],
-        keywords=configuration.map_keywords,
-        details=configuration.map_details,
-        more=configuration.map_more_details,
-    )
-
-    def tell(asked: str) -> None:
-        runtime.stream_writer(event("map_call", NODE, id=branch, text=asked))
-
-    runtime.stream_writer(event("map_started", NODE, id=branch, text=query))
+    branch = _branch(state, runtime, services())
+    began = time.monotonic()
+    branch.emit(event("map_started", NODE, id=branch.id, text=branch.query))
     try:
-        survey = await given.maps.survey(
-            state["task"], query, options=options, meter=meter, tell=tell
-        )
-        text, _ = await asyncio.gather(
-            _written(query, survey, options, configuration, given, meter, tell),
-            given.maps.look_up_more(
-                survey, state["task"], query, options=options, meter=meter, tell=tell
-            ),
-        )
+        survey, text = await branch.run()
     except AgentError as error:
-        survey, text = Survey(gaps=[gap_of(query, error, "amap")]), ""
+        survey, text = Survey(gaps=[gap_of(branch.query, error, "amap")]), ""
     for gap in survey.gaps:
-        runtime.stream_writer(event("gap", NODE, id=branch, text=gap["message"]))
+        branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
     count = len(survey.places) + len(survey.routes) + len(survey.weather)
-    runtime.stream_writer(
-        event("map_done", NODE, id=branch, text=query, count=count,
-              seconds=time.monotonic() - began)
-    )  # fmt: skip
+    seconds = time.monotonic() - began
+    branch.emit(
+        event("map_done", NODE, id=branch.id, text=branch.query, count=count, seconds=seconds)
+    )
     return Update(
-        search_query=[query] if state.get("alone") else [],
+        search_query=[branch.query] if state.get("alone") else [],
         amap_research_result=[text] if text else [],
         sources_gathered=survey.sources,
         places=survey.places,
@@ -75,77 +54,110 @@ async def amap_research(
         places_rejected=survey.rejected,
         anchors=[survey.anchor] if survey.anchor else [],
         gaps=survey.gaps,
-        usage=meter.usage,
+        usage=branch.meter.usage,
     )
 
 
-async def _written(
-    query: str,
-    survey: Survey,
-    options: MapOptions,
-    configuration: Configuration,
-    given: Toolbox,
-    meter: Meter,
-    tell: Tell,
-) -> str:
-    """The model's text over the ledger, citing only what is in it; the bare list if it fails."""
-    if not survey.sources and survey.gaps and not survey.open_for_tools:
-        return ""
-    try:
-        tools = await given.maps.tools(survey, query, options=options, meter=meter, tell=tell)
-        text = await _loop(query, survey, options, configuration, given, meter, tools)
-    except AgentError as error:
-        survey.gaps.append(gap_of(query, error, "amap"))
-        text = ""
-    known = {source["id"]: source["id"] for source in survey.sources}
-    return restamp(text, known).strip() or _facts(survey, options)
+def _branch(state: AmapSearchState, runtime: Runtime[Configuration], given: Toolbox) -> "_Branch":
+    configuration, turn = runtime.context or Configuration(), state["turn"]
+    options = MapOptions(
+        prefix=f"a{state['id']}",
+        language=turn["language"],
+        near=turn["near"],
+        keywords=configuration.map_keywords,
+        details=configuration.map_details,
+        more=configuration.map_more_details,
+    )
+    return _Branch(
+        query=state["search_query"],
+        task=state["task"],
+        options=options,
+        configuration=configuration,
+        given=given,
+        meter=open_meter(turn, configuration, given, spent=state["spent"]),
+        emit=runtime.stream_writer,
+    )
 
 
-async def _loop(
-    query: str,
-    survey: Survey,
-    options: MapOptions,
-    configuration: Configuration,
-    given: Toolbox,
-    meter: Meter,
-    tools: MapTools,
-) -> str:
-    messages = _opening(query, survey, options)
-    for left in range(configuration.map_rounds, -1, -1):
-        reply: Reply[BaseModel] = await given.models.ask(
-            configuration.research_model,
-            messages,
-            meter=meter,
-            tools=tools.tools if left else (),
-            thinking=DEFAULT_THINKING["research"],
+@dataclass(frozen=True)
+class _Branch:
+    """What one query asks the map, and with what."""
+
+    query: str
+    task: MapTask
+    options: MapOptions
+    configuration: Configuration
+    given: Toolbox
+    meter: Meter
+    emit: Emit
+
+    @property
+    def id(self) -> str:
+        return self.options.prefix
+
+    def tell(self, asked: str) -> None:
+        """A map call as progress."""
+        self.emit(event("map_call", NODE, id=self.id, text=asked))
+
+    async def run(self) -> tuple[Survey, str]:
+        """The ledger, and a text over it; further places are looked up while the model writes."""
+        survey = await self.given.maps.survey(
+            self.task, self.query, options=self.options, meter=self.meter, tell=self.tell
         )
-        if not reply.message.tool_calls or not left:
-            return reply.text
-        answers = await asyncio.gather(*(tools.call(call) for call in reply.message.tool_calls))
-        messages = [*messages, reply.message, *answers]
-    return ""
+        text, _ = await asyncio.gather(
+            self._text(survey),
+            self.given.maps.look_up_more(
+                survey, self.task, self.query,
+                options=self.options, meter=self.meter, tell=self.tell,
+            ),
+        )  # fmt: skip
+        return survey, text
 
+    async def _text(self, survey: Survey) -> str:
+        """The model's text, citing only what is in the ledger; the bare list if it fails."""
+        if not survey.sources and survey.gaps and not survey.open_for_tools:
+            return ""
+        try:
+            tools = await self.given.maps.tools(
+                survey, self.query, options=self.options, meter=self.meter, tell=self.tell
+            )
+            text = await self._loop(survey, tools)
+        except AgentError as error:
+            survey.gaps.append(gap_of(self.query, error, "amap"))
+            text = ""
+        known = {source["id"]: source["id"] for source in survey.sources}
+        return restamp(text, known).strip() or "\n".join(self._records(survey).values()).strip()
 
-def _opening(query: str, survey: Survey, options: MapOptions) -> Sequence[BaseMessage]:
-    language = options.language
-    values = {
-        "query": query,
-        "places": place_lines(survey.places, language),
-        "routes": route_lines(survey.routes, language),
-        "weather": weather_lines(survey.weather, language),
-    }
-    return [
-        SystemMessage(render("amap_research_system", language)),
-        HumanMessage(render("amap_research", language, **values)),
-    ]
+    async def _loop(self, survey: Survey, tools: MapTools) -> str:
+        messages = self._opening(survey)
+        for left in range(self.configuration.map_rounds, -1, -1):
+            reply: Reply[BaseModel] = await self.given.models.ask(
+                self.configuration.research_model,
+                messages,
+                meter=self.meter,
+                tools=tools.tools if left else (),
+                thinking=DEFAULT_THINKING["research"],
+            )
+            asked = reply.message.tool_calls
+            if not asked or not left:
+                return reply.text
+            answers = await asyncio.gather(*(tools.call(call) for call in asked))
+            messages = [*messages, reply.message, *answers]
+        return ""
 
+    def _opening(self, survey: Survey) -> Sequence[BaseMessage]:
+        language = self.options.language
+        blocks = {"query": self.query, **self._records(survey)}
+        return [
+            SystemMessage(render("amap_research_system", language)),
+            HumanMessage(render("amap_research", language, **blocks)),
+        ]
 
-def _facts(survey: Survey, options: MapOptions) -> str:
-    """The records themselves, each with its marker."""
-    language = options.language
-    lines = (
-        place_lines(survey.places, language),
-        route_lines(survey.routes, language),
-        weather_lines(survey.weather, language),
-    )
-    return "\n".join(line for line in lines if line)
+    def _records(self, survey: Survey) -> dict[str, str]:
+        """The ledger as lines, each with its marker."""
+        language = self.options.language
+        return {
+            "places": place_lines(survey.places, language),
+            "routes": route_lines(survey.routes, language),
+            "weather": weather_lines(survey.weather, language),
+        }

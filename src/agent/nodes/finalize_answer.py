@@ -41,26 +41,14 @@ async def finalize_answer(
     if configuration.resolve_links:
         text, used = await _resolved(text, used, given)
     places = _with_mentions(writer.places, used, text)
-    usage = given.billed(add_usage(state.get("usage"), meter.usage))
     seconds = round(meter.budget.seconds(), 2)
-    kept: dict[str, Any] = {
-        "assistant": ASSISTANT,
+    usage = given.billed(add_usage(state.get("usage"), meter.usage))
+    kept = {
+        **_told(state, writer),
         "mode": given.mode,
         "sources": used,
         "places": places,
-        "routes": state.get("routes", []),
-        "weather": state.get("weather", []),
-        "gaps": writer.gaps,
-        "queries": state.get("queries", []),
         "usage": {**usage, "seconds": seconds},
-        "checks": {
-            "cited": len(used),
-            "unknown_ids_removed": writer.citer.unknown_ids_removed,
-            "places_rejected": len(state.get("places_rejected", [])),
-        },
-        "degraded": writer.degraded,
-        "needs": state.get("needs"),
-        "search_entry_points": state.get("search_entry_points", []),
     }
     await given.close_turn(turn["id"])
     runtime.stream_writer(event("done", NODE, count=len(used), seconds=seconds))
@@ -75,6 +63,25 @@ async def finalize_answer(
         gaps=writer.gaps[len(state.get("gaps", [])) :],
         usage=meter.usage,
     )
+
+
+def _told(state: OverallState, writer: AnswerWriter) -> dict[str, Any]:
+    """What a client wants beside the text, apart from what is worked out here."""
+    return {
+        "assistant": ASSISTANT,
+        "routes": state.get("routes", []),
+        "weather": state.get("weather", []),
+        "gaps": writer.gaps,
+        "queries": state.get("queries", []),
+        "checks": {
+            "cited": len(writer.citer.used),
+            "unknown_ids_removed": writer.citer.unknown_ids_removed,
+            "places_rejected": len(state.get("places_rejected", [])),
+        },
+        "degraded": writer.degraded,
+        "needs": state.get("needs"),
+        "search_entry_points": state.get("search_entry_points", []),
+    }
 
 
 def _geojson(state: OverallState, places: list[Place]) -> dict[str, Any] | None:

@@ -1,9 +1,10 @@
 """The first node: checks the input, opens the turn, writes the search queries."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.budget import Meter
@@ -15,6 +16,7 @@ from agent.evidence.queries import drop_seen
 from agent.evidence.types import Gap, Point, Query
 from agent.language import detect_language
 from agent.models.catalogue import DEFAULT_THINKING, parse
+from agent.models.types import Models
 from agent.nodes.conversation import (
     conversation,
     get_research_topic,
@@ -56,7 +58,8 @@ async def generate_query(
         opened["needs"] = "place"
         return opened
     meter = open_meter(turn, configuration, given, spent=None)
-    queries, gaps = await _write(state, turn, previous, configuration, given.models, meter)
+    asked = _prompt(state["messages"], turn, previous)
+    queries, gaps = await _write(asked, turn, configuration, given.models, meter)
     runtime.stream_writer(
         event("queries", NODE, text="\n".join(q["query"] for q in queries), count=len(queries))
     )
@@ -138,28 +141,30 @@ def _lacks_place(turn: Turn, previous: Previous, configuration: Configuration) -
     return needs_place(turn["question"])
 
 
-async def _write(
-    state: OverallState,
-    turn: Turn,
-    previous: Previous,
-    configuration: Configuration,
-    models: Any,
-    meter: Meter,
-) -> tuple[list[Query], list[Gap]]:
-    near = turn["near"]
+def _prompt(messages: Sequence[AnyMessage], turn: Turn, previous: Previous) -> list[BaseMessage]:
+    near, language = turn["near"], turn["language"]
     values = {
         "today": turn["today"],
         "count": str(turn["count"]),
-        "conversation": conversation(state["messages"], previous["sources"]),
+        "conversation": conversation(messages, previous["sources"]),
         "previous_sources": source_lines(previous["sources"]),
-        "previous_places": place_lines(previous["places"], turn["language"]),
+        "previous_places": place_lines(previous["places"], language),
         "user_location": f"{near['lng']},{near['lat']}" if near else "",
         "question": turn["question"],
     }
-    messages = [
-        SystemMessage(render("generate_query_system", turn["language"])),
-        HumanMessage(render("generate_query", turn["language"], **values)),
+    return [
+        SystemMessage(render("generate_query_system", language)),
+        HumanMessage(render("generate_query", language, **values)),
     ]
+
+
+async def _write(
+    messages: list[BaseMessage],
+    turn: Turn,
+    configuration: Configuration,
+    models: Models,
+    meter: Meter,
+) -> tuple[list[Query], list[Gap]]:
     try:
         reply = await models.ask(
             configuration.query_generator_model,
@@ -172,8 +177,9 @@ async def _write(
         raise
     except AgentError as error:
         return _own_words(turn, configuration), [gap_of(turn["question"], error, NODE)]
+    assert reply.parsed is not None
     written = [w for w in reply.parsed.query if w.query.strip()][: turn["count"]]
-    queries = drop_seen(planned(written, configuration, near), [])
+    queries = drop_seen(planned(written, configuration, turn["near"]), [])
     return queries or _own_words(turn, configuration), []
 
 
