@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, fail
+from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail
 from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
 from agent.cli.outcome import Outcome
@@ -83,7 +83,7 @@ def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_sh
 
 def _command(request: Request, arguments: Namespace, question: str) -> str:
     """The command that follows up, or goes on where there is no question."""
-    words = ["tanlu", "ask", "--thread", request.thread_id]
+    words = [*called_as(), "ask", "--thread", request.thread_id]
     if request.assistant != "agent":
         words += ["--assistant", request.assistant]
     if request.url is not None:

@@ -1,6 +1,7 @@
 """Standard output and error that never fail, and the one-line failure. Standard library only."""
 
 import io
+import os
 import sys
 import unicodedata
 from typing import TextIO
@@ -45,3 +46,8 @@ def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:
 def is_utf8(stream: TextIO) -> bool:
     """Whether every character can be written to the stream."""
     return (stream.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+def called_as() -> list[str]:
+    """How this program was started, so that a command we print works as it stands."""
+    return ["uv", "run", "tanlu"] if "UV_RUN_RECURSION_DEPTH" in os.environ else ["tanlu"]

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessageChunk
 from langgraph.pregel import Pregel
 
 from agent.checkpointer import Threads, continue_interrupted, open_threads, run_config
+from agent.cli.console import called_as
 from agent.cli.logs import RUN_ID
 from agent.cli.outcome import Outcome, RunName, outcome_of
 from agent.cli.request import ASSISTANTS, Request
@@ -153,7 +154,7 @@ class _Course:
         return values
 
     def _tell(self, run: AcceptedRun, status: str) -> None:
-        command = f"tanlu ask --thread {run.thread_id}"
+        command = " ".join([*called_as(), "ask", "--thread", run.thread_id])
         if status == "continuing":
             line = f"continuing a question that was interrupted (see it with: {command})"
         else:

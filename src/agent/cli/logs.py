@@ -41,6 +41,8 @@ def configure_logging(level: str | None, log_file: str | None) -> None:
     for writer in writers:
         root.addHandler(writer)
     root.setLevel(min(writer.level for writer in writers))
+    # A server in the same process may have given our loggers a level of their own.
+    logging.getLogger("agent").setLevel(logging.NOTSET)
     for name in _LOUD:
         logging.getLogger(name).setLevel(logging.WARNING)
 
