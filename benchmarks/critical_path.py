@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     wanted = options.rows.split(",")
     if unknown := [name for name in wanted if name not in ROWS]:
-        parser.error(f"unknown rows: {', '.join(unknown)}")
+        parser.error(f"unknown rows: {', '.join(unknown)}; there are {', '.join(ROWS)}")
     bench = Bench(scale=options.scale, load=options.load)
     began, lines = time.monotonic(), []
     print(header(), flush=True)

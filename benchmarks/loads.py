@@ -1,6 +1,7 @@
 """Rows under load: one run, many at once, many spread out; in process and through the server."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -172,7 +173,7 @@ def _crowd(
         results[1:], (together, spread), ("at once", "spread"), strict=True
     ):
         walls, tokens = result.walls(), result.first_tokens()
-        ratios = [median(walls) / bound, max(walls, default=0.0) / bound]
+        ratios = [median(walls) / bound, max(walls, default=math.inf) / bound]
         lines += [
             Line(row, f"{bench.load} {name}, p95 ÷ bound", percentile(walls, 0.95) / bound, target,
                  f"median {ratios[0]:.3f}, max {ratios[1]:.3f}"),

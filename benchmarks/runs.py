@@ -107,8 +107,11 @@ def median(values: Iterable[float]) -> float:
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """The smallest value that this share of all values does not exceed; 0 of none."""
+    """The smallest value that this share of all values does not exceed.
+
+    Infinite where there are none, so that runs that all failed never look fast.
+    """
     ordered = sorted(values)
     if not ordered:
-        return 0.0
+        return math.inf
     return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
