@@ -243,6 +243,18 @@ async def test_where_the_next_service_fails_too_no_third_one_is_asked() -> None:
     assert KEY not in str(caught.value)
 
 
+async def test_offline_whatever_model_is_configured_is_the_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TANLU_MODEL", "openai:some-chat")
+    where: dict[str, Any] = {"openai_api_key": KEY, "openai_base_url": "https://models.invalid/v1"}
+    async with laboratory(tanlu_mode="offline", **where) as lab:
+        state = await lab.ask(EN, context={"geo_routing": "never"})
+        assert KEY not in str(lab.standin("openai").requests)
+    assert told(state)["gaps"] == []
+    assert not told(state)["degraded"]
+
+
 def checked(**environment: str) -> subprocess.CompletedProcess[str]:
     """`python test_mcp_integration.py` in this environment."""
     return subprocess.run(

@@ -54,7 +54,8 @@ def start_sample_services(settings: Settings) -> SampleServices:
     brain = SampleBrain()
     services: dict[str, Service] = {
         "gemini": GeminiService(brain, key=KEY),
-        "openai": OpenAIService(brain),
+        # Whatever model the operator has configured is the sample's now.
+        "openai": OpenAIService(brain, models=None),
         "amap": AmapService(key=KEY),
         "tavily": TavilyService(key=KEY),
         "serper": SerperService(key=KEY),

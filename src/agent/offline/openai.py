@@ -38,19 +38,23 @@ class Refused(Exception):
 
 
 class OpenAIService(Service):
-    """OpenAI's protocol in front of a Brain; mounted at /v1. `key` None accepts anyone."""
+    """OpenAI's protocol in front of a Brain; mounted at /v1.
+
+    `key` None accepts anyone, `models` None every name.
+    """
 
     def __init__(
         self,
         brain: Brain,
         *,
         key: str | None = None,
-        models: Iterable[str] = ("sample-chat",),
+        models: Iterable[str] | None = ("sample-chat",),
         rules: Rules | None = None,
         speed: Callable[[Turn], Speed] | None = None,
     ) -> None:
         super().__init__("openai")
-        self.brain, self.key, self.models = brain, key, frozenset(models)
+        self.brain, self.key = brain, key
+        self.models = None if models is None else frozenset(models)
         self.rules, self.speed = rules or Rules(), speed or (lambda turn: Speed())
         self.stream_faults: list[StreamFault] = []
         self._ids = itertools.count(1)
@@ -68,7 +72,7 @@ class OpenAIService(Service):
             self._check_key(request)
         except Refused as error:
             return _refuse(error)
-        listed = [{"id": name, "object": "model"} for name in sorted(self.models)]
+        listed = [{"id": name, "object": "model"} for name in sorted(self.models or ())]
         return web.json_response({"object": "list", "data": listed})
 
     def _check_key(self, request: web.Request) -> None:
@@ -80,7 +84,7 @@ class OpenAIService(Service):
         try:
             self._check_key(request)
             _check(body, self.rules)
-            if body["model"] not in self.models:
+            if self.models is not None and body["model"] not in self.models:
                 raise Refused(f"The model {body['model']} does not exist", 404, "model_not_found")
         except Refused as error:
             return _refuse(error)
