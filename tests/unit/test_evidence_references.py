@@ -28,8 +28,8 @@ def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:
     ]
     assert references(used, "zh") == (
         "**来源**\n\n"
-        "1. [A \\[b\\](c) \\*d\\* 1. x](https://e.example/%28a%29) — google\n"
-        "2. 地点 — google"
+        "1. [A \\[b\\](c) \\*d\\* 1. x](https://e.example/%28a%29) — Google\n"
+        "2. 地点 — Google"
     )
     assert references(used, "en").startswith("**Sources**\n\n1. ")
     assert references([], "en") == ""

@@ -1,6 +1,7 @@
 """One map branch: prefetch in code, then the model with the tools bound, in a bounded loop."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from agent.progress import Emit, event
 from agent.prompts import render
 from agent.state import AmapSearchState, Update
 
+log = logging.getLogger(__name__)
 NODE = "amap_research"
 
 
@@ -41,6 +43,8 @@ async def amap_research(
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
     count = len(survey.places) + len(survey.routes) + len(survey.weather)
     seconds = time.monotonic() - began
+    log.info("turn=%s %s %s: %d records, %d gaps, %.1f s",
+             state["turn"]["id"], NODE, branch.id, count, len(survey.gaps), seconds)  # fmt: skip
     branch.emit(
         event("map_done", NODE, id=branch.id, text=branch.query, count=count, seconds=seconds)
     )

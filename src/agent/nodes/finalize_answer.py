@@ -1,5 +1,6 @@
 """The last node: the answer with numbered citations, and everything a client wants beside it."""
 
+import logging
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -17,6 +18,7 @@ from agent.nodes.toolbox import Services, Toolbox, open_meter
 from agent.progress import event
 from agent.state import OverallState, Update, replaced
 
+log = logging.getLogger(__name__)
 NODE = "finalize_answer"
 ASSISTANT = "agent"
 _ANSWERED_EMPTY = {
@@ -50,6 +52,8 @@ async def finalize_answer(
         "places": places,
         "usage": {**usage, "seconds": seconds},
     }
+    log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
+             turn["id"], NODE, len(used), len(writer.gaps), seconds)  # fmt: skip
     await given.close_turn(turn["id"])
     runtime.stream_writer(event("done", NODE, count=len(used), seconds=seconds))
     numbered = {source["id"]: source for source in used}

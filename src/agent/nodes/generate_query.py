@@ -1,6 +1,7 @@
 """The first node: checks the input, opens the turn, writes the search queries."""
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ from agent.state import (
     replaced,
 )
 
+log = logging.getLogger(__name__)
 NODE = "generate_query"
 
 
@@ -63,6 +65,8 @@ async def generate_query(
     runtime.stream_writer(
         event("queries", NODE, text="\n".join(q["query"] for q in queries), count=len(queries))
     )
+    log.info("turn=%s %s: %d queries, %d for the map",
+             turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
     opened["query_list"] = queries
     opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
     opened["gaps"] = replaced(gaps)

@@ -1,5 +1,7 @@
 """Judges web and map results together and asks for what is missing."""
 
+import logging
+
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
@@ -16,6 +18,7 @@ from agent.progress import event
 from agent.prompts import render
 from agent.state import OverallState, PlannedQuery, Reflection, Update
 
+log = logging.getLogger(__name__)
 NODE = "reflection"
 
 
@@ -44,6 +47,8 @@ async def reflection(
         runtime.stream_writer(event("gap", NODE, text=error.message))
         return Update(**unjudged, gaps=[gap_of("", error, NODE)], usage=meter.usage)
     follow_ups = [] if verdict.is_sufficient else _new_queries(state, verdict, configuration)
+    log.info("turn=%s %s %d: sufficient=%s, %d follow-ups",
+             turn["id"], NODE, round_done, verdict.is_sufficient, len(follow_ups))  # fmt: skip
     runtime.stream_writer(
         event("reflection", NODE, text=verdict.knowledge_gap, count=len(follow_ups))
     )

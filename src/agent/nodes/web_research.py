@@ -1,5 +1,6 @@
 """One web branch: a query to marked text with sources, or a gap."""
 
+import logging
 import time
 
 from langgraph.runtime import Runtime
@@ -11,6 +12,7 @@ from agent.progress import event
 from agent.search.types import Findings, WebTask
 from agent.state import Update, WebSearchState
 
+log = logging.getLogger(__name__)
 NODE = "web_research"
 
 
@@ -37,12 +39,12 @@ async def web_research(
         findings = Findings(text="", gaps=[gap_of(query, error, "web")])
     for gap in findings.gaps:
         runtime.stream_writer(event("gap", NODE, id=task.prefix, text=gap["message"]))
+    seconds, count = time.monotonic() - began, len(findings.sources)
+    log.info("turn=%s %s %s: %d sources, %d gaps, %.1f s",
+             turn["id"], NODE, task.prefix, count, len(findings.gaps), seconds)  # fmt: skip
     runtime.stream_writer(
-        event(
-            "search_done", NODE, id=task.prefix, text=query, count=len(findings.sources),
-            seconds=time.monotonic() - began,
-        )
-    )  # fmt: skip
+        event("search_done", NODE, id=task.prefix, text=query, count=count, seconds=seconds)
+    )
     return Update(
         search_query=[query],
         web_research_result=[findings.text] if findings.text else [],
