@@ -9,7 +9,7 @@ import pytest
 from agent.evidence.citations import cited_ids
 from agent.search.gaps import LABELS
 from agent.search.google import GoogleSearch
-from agent.search.grounded import quotes_by_id
+from agent.search.grounded import beginning, quotes_by_id
 from agent.search.hits import make_hit, only_known
 from agent.search.http import retry_after, said
 from agent.search.links import public_target
@@ -160,3 +160,16 @@ async def test_pages_that_support_no_sentence_are_kept_but_told() -> None:
     assert "[^" not in found.text
     assert found.sources
     assert [gap["code"] for gap in found.gaps] == ["ungrounded"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("短句。", "短句。"),
+        ("一句话。" * 100, "一句话。" * 75),
+        ("One sentence here. " * 30, ("One sentence here. " * 15).strip()),
+        ("长" * 400, "长" * 300 + "…"),
+    ],
+)
+def test_an_excerpt_ends_with_a_sentence_or_shows_that_it_is_cut(text: str, shown: str) -> None:
+    assert beginning(text) == shown

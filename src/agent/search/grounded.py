@@ -88,12 +88,21 @@ def _result(name: str, hit: Hit) -> str:
 
 def _excerpts(shown: dict[str, Hit]) -> str:
     lines = [
-        f"{hit.title}: {hit.snippet[:_EXCERPT]}[^{name}]"
+        f"{hit.title}: {beginning(hit.snippet)}[^{name}]"
         if hit.snippet
         else f"{hit.title}[^{name}]"
         for name, hit in list(shown.items())[:_EXCERPTS]
     ]
     return "\n\n".join(lines)
+
+
+def beginning(text: str) -> str:
+    """Whole sentences as far as they fit; a first sentence too long for that is cut visibly."""
+    if len(text) <= _EXCERPT:
+        return text
+    ends = [found.start() for found in _SENTENCE_END.finditer(text, 0, _EXCERPT)]
+    whole = text[: ends[-1]].strip() if ends else ""
+    return whole or f"{text[:_EXCERPT].rstrip()}…"
 
 
 def _sources(shown: dict[str, Hit], text: str, provider: str) -> list[Source]:
