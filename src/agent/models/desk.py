@@ -134,7 +134,9 @@ class ModelDesk:
         if fallback and parse(fallback) != names[0]:
             names.append(parse(fallback))
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
-        telling = Telling(self._calls, self._vendor, self._policy, self._account, meter, level)
+        telling = Telling(
+            self._calls, self._vendor, self._policy, self._account, meter=meter, thinking=level
+        )
         async with aclosing(telling.tell(names, messages)) as texts:
             async for text in texts:
                 yield text

@@ -95,6 +95,7 @@ class Telling:
         vendor: Callable[[ModelName], Awaitable[Vendor]],
         policy: Callable[[ModelName], Policy],
         account: Account,
+        *,
         meter: Meter,
         thinking: Thinking,
     ) -> None:
