@@ -6,11 +6,12 @@ their own.
 
 import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from agent.language import Language
 
 from .citer import Citer
-from .links import link_url
+from .links import link_url, without_urls
 from .markers import MARKER, cited_ids
 from .queries import clean_text
 from .types import Source
@@ -20,6 +21,7 @@ __all__ = [
     "Citer",
     "carry_over",
     "cited_ids",
+    "inert",
     "references",
     "renumber_for_prompt",
     "restamp",
@@ -28,6 +30,7 @@ __all__ = [
 
 _HEADINGS: Mapping[Language, str] = {"zh": "**来源**", "en": "**Sources**"}
 _MAX_TITLE = 160
+_MAX_LINE = 500
 _MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
 _NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
 _LIST_BEGINS = re.compile(r"\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
@@ -81,10 +84,17 @@ def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
     return _NUMBERED_LINK.sub(marker, strip_references(answer))
 
 
+def inert(text: str) -> str:
+    """One line of foreign text that shows its words and does nothing: no link, image or tag."""
+    citer = Citer({})
+    return (citer.feed(clean_text(text, _MAX_LINE)) + citer.flush()).strip()
+
+
 def _reference(source: Source, position: int) -> str:
     number = source.get("number") or position
-    title = _MARKDOWN.sub(r"\\\1", clean_text(source["title"], _MAX_TITLE)) or source["id"]
     url = link_url(source["url"])
+    named = without_urls(clean_text(source["title"], _MAX_TITLE))[0].strip()
+    title = _MARKDOWN.sub(r"\\\1", named or urlsplit(url).hostname or "–")
     provider = _MARKDOWN.sub(r"\\\1", clean_text(source["provider"], _MAX_TITLE))
     linked = f"[{title}]({url})" if url else title
     provider = provider[:1].upper() + provider[1:]

@@ -1,8 +1,7 @@
 """Marked text, as it streams from a model → finished text with numbered links.
 
-Works like a tokenizer: each step looks at the text from one position, and either consumes
-some of it or asks for more. What a step decides depends only on text it has seen the end
-of, so splitting the stream elsewhere changes nothing.
+A tokenizer: each step, from one position, consumes some text or asks for more. It decides by text
+it has seen the end of, so splitting the stream elsewhere changes nothing.
 """
 
 import re
@@ -31,8 +30,10 @@ _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
 _WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
 _AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
-_AUTOLINK_BEGINS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:")
+_TAG_BEGINS = re.compile(r"<[A-Za-z/!?]")
+_HARMLESS = re.compile(r"</?(?:br|hr|b|i|u|s|em|strong|sub|sup|p) ?/?>", re.IGNORECASE)
 _AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
+_UNSEEN = re.compile("[\r\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 _OPENING_TICKS = re.compile(r"`{1,201}")
 _TICKS = re.compile(r"`+")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -42,7 +43,7 @@ _SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
 class Citer:
     """Turns `[^w0-2]` into `[n](url)`, numbered by first use, and lets no other link through.
 
-    Unknown ids, links, images and URLs that the model wrote are removed and counted; code is
+    Unknown ids, links, images and URLs are removed and counted, HTML tags are escaped, code is
     left alone. Text is held back only while it may be part of one of these.
     """
 
@@ -68,11 +69,11 @@ class Citer:
 
     def feed(self, chunk: str) -> str:
         """The finished text that this piece completes; may be empty."""
-        self._buffer += chunk.replace("\r", "")
+        self._buffer += _UNSEEN.sub("", chunk)
         return self._run(final=False)
 
     def flush(self) -> str:
-        """What is still held back; call once, at the end."""
+        """What is still held back, and the end of code left open; call where text ends."""
         return self._run(final=True)
 
     def _run(self, *, final: bool) -> str:
@@ -84,6 +85,7 @@ class Citer:
                 break
             at = after
         self._consumed, self._buffer = text[max(at - 1, 0) : at], text[at:]
+        self._emit_raw(self._fences.close() if final else "")
         finished, self._out = "".join(self._out), []
         return finished
 
@@ -235,12 +237,21 @@ class Citer:
             return _HOLD
         inside = text[at + 1 : end]
         if text[end : end + 1] != ">" or not _AUTOLINK_TARGET.fullmatch(inside):
-            self._emit("\\<" if _AUTOLINK_BEGINS.match(inside) else "<")
-            return at + 1
+            return self._tag(text, at, final)
         if inside in self._known_urls:
             return self._literal(text, at, end + 1 - at)
         self.links_removed += 1
         return end + 1
+
+    def _tag(self, text: str, at: int, final: bool) -> int:
+        """A `<` that is no autolink: only the plainest tags, without attributes, stay tags."""
+        if not _TAG_BEGINS.match(text, at):
+            return self._literal(text, at, 1)
+        head = text[at : at + len("</strong />")]
+        if ">" not in head and len(head) < len("</strong />") and not final:
+            return _HOLD
+        self._emit("<" if _HARMLESS.match(head) else "\\<")
+        return at + 1
 
     def _bare_url(self, text: str, at: int, final: bool) -> int:
         url = scan_url(text, at, final)

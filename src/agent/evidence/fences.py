@@ -45,6 +45,14 @@ class CodeFences:
             return at
         return self._opening(text, at, final, found)
 
+    def close(self) -> str:
+        """What ends a block left open, so that what follows is no code; empty if none is."""
+        if not self.inside:
+            return ""
+        closing = "" if self.expects_line else "\n"
+        self.inside = self.expects_line = False
+        return f"{closing}{' ' * self._indent}{self._mark}"
+
     def _opening(self, text: str, at: int, final: bool, found: re.Match[str]) -> int:
         end = text.find("\n", found.end(), found.end() + _MAX_INFO)
         seen = text[found.end() : end if end >= 0 else found.end() + _MAX_INFO]

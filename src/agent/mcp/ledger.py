@@ -95,7 +95,7 @@ class Ledger:
         ends: tuple[str, str],
         names: tuple[str, str],
     ) -> Route | None:
-        """The record of a way; `ends` are "lng,lat". None where the map gave none."""
+        """The record of a way, once per mode; `ends` are "lng,lat". None where the map gave none."""
         if tool == "maps_distance":
             one = next(iter(records(reply, "results")), {})
             metres, seconds = (read.whole_or_none(one.get(k)) for k in ("distance", "duration"))
@@ -104,11 +104,14 @@ class Ledger:
             metres, seconds, steps = read.path_of(tool, reply)
         if metres is None and seconds is None:
             return None
+        key = f"amap:{mode}:{ends[0]}:{ends[1]}"
+        if known := next((r for r in self.survey.routes if r["id"] == key), None):
+            return known
         url = route_link(*ends, mode, names)
         title = f"{_MODES[self.options.language][mode]} {names[0]} → {names[1]}"
         source = self._source(title, url, f"{title}: {metres} m, {seconds} s")
         route = Route(
-            id=f"amap:{mode}:{ends[0]}:{ends[1]}",
+            id=key,
             mode=mode,
             origin=names[0],
             destination=names[1],

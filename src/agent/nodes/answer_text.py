@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agent.evidence.citations import inert
 from agent.evidence.types import Gap, Place, Route, Weather
 from agent.language import Language
 from agent.nodes.evidence_text import route_text, weather_texts
@@ -38,11 +39,11 @@ def say(key: str, language: Language) -> str:
 
 
 def gap_section(gaps: Sequence[Gap], language: Language) -> str:
-    """The gaps, each message once, with the first query it concerns."""
+    """The gaps, each message once, with the first query it concerns; both may be foreign text."""
     lines: dict[str, str] = {}
     for gap in gaps:
-        text = gap["message"].strip().rstrip("。.")
-        lines.setdefault(text, f"- {text}" + (f" ({gap['query'][:60]})" if gap["query"] else ""))
+        text, query = inert(gap["message"]).rstrip("。."), inert(gap["query"][:60])
+        lines.setdefault(text, f"- {text}" + (f" ({query})" if query else ""))
     if not lines:
         return ""
     return "\n".join([say("gaps", language), *lines.values()])
@@ -54,7 +55,8 @@ def record_sections(
     """Routes and weather as code prints them, each line with its marker."""
     sections = []
     if routes:
-        lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in routes]
+        once = {route["id"]: route for route in routes}.values()
+        lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
         sections.append("\n".join([say("routes", language), *lines]))
     if weather:
         lines = [f"- {t} [^{w['source']}]" for w in weather for t in weather_texts(w, language)]
