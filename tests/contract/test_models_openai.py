@@ -5,8 +5,8 @@ import sys
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agent.calls import Calls
@@ -24,11 +24,18 @@ from agent.offline.gemini import Speed
 from agent.offline.openai import OpenAIService, Rules
 from agent.offline.service import serve
 from agent.settings import Settings
-from tests.support.scripted import KEY, MemoryJournal, Scripted, desk_for, meter
+from tests.support.scripted import (
+    ASK,
+    KEY,
+    MemoryJournal,
+    Scripted,
+    desk_for,
+    maps_geo,
+    meter,
+)
 
 pytest.importorskip("langchain_openai")
 CHAT = "openai:sample-chat"
-ASK = [SystemMessage("You answer."), HumanMessage("故宫几点开门?")]
 
 
 class Plan(BaseModel):
@@ -36,12 +43,6 @@ class Plan(BaseModel):
 
 
 PLAN = {"queries": ["故宫 开放时间"]}
-
-
-@tool
-def maps_geo(address: str) -> str:
-    """Coordinates of an address."""
-    return address
 
 
 async def said(desk: ModelDesk) -> str:

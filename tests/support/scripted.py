@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
+
 from agent.budget import Budget, Limits, Meter
 from agent.calls import Calls
 from agent.models.desk import ModelDesk
@@ -14,7 +17,14 @@ from agent.offline.service import Service, serve
 from agent.settings import Settings
 
 KEY = "AIza-canary-0123456789abcdef"
+ASK: list[BaseMessage] = [SystemMessage("You answer."), HumanMessage("故宫几点开门?")]
 Step = Answer | Callable[[Turn], Answer]
+
+
+@tool
+def maps_geo(address: str) -> str:
+    """Coordinates of an address."""
+    return address
 
 
 class Scripted:

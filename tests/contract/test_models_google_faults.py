@@ -1,0 +1,141 @@
+"""Gemini through the desk: what it refuses, what passes, and keys and models that do not fit."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agent.calls import Calls
+from agent.errors import (
+    ConfigurationError,
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
+from agent.models.desk import ModelDesk
+from agent.offline.gemini import GeminiService, gemini_error
+from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture
+from tests.support.scripted import ASK, KEY, Scripted, desk_for, meter
+
+__all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
+
+REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
+    (400, gemini_error(400, "API_KEY_INVALID"), ProviderRefused, "model_key_invalid"),
+    (
+        400,
+        gemini_error(400, message="User location is not supported", word="FAILED_PRECONDITION"),
+        ProviderRefused,
+        "model_region",
+    ),
+    (
+        400,
+        gemini_error(400, message="input exceeds the maximum number of tokens allowed"),
+        ProviderRefused,
+        "model_context",
+    ),
+    (400, gemini_error(400, message="bad"), ProviderRefused, "model_bad_request"),
+    (403, gemini_error(403), ProviderRefused, "model_forbidden"),
+    (404, gemini_error(404), ProviderRefused, "model_missing"),
+    (
+        429,
+        gemini_error(429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier"),
+        ProviderRefused,
+        "model_quota_day",
+    ),
+    (429, gemini_error(429, None, 3600), RateLimited, "rate_limited"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "error", "code"), REFUSALS)
+async def test_a_refusal_is_not_tried_again(
+    desk: ModelDesk,
+    gemini: GeminiService,
+    status: int,
+    body: dict[str, Any],
+    error: type[ProviderError],
+    code: str,
+) -> None:
+    gemini.fail("status", status=status, body=body, times=None)
+    with pytest.raises(error) as caught:
+        await desk.ask(LITE, ASK, meter=meter())
+    assert caught.value.code == code
+    assert KEY not in repr(caught.value)
+    assert len(gemini.requests) == 1
+
+
+async def test_the_wait_a_service_asks_for_is_kept(desk: ModelDesk, gemini: GeminiService) -> None:
+    gemini.fail("status", status=429, body=gemini_error(429, None, 0.4))
+    start = asyncio.get_running_loop().time()
+    await desk.ask(LITE, ASK, meter=meter())
+    assert asyncio.get_running_loop().time() - start >= 0.4
+    assert len(gemini.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "details"),
+    [
+        ("status", {"status": 500, "body": gemini_error(500)}),
+        ("status", {"status": 503, "body": gemini_error(503)}),
+        ("html", {"status": 502}),
+        ("drop", {}),
+        ("drop_mid_body", {}),
+        ("garbage", {}),
+        ("cut_json", {}),
+        ("empty", {}),
+        ("hang", {}),
+    ],
+)
+@pytest.mark.parametrize("times", [1, None])
+async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
+    gemini: GeminiService, kind: Any, details: dict[str, Any], times: int | None
+) -> None:
+    async with desk_for(gemini, model_timeout_seconds=0.3) as desk:
+        await desk.ask(LITE, ASK, meter=meter())
+        gemini.fail(kind, times=times, **details)
+        if times == 1:
+            assert (await desk.ask(LITE, ASK, meter=meter())).text
+            return
+        with pytest.raises((ProviderUnavailable, MalformedReply)) as caught:
+            await desk.ask(LITE, ASK, meter=meter())
+        assert KEY not in repr(caught.value)
+        assert len(gemini.requests) == (3 if kind == "empty" else 5)
+
+
+async def test_a_service_that_is_not_there_is_unavailable() -> None:
+    from agent.settings import Settings
+
+    settings = Settings(gemini_api_key=KEY, google_gemini_base_url="http://127.0.0.1:9")
+    desk = ModelDesk(settings, Calls())
+    with pytest.raises(ProviderUnavailable):
+        await desk.ask(LITE, ASK, meter=meter())
+    await desk.aclose()
+
+
+async def test_a_wrong_key_names_no_key() -> None:
+    gemini = GeminiService(Scripted(), key="another")
+    async with desk_for(gemini) as desk:
+        with pytest.raises(ProviderRefused) as caught:
+            await desk.ask(LITE, ASK, meter=meter())
+    assert caught.value.code == "model_key_invalid"
+
+
+async def test_a_missing_key_names_its_variable() -> None:
+    from agent.settings import Settings
+
+    with pytest.raises(ConfigurationError, match="GEMINI_API_KEY"):
+        await ModelDesk(Settings(), Calls()).ask(LITE, ASK, meter=meter())
+
+
+async def test_a_retired_model_names_its_successor(desk: ModelDesk) -> None:
+    with pytest.raises(ProviderRefused, match=r"gemini-3\.5-flash-lite"):
+        await desk.ask("gemini-2.0-flash", ASK, meter=meter())
+
+
+async def test_doctor_learns_which_models_the_service_knows(desk: ModelDesk) -> None:
+    assert FLASH in await desk.list_models()
+    assert await desk.check(FLASH) is None
+    assert "gemini-3.8-flash" in (await desk.check("gemini-2.5-pro", "answer_model") or "")
+    assert "does not know" in (await desk.check("gemini-9-none") or "")
+    assert "provider" in (await desk.check("nobody:x") or "")
