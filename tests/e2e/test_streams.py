@@ -223,6 +223,17 @@ async def test_a_follow_up_on_the_thread_knows_what_was_found(client: LangGraphC
     assert second["messages"][1]["content"] == first["messages"][1]["content"]
 
 
+async def test_a_thread_goes_on_by_the_event_protocol_too(client: LangGraphClient) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    for text in (ZH, "那附近有停车场吗"):
+        async with client.threads.stream(thread, assistant_id="agent") as session:
+            run = await session.run.start(input=question(text))
+            await client.runs.join(thread, run["run_id"])
+    values: Any = (await client.threads.get_state(thread))["values"]
+    assert [m["type"] for m in values["messages"]] == ["human", "ai", "human", "ai"]
+    assert any("停车" in place["name"] for place in values["places"])
+
+
 async def test_places_are_geojson_for_every_client(client: LangGraphClient) -> None:
     state = await client.runs.wait(None, "agent", input=question(ZH))
     assert isinstance(state, dict)
