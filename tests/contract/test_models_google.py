@@ -18,7 +18,8 @@ from tests.support.gemini_desk import (
     desk_fixture,
     gemini_fixture,
 )
-from tests.support.scripted import ASK, MemoryJournal, Scripted, desk_for, maps_geo, meter
+from tests.support.memory_journal import MemoryJournal
+from tests.support.scripted import ASK, Scripted, desk_for, maps_geo, meter
 
 __all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
 

@@ -24,15 +24,8 @@ from agent.offline.gemini import Speed
 from agent.offline.openai import OpenAIService, Rules
 from agent.offline.service import serve
 from agent.settings import Settings
-from tests.support.scripted import (
-    ASK,
-    KEY,
-    MemoryJournal,
-    Scripted,
-    desk_for,
-    maps_geo,
-    meter,
-)
+from tests.support.memory_journal import MemoryJournal
+from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter
 
 pytest.importorskip("langchain_openai")
 CHAT = "openai:sample-chat"

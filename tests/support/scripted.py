@@ -45,19 +45,6 @@ class Scripted:
         return step(turn) if callable(step) else step
 
 
-class MemoryJournal:
-    """Keeps paid replies in memory."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-
-    async def load(self, turn_id: str, key: str) -> str | None:
-        return self.kept.get((turn_id, key))
-
-    async def save(self, turn_id: str, key: str, reply: str) -> None:
-        self.kept[turn_id, key] = reply
-
-
 def meter(**limits: Any) -> Meter:
     """A meter with room for everything a test does, unless told otherwise."""
     given: dict[str, Any] = {

@@ -14,6 +14,7 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from tests.support.memory_journal import MemoryJournal
 
 LIMITS = Limits(
     max_searches=5,
@@ -42,17 +43,6 @@ class Replies:
         if isinstance(reply, Exception):
             raise reply
         return reply
-
-
-class MemoryJournal:
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-
-    async def load(self, turn_id: str, key: str) -> str | None:
-        return self.kept.get((turn_id, key))
-
-    async def save(self, turn_id: str, key: str, reply: str) -> None:
-        self.kept[turn_id, key] = reply
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Every search service running, with our side of it; import the fixtures."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from agent.calls import Calls
+from agent.errors import ProviderError
+from agent.offline.corpus import Page
+from agent.offline.search import BochaService, SerperService, TavilyService
+from agent.offline.service import Service, serve
+from agent.search.http import SearchHttp
+from agent.search.registry import configured
+from agent.search.types import SearchProvider
+from agent.settings import Settings
+from tests.support.memory_journal import MemoryJournal
+from tests.support.search_scripts import meter
+
+KEY = "canary-key-7f3a9c1e5b2d"
+SERVICES: dict[str, type[Any]] = {
+    "tavily": TavilyService,
+    "serper": SerperService,
+    "bocha": BochaService,
+}
+
+
+def pages(query: str, limit: int) -> list[Page]:
+    if "无" in query:
+        return []
+    return [
+        Page(
+            id=f"p{n}",
+            url=f"https://example.com/{n}",
+            title=f"第 {n} 页",
+            site="example.com",
+            language="zh",
+            published="2026-05-01",
+            subjects=(),
+            topics=(),
+            text=f"正文 {n}。",
+        )
+        for n in range(min(limit, 30))
+    ]
+
+
+@dataclass
+class Bench:
+    """One service running, and our side of it."""
+
+    name: str
+    service: Any
+    url: str
+    http: SearchHttp
+
+    def provider(self, *, journal: MemoryJournal | None = None, **changes: Any) -> SearchProvider:
+        given = {
+            f"{self.name}_api_key": KEY,
+            f"{self.name}_base_url": self.url,
+            "search_timeout_seconds": 5,
+            **changes,
+        }
+        settings = Settings(**given)
+        return configured(settings, self.http, Calls(journal=journal))[self.name]
+
+
+@pytest.fixture(params=list(SERVICES), name="running")
+def running_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Service, str]]:
+    service = SERVICES[request.param](key=KEY, pages=pages)
+    with serve(service.app) as server:
+        yield request.param, service, server.url
+
+
+@pytest.fixture(name="bench")
+async def bench_fixture(running: tuple[str, Service, str]) -> AsyncIterator[Bench]:
+    http = SearchHttp(timeout=5)
+    yield Bench(*running, http=http)
+    await http.aclose()
+
+
+async def failure(provider: SearchProvider) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        await provider.search("故宫", meter=meter())
+    assert KEY not in f"{caught.value!r} {caught.value}"
+    return caught.value
