@@ -1,0 +1,1 @@
+"""Reading pages: addresses checked, bytes bounded, text taken out."""
