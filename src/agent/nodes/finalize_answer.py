@@ -45,13 +45,8 @@ async def finalize_answer(
     places = _with_mentions(writer.places, used, text)
     seconds = round(meter.budget.seconds(), 2)
     usage = given.billed(add_usage(state.get("usage"), meter.usage))
-    kept = {
-        **_told(state, writer),
-        "mode": given.mode,
-        "sources": used,
-        "places": places,
-        "usage": {**usage, "seconds": seconds},
-    }
+    kept = _told(state, writer) | {"mode": given.mode, "sources": used, "places": places}
+    kept["usage"] = {**usage, "seconds": seconds}
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], NODE, len(used), len(writer.gaps), seconds)  # fmt: skip
     await given.close_turn(turn["id"])
