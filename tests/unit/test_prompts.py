@@ -6,20 +6,10 @@ import pytest
 
 from agent.language import Language
 from agent.prompts import Raw, element, fence, names, render
+from tests.support.prompt_blocks import BLOCKS
 
 LANGUAGES: list[Language] = ["zh", "en"]
 NODES = ["generate_query", "web_research", "web_writeup", "amap_research", "reflection", "answer"]
-BLOCKS = {
-    "generate_query": "today count conversation previous_sources previous_places"
-    " user_location question",
-    "web_research": "today query",
-    "web_writeup": "today query results",
-    "amap_research": "query places routes weather",
-    "reflection": "today question asked findings gaps limit",
-    "answer": "today conversation question findings places routes weather gaps"
-    " previous_sources previous_places",
-    "continue_answer": "cut_off",
-}
 
 
 def values_for(name: str, value: str = "x") -> dict[str, str]:

@@ -1,0 +1,13 @@
+"""The blocks each prompt is made of."""
+
+BLOCKS = {
+    "generate_query": "today count conversation previous_sources previous_places"
+    " user_location question",
+    "web_research": "today query",
+    "web_writeup": "today query results",
+    "amap_research": "query places routes weather",
+    "reflection": "today question asked findings gaps limit",
+    "answer": "today conversation question findings places routes weather gaps"
+    " previous_sources previous_places",
+    "continue_answer": "cut_off",
+}
