@@ -1,0 +1,98 @@
+"""`tanlu ask --url`: the same from a server, as a process."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.offline.gemini import GeminiService
+from tests.support.command_line import (
+    EN,
+    KEYS,
+    NO_MAP,
+    Cli,
+    cli_fixture,
+    failed_in_one_line,
+    gemini_fixture,
+    keyed,
+    searched,
+    searches,
+    until,
+)
+from tests.support.dev_server import DevServer, dev_server
+
+__all__ = ["cli_fixture", "gemini_fixture"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """`langgraph dev` without any key."""
+    with dev_server(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.mark.server
+def test_the_object_is_the_same(cli: Cli, server: DevServer) -> None:
+    there = cli.ask("--url", server.url, *NO_MAP, EN)
+    here = cli.ask("--offline", *NO_MAP, EN)
+    assert list(there) == KEYS
+    assert [s["url"] for s in there["sources"]] == [s["url"] for s in here["sources"]]
+    again = cli.ask("--url", server.url, "--thread", there["thread_id"])
+    assert again["answer"] == there["answer"]
+    more = cli.ask("--url", server.url, *NO_MAP, "--thread", there["thread_id"], "Cheaper?")
+    assert more["thread_id"] == there["thread_id"]
+    assert more["run_id"] != there["run_id"]
+
+
+@pytest.mark.server
+def test_a_person_sees_the_same(cli: Cli, server: DevServer) -> None:
+    done = cli.run("ask", "--url", server.url, *NO_MAP, EN, "--html", "a.html")
+    assert done.returncode == 0, done.stderr
+    assert "Queries: " in done.stderr
+    assert f"--url {server.url}" in done.stdout
+    assert (cli.folder / "a.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.server
+def test_what_the_server_would_drop_or_refuse_is_named(cli: Cli, server: DevServer) -> None:
+    url = ("ask", "--url", server.url, EN)
+    failed_in_one_line(cli.run(*url, "--set", "nothing=1"), 2, "nothing")
+    failed_in_one_line(cli.run(*url, "--set", "max_research_loops=99"), 2, "max_research_loops")
+    failed_in_one_line(cli.run(*url, "--assistant", "nobody"), 2, "nobody", "agent")
+    unknown = "5d4f5a64-7f0c-4a55-9d0c-6ad3c9b9f002"
+    failed_in_one_line(cli.run(*url[:3], "--thread", unknown), 2, "--thread")
+
+
+@pytest.mark.server
+def test_a_server_that_is_not_there_is_one_line(cli: Cli) -> None:
+    done = cli.run("ask", "--url", "http://127.0.0.1:9", EN)
+    failed_in_one_line(done, 1, "http://127.0.0.1:9")
+    done = cli.run("ask", "--url", "http://127.0.0.1:9", EN, HTTP_PROXY="http://127.0.0.1:1")
+    failed_in_one_line(done, 1, "http://127.0.0.1:9")
+
+
+@pytest.mark.server
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_cancels_the_run_on_the_server(
+    cli: Cli, gemini: GeminiService, tmp_path: Path
+) -> None:
+    import httpx
+
+    gemini.fail("hang", times=None, match=searches)
+    with dev_server(tmp_path / "server", env=keyed(gemini)) as server:
+        process = cli.start("ask", "--url", server.url, *NO_MAP, EN)
+        until(lambda: searched(gemini) > 0)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        thread = err.split("--thread ")[1].split()[0]
+        with httpx.Client(base_url=server.url, trust_env=False) as client:
+            (run,) = client.get(f"/threads/{thread}/runs").json()
+            assert run["status"] == "interrupted"
+        gemini.faults.clear()
+        found = cli.ask("--url", server.url, "--thread", thread, *NO_MAP)
+        assert found["sources"]
+        gemini.fail("status", status=403, times=None)
+        failed_in_one_line(cli.run("ask", "--url", server.url, *NO_MAP, EN), 1, "every source")

@@ -1,0 +1,121 @@
+"""`tanlu` as a process in an empty folder; import the fixtures."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.offline.gemini import GeminiService
+from agent.offline.rules import SampleBrain
+from agent.offline.service import serve
+from tests.support.dev_server import clean_environment
+
+KEYS = [
+    "assistant", "mode", "thread_id", "run_id", "answer", "sources", "places", "routes",
+    "weather", "gaps", "queries", "usage", "checks", "degraded", "needs",
+]  # fmt: skip
+ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
+NO_MAP = ("--set", "geo_routing=never")
+CANARY = "canary-key-0123456789"
+
+
+class Cli:
+    """Starts `tanlu` in an empty folder, with nothing configured but what is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[subprocess.Popen[str]] = []
+        self.env = {
+            "TANLU_DATA_DIR": str(folder / "data"),
+            "PYTHONIOENCODING": "utf-8",
+            "COLUMNS": "100",
+        }
+
+    def start(self, *argv: str, **env: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agent", *argv],
+            cwd=self.folder,
+            env=clean_environment(**{**self.env, **env}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*argv, **env)
+        out, err = process.communicate(timeout=100)
+        return subprocess.CompletedProcess(argv, process.returncode, out, err)
+
+    def ask(self, *argv: str, **env: str) -> dict[str, Any]:
+        """The object of `tanlu ask --json …`; the run must have answered."""
+        done = self.run("ask", "--json", *argv, **env)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+
+@pytest.fixture(name="cli")
+def cli_fixture(tmp_path: Path) -> Iterator[Cli]:
+    found = Cli(tmp_path)
+    yield found
+    for process in found.started:
+        if process.poll() is None:
+            process.kill()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        process.wait()
+
+
+@pytest.fixture(name="gemini")
+def gemini_fixture() -> Iterator[GeminiService]:
+    """Gemini's protocol on loopback; `url` is where."""
+    service = GeminiService(SampleBrain(), key=CANARY)
+    with serve(service.app) as running:
+        service.url = running.url  # type: ignore[attr-defined]
+        yield service
+
+
+def keyed(service: GeminiService) -> dict[str, str]:
+    """The environment of someone with a Gemini key."""
+    url: str = service.url  # type: ignore[attr-defined]
+    return {"GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": url}
+
+
+def searches(_request: Any, body: Any) -> bool:
+    """Whether a request asks Gemini to search the web."""
+    return "googleSearch" in str(body)
+
+
+def searched(service: GeminiService) -> int:
+    return sum(searches(None, request.body) for request in service.requests)
+
+
+def until(reached: Callable[[], bool], seconds: float = 40) -> None:
+    """Wait for something outside; fails when it does not come."""
+    end = time.monotonic() + seconds
+    pause = threading.Event()
+    while not reached():
+        assert time.monotonic() < end, "it did not come"
+        pause.wait(0.02)
+
+
+def failed_in_one_line(done: subprocess.CompletedProcess[str], code: int, *named: str) -> None:
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    line = done.stderr.strip().splitlines()[-1]
+    assert line.startswith("tanlu: ")
+    for word in named:
+        assert word in line
