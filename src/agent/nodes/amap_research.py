@@ -108,16 +108,25 @@ class _Branch:
         survey = await self.given.maps.survey(
             self.task, self.query, options=self.options, meter=self.meter, tell=self.tell
         )
-        text, _ = await asyncio.gather(
-            self._text(survey),
-            self.given.maps.look_up_more(
-                survey, self.task, self.query,
-                options=self.options, meter=self.meter, tell=self.tell,
-            ),
-        )  # fmt: skip
+        looked_up = asyncio.Event()
+
+        async def look_up_more() -> None:
+            try:
+                await self.given.maps.look_up_more(
+                    survey, self.task, self.query,
+                    options=self.options, meter=self.meter, tell=self.tell,
+                )  # fmt: skip
+            finally:
+                looked_up.set()
+
+        # Written before more is known: repeated after a crash, the same question costs nothing.
+        opening = self._opening(survey)
+        text, _ = await asyncio.gather(self._text(survey, opening, looked_up), look_up_more())
         return survey, text
 
-    async def _text(self, survey: Survey) -> str:
+    async def _text(
+        self, survey: Survey, opening: Sequence[BaseMessage], looked_up: asyncio.Event
+    ) -> str:
         """The model's text, citing only what is in the ledger; the bare list if it fails."""
         if not survey.sources and survey.gaps and not survey.open_for_tools:
             return ""
@@ -125,15 +134,16 @@ class _Branch:
             tools = await self.given.maps.tools(
                 survey, self.query, options=self.options, meter=self.meter, tell=self.tell
             )
-            text = await self._loop(survey, tools)
+            text = await self._loop(tools, opening, looked_up)
         except AgentError as error:
             survey.gaps.append(gap_of(self.query, error, "amap"))
             text = ""
         known = {source["id"]: source["id"] for source in survey.sources}
         return restamp(text, known).strip() or "\n".join(self._records(survey).values()).strip()
 
-    async def _loop(self, survey: Survey, tools: MapTools) -> str:
-        messages = self._opening(survey)
+    async def _loop(
+        self, tools: MapTools, messages: Sequence[BaseMessage], looked_up: asyncio.Event
+    ) -> str:
         for left in range(self.configuration.map_rounds, -1, -1):
             reply: Reply[BaseModel] = await self.given.models.ask(
                 self.configuration.research_model,
@@ -145,6 +155,8 @@ class _Branch:
             asked = reply.message.tool_calls
             if not asked or not left:
                 return reply.text
+            # Records get their ids in the same order every time.
+            await looked_up.wait()
             answers = await asyncio.gather(*(tools.call(call) for call in asked))
             messages = [*messages, reply.message, *answers]
         return ""

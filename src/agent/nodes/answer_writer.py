@@ -35,7 +35,7 @@ class AnswerWriter:
         self._previous = previous
         ledger = [*state.get("sources_gathered", []), *previous["sources"]]
         self.citer = Citer({source["id"]: source for source in ledger})
-        self.places = _distinct(state.get("places", []))
+        self.places = distinct_places(state.get("places", []))
         self.gaps: list[Gap] = list(state.get("gaps", []))
         self.degraded = False
         self._findings = [
@@ -135,7 +135,7 @@ class AnswerWriter:
         return [section for section in sections if section]
 
 
-def _distinct(places: list[Place]) -> list[Place]:
+def distinct_places(places: list[Place]) -> list[Place]:
     """One record a place: the more detailed one wins, in order of first appearance."""
     best: dict[str, Place] = {}
     for place in places:

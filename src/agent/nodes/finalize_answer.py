@@ -36,13 +36,13 @@ async def finalize_answer(
     meter = open_meter(turn, configuration, given, spent=state.get("usage"), answering=True)
     writer = AnswerWriter(state, configuration, given, meter)
     if not writer.has_evidence and not state.get("needs"):
-        _refuse_if_all_failed(state.get("gaps", []))
+        refuse_if_all_failed(state.get("gaps", []))
     runtime.stream_writer(event("answering", NODE))
     said = await FinishedText(pieces=writer.pieces).ainvoke([])
     text, used = str(said.text), writer.citer.used
     if configuration.resolve_links:
-        text, used = await _resolved(text, used, given)
-    places = _with_mentions(writer.places, used, text)
+        text, used = await resolved_links(text, used, given)
+    places = with_mentions(writer.places, used, text)
     seconds = round(meter.budget.seconds(), 2)
     usage = given.billed(add_usage(state.get("usage"), meter.usage))
     kept = _told(state, writer) | {"mode": given.mode, "sources": used, "places": places}
@@ -91,7 +91,7 @@ def _geojson(state: OverallState, places: list[Place]) -> dict[str, Any] | None:
     return feature_collection(places, anchor=anchor, query=state["turn"]["question"])
 
 
-def _refuse_if_all_failed(gaps: list[Gap]) -> None:
+def refuse_if_all_failed(gaps: list[Gap]) -> None:
     """An empty answer is honest only if some source did answer."""
     failures = [g for g in gaps if not g["code"].startswith("budget_")]
     if failures and not any(g["code"] in _ANSWERED_EMPTY for g in gaps):
@@ -99,7 +99,7 @@ def _refuse_if_all_failed(gaps: list[Gap]) -> None:
         raise NothingFound("every source failed: " + "; ".join(reasons))
 
 
-async def _resolved(text: str, used: list[Source], given: Toolbox) -> tuple[str, list[Source]]:
+async def resolved_links(text: str, used: list[Source], given: Toolbox) -> tuple[str, list[Source]]:
     """Cited redirect links replaced by where they lead."""
     found = await given.links([source["url"] for source in used])
     for old, new in found.items():
@@ -107,7 +107,7 @@ async def _resolved(text: str, used: list[Source], given: Toolbox) -> tuple[str,
     return text, [Source(**{**s, "url": found.get(s["url"], s["url"])}) for s in used]
 
 
-def _with_mentions(places: list[Place], used: list[Source], text: str) -> list[Place]:
+def with_mentions(places: list[Place], used: list[Source], text: str) -> list[Place]:
     """The places the answer names or cites are marked, and come first."""
     cited = {source["id"] for source in used}
     named = mentioned(places, text)

@@ -1,0 +1,1 @@
+"""Further assistants beside `agent`, each in a folder of its own."""

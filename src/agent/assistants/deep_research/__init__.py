@@ -1,0 +1,1 @@
+"""The assistant `deep_research`: long research inside a bounded context, ending in a report."""

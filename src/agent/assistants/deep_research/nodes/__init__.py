@@ -1,0 +1,1 @@
+"""The nodes of `deep_research`, one file each."""

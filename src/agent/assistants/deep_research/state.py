@@ -1,0 +1,195 @@
+"""State of `deep_research`: exploration in topics, what each left, and the report.
+
+`messages` holds the present topic's calls and answers while it is explored; `switch_topic` takes
+them out and leaves an entry in `search_results`.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import EphemeralValue
+from langgraph.graph.message import add_messages
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from agent.budget import add_usage
+from agent.configuration import Configuration
+from agent.evidence.types import Gap, Place, Point, Route, Source, Usage, Weather
+from agent.state import AgentInput, PlannedQuery, Previous, Turn, extend
+
+
+class DeepConfiguration(Configuration):
+    """The same knobs with the limits that long research needs."""
+
+    max_searches: int = Field(120, ge=0, le=1000, description="Executed web searches per run.")
+    max_model_calls: int = Field(160, ge=1, le=1000, description="Model calls per run.")
+    max_map_calls: int = Field(30, ge=0, le=500, description="Map calls per run.")
+    max_run_tokens: int = Field(
+        3_000_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
+    )
+    max_run_seconds: float = Field(
+        1800, ge=1, le=86_400, description="Wall clock seconds per run, the report included."
+    )
+
+
+class DeepInput(TypedDict, total=False):
+    """What a client sends: a question, and optionally what should differ in this run."""
+
+    messages: Annotated[
+        list[AnyMessage],
+        Field(description="The conversation; its last human message is the question."),
+        add_messages,
+    ]
+    reasoning_model: Annotated[
+        str | None,
+        Field(description="Replaces the model that writes the report in this run."),
+        EphemeralValue,
+    ]
+    user_location: Annotated[
+        Point | None,
+        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
+        EphemeralValue,
+    ]
+
+
+class FoundPage(TypedDict):
+    """A page a search of the present topic returned."""
+
+    url: str
+    title: str
+    site: str
+    snippet: str
+    published: str | None
+    provider: str
+
+
+class UsefulPage(FoundPage):
+    """A page that is kept for its topic. `id` is what it is cited by (`t0-1`)."""
+
+    id: str
+    partial: NotRequired[bool]
+    """Whether only an excerpt of it could be had; absent until it was read."""
+
+
+class TopicResult(TypedDict):
+    """What the exploration of one topic left."""
+
+    topic: str
+    reason: str
+    """Why it was left, and the last thought; the record later prompts show."""
+    useful_webpages: list[UsefulPage]
+    compressed_content: str | None
+    """Marked text (`[^t0-1]`); None until it is written."""
+
+
+class PageText(TypedDict):
+    """The text of a page as it was read; kept until the report is written."""
+
+    id: str
+    text: str
+
+
+class Intent(TypedDict):
+    """What `act` or a limit has decided, and `switch_topic` carries out."""
+
+    kind: Literal["change", "end", "clear"]
+    """`clear` archives and goes on with the same topic."""
+    new_topic: str
+    reason: str
+    urls: list[str] | None
+    """What the model names as useful; None where a limit decided."""
+
+
+class Counts(TypedDict, total=False):
+    """What was put right on the way, by name; shown in `checks`."""
+
+    thoughts: int
+    refused_calls: int
+    invented_urls: int
+    forced_archives: int
+    unknown_notes: int
+
+
+def merge_topics(
+    old: list[TopicResult] | None, new: list[TopicResult] | None
+) -> list[TopicResult]:
+    """Reducer: an entry of a known topic replaces it, others are appended; None empties."""
+    if new is None:
+        return []
+    merged = {entry["topic"]: entry for entry in old or []}
+    merged.update({entry["topic"]: entry for entry in new})
+    return list(merged.values())
+
+
+def add_counts(old: Counts | None, new: Counts | None) -> Counts:
+    """Reducer: adds by name; None empties."""
+    if new is None:
+        return Counts()
+    total: dict[str, Any] = dict(old or {})
+    for name, count in new.items():
+        total[name] = total.get(name, 0) + count
+    return cast(Counts, total)
+
+
+class DeepState(AgentInput, total=False):
+    """Everything the nodes share."""
+
+    turn: Turn
+    previous: Previous
+    conversation: str
+    base: int
+    """How many messages the thread had when the question was asked."""
+    topic: str
+    rounds: int
+    """Model calls of the exploration, in this turn."""
+    topic_rounds: int
+    fruitless: int
+    """Rounds in a row that neither searched nor asked the map."""
+    searched: bool
+    """Whether any search of this turn was sent."""
+    exploring: bool
+    intent: Intent | None
+    pages_found: Annotated[list[FoundPage], extend]
+    search_results: Annotated[list[TopicResult], merge_topics]
+    pages_read: Annotated[list[PageText], extend]
+    report: str
+    counts: Annotated[Counts, add_counts]
+    queries: Annotated[list[PlannedQuery], extend]
+    sources_gathered: Annotated[list[Source], extend]
+    places: Annotated[list[Place], extend]
+    routes: Annotated[list[Route], extend]
+    weather: Annotated[list[Weather], extend]
+    gaps: Annotated[list[Gap], extend]
+    usage: Annotated[Usage, add_usage]
+    geojson: dict[str, Any] | None
+
+
+class DeepUpdate(DeepState, total=False):
+    """What a node returns."""
+
+
+class TopicBranch(TypedDict):
+    """What one branch of reading and compressing gets."""
+
+    number: int
+    result: TopicResult
+    turn: Turn
+    spent: Usage
+
+
+def new_research() -> DeepUpdate:
+    """Empties everything that belongs to the previous question."""
+    gathered = dict.fromkeys(
+        ("pages_found", "search_results", "pages_read", "counts", "queries", "sources_gathered",
+         "places", "routes", "weather", "gaps", "usage", "geojson", "intent")
+    )  # fmt: skip
+    empty: dict[str, Any] = {
+        **gathered,
+        "rounds": 0,
+        "topic_rounds": 0,
+        "fruitless": 0,
+        "searched": False,
+        "exploring": True,
+        "report": "",
+    }
+    return cast(DeepUpdate, empty)
