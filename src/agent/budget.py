@@ -63,6 +63,8 @@ class Budget:
     ) -> None:
         self.turn_id = turn_id
         self.limits = limits
+        self.paid: set[str] = set()
+        """Keys of the calls this process has counted."""
         self._spent = add_usage(no_usage(), spent or no_usage())
         self._clock = clock
         self._started = clock() - elapsed
@@ -93,6 +95,11 @@ class Budget:
                 raise BudgetExceeded(limit, allowed)
             self._spent[kind] += count
 
+    def recall(self, kind: Spending) -> None:
+        """Count a call that was paid for before a crash; nothing refuses that any more."""
+        with self._lock:
+            self._spent[kind] += 1
+
     def record(self, usage: Usage) -> None:
         """Add what was learnt only after a call (tokens, cost, executed searches)."""
         with self._lock:
@@ -122,6 +129,13 @@ class Meter:
         """Book calls before making them; raises BudgetExceeded."""
         self.budget.reserve(kind, count, answering=self.answering)
         self.usage[kind] += count
+
+    def recall(self, kind: Spending, key: str) -> None:
+        """Own a call that this turn paid for in a process that is gone; once for each key."""
+        if key not in self.budget.paid:
+            self.budget.paid.add(key)
+            self.budget.recall(kind)
+            self.usage[kind] += 1
 
     def record(
         self,

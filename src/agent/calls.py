@@ -139,8 +139,11 @@ class Calls:
         key = request_key(policy.provider, request)
         if self._journal and (known := await self._journal.load(meter.turn_id, key)) is not None:
             log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
+            if policy.spends:
+                meter.recall(policy.spends, key)
             return known
         reply = await self.call(policy, send, meter=meter)
+        meter.budget.paid.add(key)
         if self._journal:
             await self._journal.save(meter.turn_id, key, reply)
         return reply

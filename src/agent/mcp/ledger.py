@@ -95,7 +95,7 @@ class Ledger:
         ends: tuple[str, str],
         names: tuple[str, str],
     ) -> Route | None:
-        """The record of a way, once per mode; `ends` are "lng,lat". None where the map gave none."""
+        """A way, once per mode; `ends` are "lng,lat". None where the map gave none."""
         if tool == "maps_distance":
             one = next(iter(records(reply, "results")), {})
             metres, seconds = (read.whole_or_none(one.get(k)) for k in ("distance", "duration"))

@@ -1,0 +1,161 @@
+"""A run that was broken off goes on where it was: nothing finished is paid again."""
+
+import asyncio
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from agent.calls import Calls
+from agent.checkpointer import open_saver
+from agent.graph import build_graph
+from agent.journal import SqliteJournal
+from agent.mcp.desk import build_map_desk
+from agent.models.desk import ModelDesk
+from agent.offline.endpoints import SampleServices, start_sample_services
+from agent.search.desk import SearchDesk
+from agent.services import Services
+from agent.settings import read_settings
+from tests.support.faults import at, children
+from tests.support.lab import ZH, answer_of
+from tests.support.map_fixtures import until
+
+pytestmark = pytest.mark.node
+CONFIG: Any = {"configurable": {"thread_id": "resumed"}}
+STAGES = ("generate_query", "web_research", "amap_research", "reflection", "answer")
+
+
+@dataclass
+class World:
+    """The stand-ins, which outlive every process, and what they were asked, in order."""
+
+    sample: SampleServices
+    asked: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name, service in self.sample.services.items():
+            service.latency = lambda request, body, name=name: self._note(name, request, body)
+
+    def _note(self, name: str, request: web.Request, body: Any) -> float:
+        query = {k: v for k, v in request.query.items() if k != "key"}
+        self.asked.append(f"{name} {request.path} {json.dumps([query, body], sort_keys=True)}")
+        return 0
+
+    def stages(self) -> list[str]:
+        """The stage of each request: a task of ours, or the service's name."""
+        return [
+            (re.findall(r"<task>(\w+)</task>", text) or [text.split(" ", 1)[0]])[0]
+            for text in self.asked
+        ]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    sample = start_sample_services(read_settings(tanlu_mode="offline"))
+    yield World(sample)
+    sample.stop()
+
+
+@asynccontextmanager
+async def process(world: World, folder: Path) -> AsyncIterator[Any]:
+    """The graph as a process of its own would have it: only files and stand-ins are shared."""
+    settings, journal = world.sample.settings, SqliteJournal(folder)
+    calls = Calls(journal=journal)
+    models = ModelDesk(settings, calls)
+    maps = build_map_desk(settings, calls, redirect=world.sample.amap_url)
+    searches = SearchDesk(settings, models, calls)
+    services = Services(
+        settings, "offline", models, searches, maps, calls, journal=journal, sample=world.sample
+    )
+    async with open_saver(folder) as saver:
+        try:
+            yield build_graph(lambda: services).compile(checkpointer=saver)
+        finally:
+            for part in (maps, searches, models, journal):
+                await part.aclose()
+
+
+async def run(graph: Any, question: str | None) -> dict[str, Any]:
+    given = {"messages": question} if question else None
+    state: dict[str, Any] = await graph.ainvoke(given, CONFIG, durability="sync")
+    return state
+
+
+def comparable(state: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """An answer without times, and what carried it."""
+    kept = answer_of(state).additional_kwargs
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", str(answer_of(state).text))
+    usage = {k: v for k, v in kept["usage"].items() if k != "seconds"}
+    return text, {"usage": usage, "queries": kept["queries"], "gaps": kept["gaps"]}
+
+
+def journalled(folder: Path) -> int:
+    """How many replies are safe on disk."""
+    with closing(sqlite3.connect(folder / "runs.sqlite", timeout=10)) as db:
+        return int(db.execute("SELECT count(*) FROM replies").fetchone()[0])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
+    world: World, tmp_path: Path, stage: str
+) -> None:
+    async with process(world, tmp_path / "whole") as graph:
+        whole = await run(graph, ZH)
+    reference, stages = world.asked[:], world.stages()
+    finished = expected_before(stages, stage)
+    world.asked.clear()
+
+    folder = tmp_path / "broken"
+    held = world.sample.services["gemini"].fail("hang", match=at(stage))
+    async with process(world, folder) as graph:
+        task = asyncio.create_task(run(graph, ZH))
+        await until(lambda: len(world.asked) == finished and held.times == 0, 20)
+        await until(lambda: journalled(folder) == finished, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert len(world.asked) == finished
+    async with process(world, folder) as graph:
+        resumed = await run(graph, None)
+
+    assert Counter(world.asked) == Counter(reference)
+    assert comparable(resumed) == comparable(whole)
+    assert children() == []
+
+
+def expected_before(stages: list[str], held: str) -> int:
+    """How many requests are finished when the first one of a stage hangs: all of its step's."""
+    steps = {"generate_query": 0, "reflection": stages.index("reflection"), "answer": -1}
+    if held in steps:
+        at_ = steps[held]
+        return len(stages) - 1 if at_ < 0 else at_
+    return stages.index("reflection") - 1
+
+
+async def test_a_finished_turn_that_is_continued_asks_nothing(world: World, tmp_path: Path) -> None:
+    async with process(world, tmp_path) as graph:
+        first = await run(graph, ZH)
+        world.asked.clear()
+        again = await run(graph, None)
+    assert world.asked == []
+    assert answer_of(again).id == answer_of(first).id
+
+
+async def test_the_same_question_again_is_a_turn_of_its_own_and_pays_its_own_calls(
+    world: World, tmp_path: Path
+) -> None:
+    costs = []
+    async with process(world, tmp_path) as graph:
+        for _ in range(3):
+            world.asked.clear()
+            await run(graph, ZH)
+            costs.append(Counter(s for s in world.stages() if s != "amap"))
+    assert costs[0] == costs[1] == costs[2]
