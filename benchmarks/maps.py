@@ -43,10 +43,10 @@ def geo(bench: Bench) -> list[Line]:
         _, plain, found = in_process(phases, bench, _environment(standins, **_paces(bench)))
     ratio = median(found.walls()) / median(plain.walls())
     bound = bench.latencies.bound
-    note = (
-        f"geo {median(found.walls()) / bound:.3f}, plain {median(plain.walls()) / bound:.3f}; "
-        + _told(found)
+    each = ", ".join(
+        f"{run.wall / bound:.3f} ({run.usage['map_calls']} map calls)" for run in found.good
     )
+    note = f"plain {median(plain.walls()) / bound:.3f}; each geo run {each}"
     return [*_failed("geo", plain, found), Line("geo", "geo ÷ plain (medians)", ratio, 1.06, note)]
 
 
