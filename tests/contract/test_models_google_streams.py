@@ -9,7 +9,8 @@ import pytest
 from agent.errors import ProviderRefused, ProviderUnavailable
 from agent.models.desk import ModelDesk
 from agent.offline.brain import Answer
-from agent.offline.gemini import GeminiService, Speed, gemini_error
+from agent.offline.gemini import GeminiService, gemini_error
+from agent.offline.streams import Speed
 from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture, said
 from tests.support.scripted import ASK, Scripted, desk_for, meter
 

@@ -20,9 +20,9 @@ from agent.errors import (
 )
 from agent.models.desk import ModelDesk
 from agent.offline.brain import Answer, FunctionCall
-from agent.offline.gemini import Speed
 from agent.offline.openai import OpenAIService, Rules
 from agent.offline.service import serve
+from agent.offline.streams import Speed
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter

@@ -117,13 +117,3 @@ class City:
     lng: float
     lat: float
     districts: tuple[Anchor, ...]
-
-
-@dataclass(frozen=True)
-class Sample:
-    areas: tuple[Area, ...]
-    places: tuple[Place, ...]
-    anchors: tuple[Anchor, ...]
-    pages: tuple[Page, ...]
-    weather: tuple[CityWeather, ...]
-    cities: tuple[City, ...]

@@ -1,18 +1,17 @@
 """A loopback Gemini API: generateContent, streamGenerateContent, countTokens, models."""
 
-import asyncio
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from aiohttp import web
 
 from agent.models.catalogue import GOOGLE_MODELS
 from agent.offline.brain import Answer, Brain, Turn
 from agent.offline.gemini_wire import Refused, check, read, tokens, write
-from agent.offline.service import BODY, Service
+from agent.offline.service import BODY
+from agent.offline.streams import FaultyEvent, Speed, StreamingService, go_wrong, send_pieces
 
 _STATUS = {
     400: "INVALID_ARGUMENT",
@@ -49,26 +48,7 @@ def gemini_error(
     return {"error": error | ({"details": details} if details else {})}
 
 
-@dataclass(frozen=True)
-class Speed:
-    """How fast a stream comes: seconds to the first chunk, then tokens a second (0: at once)."""
-
-    first_chunk: float = 0
-    tokens_per_second: float = 0
-    chunk_tokens: int = 20
-
-
-@dataclass
-class StreamFault:
-    """A stream that goes wrong after `after` characters, `times` times (None: always)."""
-
-    kind: Literal["drop", "no_finish", "error", "stall", "max_tokens", "safety"]
-    after: int = 0
-    times: int | None = 1
-    match: Callable[[Turn], bool] = lambda turn: True
-
-
-class GeminiService(Service):
+class GeminiService(StreamingService):
     """Gemini's protocol in front of a Brain. `key` None accepts any key, but not none at all."""
 
     def __init__(
@@ -80,22 +60,14 @@ class GeminiService(Service):
         latency: Callable[[web.Request, Any], float] | None = None,
         speed: Callable[[Turn], Speed] | None = None,
     ) -> None:
-        super().__init__("gemini", latency)
+        super().__init__("gemini", latency=latency, speed=speed)
         self.brain, self.key, self.models = brain, key, frozenset(models)
-        self.speed = speed or (lambda turn: Speed())
-        self.stream_faults: list[StreamFault] = []
         self.turns: list[Turn] = []
         self._ids = itertools.count(1)
         for version in ("v1beta", "v1"):
             self.app.router.add_get(f"/{version}/models", self._list)
             self.app.router.add_get(f"/{version}/models/{{model}}", self._get)
             self.app.router.add_post(f"/{version}/models/{{model}}:{{method}}", self._call)
-
-    def fail_stream(self, kind: Any, **details: Any) -> StreamFault:
-        """Switch a stream's fault on; see StreamFault."""
-        fault = StreamFault(kind, **details)
-        self.stream_faults.append(fault)
-        return fault
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         try:
@@ -147,55 +119,23 @@ class GeminiService(Service):
     async def _stream(
         self, request: web.Request, turn: Turn, reply: "_Reply"
     ) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         speed = self.speed(turn)
-        await asyncio.sleep(speed.first_chunk)
-        await response.prepare(request)
+        response = await self._open_stream(request, speed)
         fault = self._stream_fault(turn)
-        sent = 0
-        for text in _pieces(reply.text, speed.chunk_tokens):
-            if fault and sent >= fault.after:
-                break
-            if sent and speed.tokens_per_second:
-                await asyncio.sleep(tokens(text) / speed.tokens_per_second)
+
+        async def send(text: str) -> None:
             await _event(response, reply.chunk(text))
-            sent += len(text)
+
+        async def send_fault(kind: FaultyEvent) -> None:
+            await _event(response, reply.fault(kind))
+
+        await send_pieces(_pieces(reply.text, speed.chunk_tokens), speed, fault, send)
         if fault:
-            await self._go_wrong(request, response, reply, fault)
+            await go_wrong(request, fault, send_fault)
         else:
             await _event(response, reply.last())
         await response.write_eof()
         return response
-
-    def _stream_fault(self, turn: Turn) -> StreamFault | None:
-        for fault in self.stream_faults:
-            if fault.times != 0 and fault.match(turn):
-                if fault.times is not None:
-                    fault.times -= 1
-                return fault
-        return None
-
-    async def _go_wrong(
-        self,
-        request: web.Request,
-        response: web.StreamResponse,
-        reply: "_Reply",
-        fault: StreamFault,
-    ) -> None:
-        match fault.kind:
-            case "drop":
-                await asyncio.sleep(0)
-                if request.transport:
-                    request.transport.abort()
-                raise ConnectionResetError("injected fault: dropped stream")
-            case "stall":
-                await asyncio.sleep(3600)
-            case "error":
-                await _event(response, gemini_error(503, message="The model is overloaded."))
-            case "max_tokens":
-                await _event(response, reply.chunk("", finish="MAX_TOKENS"))
-            case "safety":
-                await _event(response, reply.chunk("", finish="SAFETY"))
 
 
 class _Reply:
@@ -221,6 +161,11 @@ class _Reply:
         self._written += tokens(text)
         candidate: dict[str, Any] = {"content": {"role": "model", "parts": [{"text": text}]}}
         return self._body(candidate | ({"finishReason": finish} if finish else {}))
+
+    def fault(self, kind: FaultyEvent) -> dict[str, Any]:
+        if kind == "error":
+            return gemini_error(503, message="The model is overloaded.")
+        return self.chunk("", finish=kind.upper())
 
     def last(self) -> dict[str, Any]:
         if self._blocked or not self.text:

@@ -1,6 +1,5 @@
 """A loopback OpenAI-compatible endpoint: chat completions (plain and SSE) and models."""
 
-import asyncio
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -11,9 +10,9 @@ from aiohttp import web
 
 from agent.models.structured import SCHEMA_INTRO
 from agent.offline.brain import Answer, Brain, FunctionCall, Past, Tool, ToolResult, Turn
-from agent.offline.gemini import Speed, StreamFault
 from agent.offline.gemini_wire import tokens
-from agent.offline.service import BODY, Service
+from agent.offline.service import BODY
+from agent.offline.streams import FaultyEvent, Speed, StreamingService, go_wrong, send_pieces
 
 _FINISHES = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 
@@ -37,7 +36,7 @@ class Refused(Exception):
         self.message, self.status, self.code = message, status, code
 
 
-class OpenAIService(Service):
+class OpenAIService(StreamingService):
     """OpenAI's protocol in front of a Brain; mounted at /v1.
 
     `key` None accepts anyone, `models` None every name.
@@ -52,20 +51,13 @@ class OpenAIService(Service):
         rules: Rules | None = None,
         speed: Callable[[Turn], Speed] | None = None,
     ) -> None:
-        super().__init__("openai")
+        super().__init__("openai", speed=speed)
         self.brain, self.key = brain, key
         self.models = None if models is None else frozenset(models)
-        self.rules, self.speed = rules or Rules(), speed or (lambda turn: Speed())
-        self.stream_faults: list[StreamFault] = []
+        self.rules = rules or Rules()
         self._ids = itertools.count(1)
         self.app.router.add_get("/v1/models", self._list)
         self.app.router.add_post("/v1/chat/completions", self._complete)
-
-    def fail_stream(self, kind: Any, **details: Any) -> StreamFault:
-        """Switch a stream's fault on; see StreamFault."""
-        fault = StreamFault(kind, **details)
-        self.stream_faults.append(fault)
-        return fault
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         try:
@@ -106,21 +98,19 @@ class OpenAIService(Service):
         self, request: web.Request, turn: Turn, message: Mapping[str, Any], finish: str
     ) -> web.StreamResponse:
         body, speed = request[BODY], self.speed(turn)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await asyncio.sleep(speed.first_chunk)
-        await response.prepare(request)
-        fault, sent = self._stream_fault(turn), 0
-        text = message.get("content") or ""
-        for start in range(0, len(text), speed.chunk_tokens):
-            if fault and sent >= fault.after:
-                break
-            piece = text[start : start + speed.chunk_tokens]
-            if sent and speed.tokens_per_second:
-                await asyncio.sleep(tokens(piece) / speed.tokens_per_second)
-            await _event(response, _chunk(body, {"role": "assistant", "content": piece}))
-            sent += len(piece)
+        response = await self._open_stream(request, speed)
+        fault = self._stream_fault(turn)
+
+        async def send(text: str) -> None:
+            await _event(response, _chunk(body, {"role": "assistant", "content": text}))
+
+        async def send_fault(kind: FaultyEvent) -> None:
+            await _event(response, _fault(body, kind))
+
+        pieces = _pieces(message.get("content") or "", speed.chunk_tokens)
+        await send_pieces(pieces, speed, fault, send)
         if fault:
-            await self._go_wrong(request, response, fault)
+            await go_wrong(request, fault, send_fault)
         else:
             await _event(response, _chunk(body, {}, finish))
             usage = {"choices": [], "usage": _usage(body, message)}
@@ -128,33 +118,6 @@ class OpenAIService(Service):
             await response.write(b"data: [DONE]\n\n")
         await response.write_eof()
         return response
-
-    def _stream_fault(self, turn: Turn) -> StreamFault | None:
-        for fault in self.stream_faults:
-            if fault.times != 0 and fault.match(turn):
-                if fault.times is not None:
-                    fault.times -= 1
-                return fault
-        return None
-
-    async def _go_wrong(
-        self, request: web.Request, response: web.StreamResponse, fault: StreamFault
-    ) -> None:
-        body = request[BODY]
-        match fault.kind:
-            case "drop":
-                await asyncio.sleep(0)
-                if request.transport:
-                    request.transport.abort()
-                raise ConnectionResetError("injected fault: dropped stream")
-            case "stall":
-                await asyncio.sleep(3600)
-            case "error":
-                await _event(response, {"error": {"message": "overloaded", "code": 503}})
-            case "max_tokens":
-                await _event(response, _chunk(body, {}, "length"))
-            case "safety":
-                await _event(response, _chunk(body, {}, "content_filter"))
 
 
 def _check(body: Any, rules: Rules) -> None:
@@ -265,6 +228,17 @@ def _chunk(
 ) -> dict[str, Any]:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return _envelope(body, "chat.completion.chunk") | {"choices": [choice]}
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    """Text in chunks of `size` characters."""
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _fault(body: Mapping[str, Any], kind: FaultyEvent) -> dict[str, Any]:
+    if kind == "error":
+        return {"error": {"message": "overloaded", "code": 503}}
+    return _chunk(body, {}, _FINISHES[kind.upper()])
 
 
 def _usage(body: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, int]:
