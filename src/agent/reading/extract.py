@@ -1,0 +1,168 @@
+"""Fetched bytes → text. What a document can do to its reader is bounded.
+
+A small HTML page is read in a thread. A large one, and every PDF, is read in a process that is
+killed when its time is up: both formats let a few hundred kilobytes keep a parser busy for minutes.
+"""
+
+import asyncio
+import importlib.util
+import json
+import logging
+import os
+import sys
+from dataclasses import dataclass, replace
+
+from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable
+from agent.reading.decoding import page_text
+from agent.reading.hosts import Turnstile
+from agent.reading.texts import Extracted, html_text
+
+log = logging.getLogger(__name__)
+HTML = ("text/html", "application/xhtml+xml")
+PDF = ("application/pdf", "application/x-pdf")
+PLAIN = ("text/plain", "text/markdown", "text/x-markdown", "text/csv")
+UNKNOWN = ("application/octet-stream", "binary/octet-stream")
+KINDS = (*HTML, *PDF, *PLAIN, *UNKNOWN)
+IN_THREAD = 200_000
+"""Characters of HTML up to which a thread reads it."""
+
+_EXTRAS = {"html": ("trafilatura", "web"), "pdf": ("pypdf", "docs")}
+_ENVIRONMENT = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "TEMP", "TMP", "VIRTUAL_ENV")
+_MESSAGES = {
+    "page_unreadable": "the document is broken",
+    "page_encrypted": "the document needs a password",
+    "page_too_complex": "the document needs more memory than it gets",
+    "page_empty": "there is no text in it",
+}
+
+
+@dataclass(frozen=True)
+class ExtractLimits:
+    """Of one document: characters kept, seconds and megabytes its reader gets."""
+
+    max_chars: int = 200_000
+    seconds: int = 20
+    megabytes: int = 768
+
+
+class Extractor:
+    """Takes the text out of pages; at most `workers` processes at a time."""
+
+    def __init__(self, limits: ExtractLimits | None = None, *, workers: int = 2) -> None:
+        self._limits = limits or ExtractLimits()
+        self._workers = Turnstile(workers)
+
+    async def extract(self, body: bytes, content_type: str) -> tuple[Extracted, str]:
+        """The text and the kind (html, pdf, text) of a body.
+
+        Raises ProviderRefused: web_extra_missing, docs_extra_missing, page_kind, page_empty,
+        page_unreadable, page_encrypted, page_too_complex; ProviderUnavailable timeout.
+        """
+        kind = kind_of(body, content_type)
+        if kind == "text":
+            found = Extracted(text=await asyncio.to_thread(page_text, body, content_type))
+        elif kind == "html":
+            found = await self._html(body, content_type)
+        else:
+            await asyncio.to_thread(_need, "pdf")
+            found = await self._in_worker("pdf", body)
+        return self._checked(found), kind
+
+    async def _html(self, body: bytes, content_type: str) -> Extracted:
+        await asyncio.to_thread(_need, "html")
+        markup = await asyncio.to_thread(page_text, body, content_type)
+        if len(markup) > IN_THREAD:
+            return await self._in_worker("html", markup.encode("utf-8", "replace"))
+        try:
+            return await asyncio.to_thread(html_text, markup)
+        except Exception:  # a page that breaks its parser must not end the run
+            log.warning("a page broke the HTML reader", exc_info=True)
+            return Extracted(failed="page_unreadable")
+
+    def _checked(self, found: Extracted) -> Extracted:
+        if found.failed in _MESSAGES:
+            raise ProviderRefused("reader", _MESSAGES[found.failed], code=found.failed)
+        text, limit = _clean(found.text), self._limits.max_chars
+        if not text:
+            raise ProviderRefused("reader", _MESSAGES["page_empty"], code="page_empty")
+        partial = found.partial or len(text) > limit
+        return replace(found, title=_clean(found.title), text=text[:limit], partial=partial)
+
+    async def _in_worker(self, kind: str, body: bytes) -> Extracted:
+        async with self._workers.turn():
+            process = await asyncio.create_subprocess_exec(
+                *self._command(kind),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=_environment(),
+            )
+            try:
+                async with asyncio.timeout(self._limits.seconds + 1):
+                    said, _ = await process.communicate(body)
+            except TimeoutError:
+                raise _timeout(self._limits.seconds) from None
+            finally:
+                await _end(process)
+        return _parsed(said, process.returncode)
+
+    def _command(self, kind: str) -> list[str]:
+        limits = self._limits
+        bounds = (limits.seconds, limits.max_chars, limits.megabytes)
+        return [sys.executable, "-P", "-m", "agent.reading.worker", kind, *map(str, bounds)]
+
+
+def kind_of(body: bytes, content_type: str) -> str:
+    """What a body is: by its first bytes where they are clear, else by what its server says."""
+    said = content_type.partition(";")[0].strip().lower()
+    head = body[:1024].lstrip()
+    if head.startswith(b"%PDF-"):
+        return "pdf"
+    if said in PDF:
+        raise ProviderRefused("reader", _MESSAGES["page_unreadable"], code="page_unreadable")
+    if said in HTML or (said in (*UNKNOWN, "") and head[:1] == b"<"):
+        return "html"
+    if said in PLAIN or (said == "" and b"\x00" not in head):
+        return "text"
+    raise ProviderRefused("reader", f"{said[:80]} is not read", code="page_kind")
+
+
+def _clean(text: str) -> str:
+    """Without NUL and lone surrogates, which neither files nor protocols take."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8").strip()
+
+
+def _need(kind: str) -> None:
+    module, extra = _EXTRAS[kind]
+    if importlib.util.find_spec(module) is None:
+        raise ProviderRefused(
+            "reader",
+            f"reading {kind.upper()} needs the extra tanlu[{extra}]",
+            code="web_extra_missing" if kind == "html" else "docs_extra_missing",
+        )
+
+
+def _environment() -> dict[str, str]:
+    """No key of ours is in the process that reads what others wrote."""
+    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    return {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+        await asyncio.shield(process.wait())
+
+
+def _parsed(said: bytes, code: int | None) -> Extracted:
+    try:
+        return Extracted(**json.loads(said))
+    except (ValueError, TypeError):
+        log.warning("a document ended its reader (exit code %s)", code)
+        return Extracted(failed="page_too_complex")
+
+
+def _timeout(seconds: float) -> ProviderError:
+    return ProviderUnavailable(
+        "reader", f"the document was not read within {seconds:g} s", code="timeout"
+    )

@@ -1,0 +1,183 @@
+"""Which URLs may be fetched: public hosts only, however the URL or its name server disguises it.
+
+The parts that were checked are the parts that are connected to: a URL is taken apart once, its name
+is resolved once, and the connection goes to the address that was looked at.
+"""
+
+import asyncio
+import ipaddress
+import re
+import socket
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, quote, urlsplit
+
+import idna
+
+from agent.errors import ProviderUnavailable, UnsafeUrl
+from agent.reading.addresses import Address, is_public, literal
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+"""(host, port) → every address its name stands for."""
+
+MAX_URL = 4096
+_PORTS = {"http": 80, "https": 443}
+_BAD = re.compile(r"[\x00-\x20\x7f\\]")
+_NAME = re.compile(r"(?=.{1,253}\Z)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}")
+_INSIDE = (
+    "localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa",
+    "onion", "test", "example", "invalid",
+)  # fmt: skip
+_SAFE = "/:?#[]@!$&'()*+,;=%~-._"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A URL that was checked; connect to one of `addresses`, say `host` (ASCII) in TLS and HTTP."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    """Path and query, ASCII; never empty."""
+    addresses: tuple[str, ...] = ()
+    through: str | None = None
+    """Another origin that stands in for this host (`http://127.0.0.1:8000`), or None."""
+
+    @property
+    def authority(self) -> str:
+        """The Host header: without the scheme's own port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def url(self) -> str:
+        return self.origin + self.path
+
+
+async def system_resolve(host: str, port: int) -> list[str]:
+    """Every address the machine's resolver knows; raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Guard:
+    """Checks URLs; `allow` names exact `host:port` on loopback that tests may reach.
+
+    `origins` sends a host to another origin, for stand-ins: {"sample.invalid": "http://127.0.0.1:1"}.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow: Collection[str] = (),
+        origins: Mapping[str, str] | None = None,
+        ports: Collection[int] = (80, 443),
+        resolve: Resolve = system_resolve,
+    ) -> None:
+        self._allow = frozenset(allow)
+        self._origins = dict(origins or {})
+        self._ports = frozenset(ports)
+        self._resolve = resolve
+
+    def parse(self, url: str) -> Target:
+        """The URL in its plain form, its text checked; raises UnsafeUrl."""
+        parts = _split(url)
+        host = _plain_host(parts)
+        port = _port(parts)
+        path = quote(parts.path or "/", safe=_SAFE) + (
+            f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
+        )
+        target = Target(parts.scheme, host, port, path, through=self._origins.get(host))
+        if target.through is None and f"{host}:{port}" not in self._allow:
+            self._check_text(target)
+        return target
+
+    async def check(self, url: str) -> Target:
+        """The URL with the addresses to connect to; raises UnsafeUrl or ProviderUnavailable."""
+        target = self.parse(url)
+        if target.through is not None:
+            return target
+        found = await self._addresses(target)
+        if f"{target.host}:{target.port}" in self._allow:
+            wanted = [address for address in found if address.is_loopback or is_public(address)]
+        else:
+            wanted = [address for address in found if is_public(address)]
+        if len(wanted) < len(found):
+            raise UnsafeUrl(f"{target.host} leads to an address that is not public")
+        addresses = tuple(str(address) for address in wanted)
+        return Target(target.scheme, target.host, target.port, target.path, addresses)
+
+    def _check_text(self, target: Target) -> None:
+        if target.port not in self._ports:
+            raise UnsafeUrl(f"port {target.port} is not a web server's")
+        try:
+            address = literal(target.host)
+        except ValueError:
+            raise UnsafeUrl("the host is an address in a form nobody writes") from None
+        if address is not None:
+            if not is_public(address):
+                raise UnsafeUrl(f"{target.host} is not a public address")
+            return
+        inside = any(target.host == name or target.host.endswith(f".{name}") for name in _INSIDE)
+        if inside or not _NAME.fullmatch(target.host):
+            raise UnsafeUrl(f"{target.host} is not a public host name")
+
+    async def _addresses(self, target: Target) -> list[Address]:
+        try:
+            if (address := literal(target.host)) is not None:
+                return [address]
+            texts = await self._resolve(target.host, target.port)
+            found = [ipaddress.ip_address(text) for text in texts]
+        except OSError:
+            found = []
+        except ValueError:
+            raise UnsafeUrl(f"{target.host} leads to something that is no address") from None
+        if not found:
+            raise ProviderUnavailable(
+                "reader", f"{target.host} cannot be found", code="page_unresolved"
+            )
+        return found
+
+
+def _split(url: str) -> SplitResult:
+    if len(url) > MAX_URL or _BAD.search(url):
+        raise UnsafeUrl("the URL is too long, or holds spaces, control signs or backslashes")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise UnsafeUrl("the URL cannot be read") from None
+    if parts.scheme not in _PORTS:
+        raise UnsafeUrl("only http and https are read")
+    if "@" in parts.netloc:
+        raise UnsafeUrl("a URL with a user name in it is not read")
+    return parts
+
+
+def _port(parts: SplitResult) -> int:
+    try:
+        port = parts.port
+    except ValueError:
+        raise UnsafeUrl("the URL's port is no number") from None
+    return _PORTS[parts.scheme] if port is None else port
+
+
+def _plain_host(parts: SplitResult) -> str:
+    """Lower case, ASCII (IDNA), full-width signs made plain, no dot at the end."""
+    try:
+        host = unicodedata.normalize("NFKC", parts.hostname or "").lower().replace("。", ".")
+        host = host.removesuffix(".")
+        if "[" in parts.netloc and ":" not in host:
+            raise UnsafeUrl("what is in brackets is no address")
+        if not host or "%" in host or _BAD.search(host) or any(sign in host for sign in "/@?#[]"):
+            raise UnsafeUrl("the URL has no plain host")
+        if host.isascii():
+            return host
+        return idna.encode(host, uts46=True).decode("ascii")
+    except (ValueError, idna.IDNAError):
+        raise UnsafeUrl("the URL's host name is not valid") from None
