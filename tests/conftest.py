@@ -8,6 +8,8 @@ import pytest
 from agent.configuration import Configuration
 from agent.settings import Settings
 
+pytest.register_assert_rewrite("tests.support")
+
 _OURS = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
 _FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY"}
 _PROXIES = {f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")}

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,15 +21,9 @@ from tests.support.command_line import (
     until,
 )
 from tests.support.dev_server import DevServer, dev_server
+from tests.support.server_fixtures import server_fixture
 
-__all__ = ["cli_fixture", "gemini_fixture"]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    """`langgraph dev` without any key."""
-    with dev_server(tmp_path_factory.mktemp("server")) as running:
-        yield running
+__all__ = ["cli_fixture", "gemini_fixture", "server_fixture"]
 
 
 @pytest.mark.server

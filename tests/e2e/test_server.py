@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from agent.offline.rules import SampleBrain
 from agent.offline.service import Recorded, serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
+from tests.support.server_fixtures import client_fixture, server_fixture
 
+__all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 CANARY = "CANARY-server-key-0123456789"
@@ -37,19 +39,6 @@ async def until(true: Callable[[], bool], *, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(0.05)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    """Offline: no key, no `.env`."""
-    with dev_server(tmp_path_factory.mktemp("server")) as started:
-        yield started
-
-
-@pytest.fixture
-async def client(server: DevServer) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=server.url) as opened:
-        yield opened
 
 
 async def test_without_a_key_it_starts_and_says_that_it_is_sample_data(server: DevServer) -> None:

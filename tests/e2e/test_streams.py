@@ -2,19 +2,20 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import httpx
 import pytest
 from geojson_pydantic import FeatureCollection
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from agent.progress import EventType, ProgressEvent
-from tests.support.dev_server import DevServer, dev_server
+from tests.support.dev_server import DevServer
+from tests.support.server_fixtures import client_fixture, server_fixture
 
+__all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(240)]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 INTERNAL = re.compile(r"\[\^|\b[wap]\d+-\d+\b")
@@ -110,18 +111,6 @@ async def by_protocol(
 
 Stream = Callable[[LangGraphClient, dict[str, Any], dict[str, Any]], Awaitable[Heard]]
 both = pytest.mark.parametrize("stream", [by_modes, by_protocol])
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    with dev_server(tmp_path_factory.mktemp("server")) as started:
-        yield started
-
-
-@pytest.fixture
-async def client(server: DevServer) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=server.url) as opened:
-        yield opened
 
 
 def question(text: str, **options: Any) -> dict[str, Any]:

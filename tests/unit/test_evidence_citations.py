@@ -10,18 +10,7 @@ from agent.evidence.citations import (
     carry_over,
 )
 from agent.evidence.types import Source
-
-
-def source(name: str, url: str | None = None, title: str = "T") -> Source:
-    return Source(
-        id=name,
-        kind="page",
-        title=title,
-        url=f"https://e.example/{name}" if url is None else url,
-        provider="google",
-        quotes=[],
-    )
-
+from tests.support.page_sources import source
 
 LEDGER = {
     name: source(name) for name in ("w0-0", "w0-1", "w0-2", "w0-3", "w0-10", "w1-0", "a1-0", "p0-0")

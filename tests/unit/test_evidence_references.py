@@ -7,18 +7,7 @@ from agent.evidence.citations import (
     restamp,
     strip_references,
 )
-from agent.evidence.types import Source
-
-
-def source(name: str, url: str | None = None, title: str = "T") -> Source:
-    return Source(
-        id=name,
-        kind="page",
-        title=title,
-        url=f"https://e.example/{name}" if url is None else url,
-        provider="google",
-        quotes=[],
-    )
+from tests.support.page_sources import source
 
 
 def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:
