@@ -55,6 +55,12 @@ class Settings(BaseSettings):
     bocha_default_count: int = Field(8, ge=1, le=50)
     search_timeout_seconds: float = Field(20, gt=0, le=600)
 
+    respect_robots: bool = True
+    reader_user_agent: str = Field("tanlu-reader/0.1", pattern=r"^[\x20-\x7e]{1,200}$")
+    reader_timeout_seconds: float = Field(20, gt=0, le=600)
+    reader_max_bytes: int = Field(8 << 20, ge=1024, le=1 << 30)
+    """Of one page, decompressed."""
+
     tanlu_mode: Literal["auto", "online", "offline"] = "auto"
     tanlu_data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("tanlu"))
     tanlu_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
