@@ -15,6 +15,9 @@ from agent.language import Language
 from agent.mcp.desk import MapDesk, build_map_desk
 from agent.models.desk import ModelDesk
 from agent.offline.endpoints import SampleServices, start_sample_services
+from agent.reading.fetch import Fetcher, FetchLimits
+from agent.reading.guard import Guard
+from agent.reading.reader import Reader
 from agent.search.desk import SearchDesk
 from agent.search.links import resolve_links
 from agent.settings import Settings, read_settings
@@ -32,6 +35,7 @@ class Services:
     models: ModelDesk
     web: SearchDesk
     maps: MapDesk
+    reader: Reader
     calls: Calls
     journal: SqliteJournal | None = None
     sample: SampleServices | None = None
@@ -85,10 +89,24 @@ def build_services(settings: Settings, *, journal: SqliteJournal | None = None) 
         models=models,
         web=SearchDesk(used, models, calls),
         maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
+        reader=build_reader(used, calls, origins=sample.origins if sample else None),
         calls=calls,
         journal=journal,
         sample=sample,
     )
+
+
+def build_reader(
+    settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
+) -> Reader:
+    """The page reader; `origins` sends hosts to other endpoints, as for the sample's pages."""
+    limits = FetchLimits(
+        seconds=settings.reader_timeout_seconds,
+        max_bytes=settings.reader_max_bytes,
+        user_agent=settings.reader_user_agent,
+        respect_robots=settings.respect_robots,
+    )
+    return Reader(calls, Fetcher(calls, limits, guard=Guard(origins=origins)))
 
 
 _lock = threading.Lock()

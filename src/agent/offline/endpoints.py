@@ -8,6 +8,7 @@ from agent.language import Language
 from agent.offline.amap import AmapService
 from agent.offline.gemini import GeminiService
 from agent.offline.openai import OpenAIService
+from agent.offline.pages import PagesService, sample_hosts
 from agent.offline.rules import SampleBrain
 from agent.offline.search import BochaService, SerperService, TavilyService
 from agent.offline.service import Background, Service
@@ -35,6 +36,8 @@ class SampleServices:
     amap_url: str
     services: dict[str, Service]
     running: tuple[Background, ...]
+    origins: dict[str, str]
+    """Host of a sample page → the loopback origin that serves it."""
     forced: bool
     """Whether offline was asked for, rather than what is left without a key."""
 
@@ -60,6 +63,7 @@ def start_sample_services(settings: Settings) -> SampleServices:
         "tavily": TavilyService(key=KEY),
         "serper": SerperService(key=KEY),
         "bocha": BochaService(key=KEY),
+        "pages": PagesService(),
     }
     running = {name: Background(service.app) for name, service in services.items()}
     for background in running.values():
@@ -70,6 +74,7 @@ def start_sample_services(settings: Settings) -> SampleServices:
         amap_url=urls["amap"],
         services=services,
         running=tuple(running.values()),
+        origins=dict.fromkeys(sample_hosts(), urls["pages"]),
         forced=settings.model_configured,
     )
 

@@ -3,32 +3,37 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from urllib.robotparser import RobotFileParser
 
-from agent.errors import ProviderError, ProviderRefused, RateLimited
+from agent.calls import SingleFlight
+from agent.errors import ProviderRefused, RateLimited
 
 MAX_BYTES = 512 << 10
 _KNOWN = 2000
-_SECONDS, _FAILED_SECONDS = 3600.0, 60.0
+_SECONDS = 3600.0
 
-Ask = Callable[[str], Awaitable[bytes | None]]
-"""URL of a robots.txt → its bytes, None where the site has none; raises ProviderError."""
+Ask = Callable[[str], Coroutine[None, None, bytes]]
+"""URL of a robots.txt → its bytes; raises ProviderError, ProviderRefused where there is none."""
 
 
 class Robots:
-    """What sites let this reader read. A site whose rules cannot be had is left alone."""
+    """What sites let this reader read. While a site's rules cannot be had it is left alone."""
 
     def __init__(self, agent: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._agent, self._clock = agent, clock
         self._sites: OrderedDict[str, tuple[float, RobotFileParser | None]] = OrderedDict()
         self._lock = threading.Lock()
+        self._flights = SingleFlight()
 
     async def check(self, origin: str, path: str, ask: Ask) -> None:
-        """Raise ProviderRefused `page_robots` where the site does not want to be read."""
+        """Raise ProviderRefused `page_robots` where the site does not want to be read.
+
+        A site that is down or silent fails here as its page would, with the same errors.
+        """
         rules = self._known(origin)
         if rules is None:
-            rules = await self._learn(origin, ask)
+            rules = await self._flights.do(origin, lambda: self._learn(origin, ask))
         if not rules.can_fetch(self._agent, origin + path):
             raise ProviderRefused(
                 "reader", f"{origin} asks not to be read (robots.txt)", code="page_robots"
@@ -40,16 +45,14 @@ class Robots:
             return rules if self._clock() < until else None
 
     async def _learn(self, origin: str, ask: Ask) -> RobotFileParser:
-        rules, seconds = RobotFileParser(), _SECONDS
         try:
             text = await ask(f"{origin}/robots.txt")
         except (ProviderRefused, RateLimited):
-            text = None
-        except ProviderError:
-            text, seconds = b"User-agent: *\nDisallow: /", _FAILED_SECONDS
-        rules.parse((text or b"").decode("utf-8-sig", "replace").splitlines())
+            text = b""
+        rules = RobotFileParser()
+        rules.parse(text.decode("utf-8-sig", "replace").splitlines())
         with self._lock:
-            self._sites[origin] = (self._clock() + seconds, rules)
+            self._sites[origin] = (self._clock() + _SECONDS, rules)
             while len(self._sites) > _KNOWN:
                 self._sites.popitem(last=False)
         return rules

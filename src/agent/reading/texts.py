@@ -1,11 +1,13 @@
 """What a text extractor gives, and the two that need an extra; they run here or in the worker."""
 
 import io
+import re
 import time
 from dataclasses import dataclass
 
 MAX_PAGES = 200
 _TITLE = 300
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def html_text(markup: str) -> Extracted:
         include_links=False,
         include_images=False,
     )
-    return Extracted(title, text or trafilatura.html2txt(tree))
+    return Extracted(title, _ESCAPED.sub(r"\1", text or trafilatura.html2txt(tree)))
 
 
 def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> Extracted:
