@@ -20,11 +20,13 @@ from agent.graph import build_graph
 from agent.journal import SqliteJournal
 from agent.mcp.desk import build_map_desk
 from agent.models.desk import ModelDesk
+from agent.offline.brain import Answer, FunctionCall
 from agent.offline.endpoints import SampleServices, start_sample_services
+from agent.offline.gemini import GeminiService
 from agent.search.desk import SearchDesk
-from agent.services import Services
+from agent.services import Services, build_reader
 from agent.settings import read_settings
-from tests.support.faults import at, children
+from tests.support.faults import MoodyBrain, at, children
 from tests.support.lab import ZH, answer_of
 from tests.support.map_fixtures import until
 
@@ -72,8 +74,9 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     models = ModelDesk(settings, calls)
     maps = build_map_desk(settings, calls, redirect=world.sample.amap_url)
     searches = SearchDesk(settings, models, calls)
+    reader = build_reader(settings, calls, origins=world.sample.origins)
     services = Services(
-        settings, "offline", models, searches, maps, calls, journal=journal, sample=world.sample
+        settings, "offline", models, searches, maps, reader, calls, journal, world.sample
     )
     async with open_saver(folder) as saver:
         try:
@@ -138,6 +141,31 @@ def expected_before(stages: list[str], held: str) -> int:
         at_ = steps[held]
         return len(stages) - 1 if at_ < 0 else at_
     return stages.index("reflection") - 1
+
+
+async def test_a_models_turn_with_tools_is_not_paid_again_when_its_next_one_breaks_off(
+    world: World, tmp_path: Path
+) -> None:
+    gemini = world.sample.services["gemini"]
+    assert isinstance(gemini, GeminiService)
+    calls = [FunctionCall("maps_search_detail", {"id": f"B0SAMPW00{n}"}) for n in range(1, 5)]
+    moody = gemini.brain = MoodyBrain(gemini.brain)
+    moody.say("amap_research", Answer(calls=(*calls, FunctionCall("maps_weather", {}))), 1)
+    held = gemini.fail("hang", match=lambda r, body: "functionResponse" in str(body))
+    async with process(world, tmp_path) as graph:
+        task = asyncio.create_task(run(graph, ZH))
+        await until(lambda: held.times == 0 and world.stages().count("web_research") == 3, 20)
+        await until(lambda: journalled(tmp_path) == len(world.asked), 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    first_life = world.asked[:]
+    async with process(world, tmp_path) as graph:
+        state = await run(graph, None)
+    assert [text for text, times in Counter(world.asked).items() if times > 1] == []
+    assert world.stages()[: len(first_life)].count("amap_research") == 1
+    assert world.stages().count("amap_research") == 2
+    assert answer_of(state).additional_kwargs["usage"]["map_calls"] == world.stages().count("amap")
 
 
 async def test_a_finished_turn_that_is_continued_asks_nothing(world: World, tmp_path: Path) -> None:

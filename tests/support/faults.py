@@ -143,8 +143,10 @@ async def ended(
 
 
 def children() -> list[int]:
-    """Living processes below this one."""
+    """Living processes below this one; none to be seen where there is no /proc."""
     parents: dict[int, int] = {}
+    if not Path("/proc").is_dir():
+        return []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:

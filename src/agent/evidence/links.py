@@ -23,10 +23,12 @@ _TARGET_INSIDE = re.compile(r"\s*(?:<[^<>]*>|\S*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([
 _LOOKS_LIKE_TARGET = re.compile(r"\(\s*<?(?:[a-z][a-z0-9+.-]*:|/|#|www\.)", re.IGNORECASE)
 _URL_CHARS = r"A-Za-z0-9\-._~:/?#@!$&+,;=%"
 _URL = re.compile(
-    r"(?:(?:https?|ftps?|file)://|www\.|(?:javascript|vbscript|mailto|data):)"
+    r"(?:(?:https?|ftps?|file)://(?:\[[0-9a-f:.]{2,45}\])?|www\."
+    r"|(?:javascript|vbscript|mailto|data):)"
     rf"(?:[{_URL_CHARS}]++|\([{_URL_CHARS}]*+\))*+",
     re.IGNORECASE | re.ASCII,
 )
+_URL_OPEN_IP = re.compile(r"[a-z]{3,5}://\[[0-9a-f:.]{0,45}", re.IGNORECASE | re.ASCII)
 _URL_OPEN_PAREN = re.compile(rf"\([{_URL_CHARS}]*+")
 _URL_BODY = re.compile(
     r"(?:(?:https?|ftps?|file)://.|www\.[\w-]+\.\w|(?:javascript|vbscript|mailto):.|data:[a-z]+/)",
@@ -66,6 +68,8 @@ def is_link_target(target: str) -> bool:
 def scan_url(text: str, at: int, final: bool) -> str | None:
     """The URL at `at`, without the punctuation behind it; empty if none, None if undecided."""
     limit = at + _MAX_URL
+    if not final and _URL_OPEN_IP.fullmatch(text, at):
+        return None
     found = _URL.match(text, at, limit)
     end = found.end() if found else at
     open_paren = _URL_OPEN_PAREN.match(text, end, limit)
