@@ -13,6 +13,8 @@ _META = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,300}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I
 )
 _HEAD = 4096
+_FEW = 200
+"""One bad sign in so many is a slip, more are another encoding."""
 # What browsers read under these names is the larger set.
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
 _NOT_TEXT = {
@@ -33,12 +35,15 @@ def page_text(body: bytes, content_type: str) -> str:
         "gb18030",
     ]
     known = [codec for name in candidates if name and (codec := _codec(name))]
-    for codec in known:
+    first = body.decode(known[0], "replace")
+    if first.count("\ufffd") * _FEW <= len(first):
+        return first
+    for codec in known[1:]:
         try:
             return body.decode(codec)
         except UnicodeDecodeError:
             continue
-    return body.decode(known[0], "replace")
+    return first
 
 
 def _codec(name: str) -> str | None:

@@ -1,0 +1,95 @@
+"""Which URLs are public, whatever they are written like; no socket is opened."""
+
+import pytest
+
+from agent.errors import ProviderUnavailable, UnsafeUrl
+from agent.reading.guard import Guard
+from tests.support.hostile_urls import HOSTILE, PUBLIC, answers
+
+
+async def told(host: str, port: int) -> list[str]:
+    return answers(host)
+
+
+def guard() -> Guard:
+    return Guard(ports=(80, 443, 8099), resolve=told)
+
+
+@pytest.mark.parametrize("url", HOSTILE, ids=ascii)
+async def test_a_url_that_leads_inside_is_refused(url: str) -> None:
+    with pytest.raises(UnsafeUrl):
+        await guard().check(url.replace("{p}", "8099"))
+
+
+def test_the_table_is_as_long_as_the_threat_model_asks() -> None:
+    assert len(set(HOSTILE)) >= 45
+
+
+@pytest.mark.parametrize(
+    ("url", "plain"),
+    [
+        ("https://public.tanlu-test.com", "https://public.tanlu-test.com/"),
+        ("HTTP://Public.Tanlu-Test.COM:80/A#b", "http://public.tanlu-test.com/A"),
+        ("http://public.tanlu-test.com:443/", "http://public.tanlu-test.com:443/"),
+        ("https://public.tanlu-test.com./x", "https://public.tanlu-test.com/x"),
+        ("https://8.8.8.8/dns?a=b&c=%20", "https://8.8.8.8/dns?a=b&c=%20"),
+        ("https://[2606:4700::1111]/", "https://[2606:4700::1111]/"),
+        ("https://public.tanlu-test.com/杭州?q=西湖", "https://public.tanlu-test.com/"
+         "%E6%9D%AD%E5%B7%9E?q=%E8%A5%BF%E6%B9%96"),
+    ],
+)  # fmt: skip
+async def test_a_public_url_is_kept_in_its_plain_form(url: str, plain: str) -> None:
+    target = await guard().check(url)
+    assert target.url == plain
+    assert target.addresses
+
+
+async def test_a_chinese_host_is_looked_up_by_its_ascii_name() -> None:
+    asked = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        asked.append((host, port))
+        return [PUBLIC]
+
+    target = await Guard(resolve=resolve).check("https://例え。中国/")
+    assert asked == [("xn--r8jz45g.xn--fiqs8s", 443)]
+    assert (target.authority, target.addresses) == ("xn--r8jz45g.xn--fiqs8s", (PUBLIC,))
+
+
+@pytest.mark.parametrize("failure", [OSError("no such host"), None])
+async def test_a_host_nobody_knows_is_unresolved(failure: OSError | None) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        if failure:
+            raise failure
+        return []
+
+    with pytest.raises(ProviderUnavailable) as caught:
+        await Guard(resolve=resolve).check("https://public.tanlu-test.com/")
+    assert caught.value.code == "page_unresolved"
+
+
+async def test_only_the_exact_host_and_port_that_is_allowed_is_let_in() -> None:
+    allowing = Guard(allow=("127.0.0.1:8099",), ports=(80, 8099, 8100), resolve=told)
+    assert (await allowing.check("http://127.0.0.1:8099/x")).addresses == ("127.0.0.1",)
+    for url in ("http://127.0.0.1:8100/", "http://127.0.0.2:8099/", "http://localhost:8099/"):
+        with pytest.raises(UnsafeUrl):
+            await allowing.check(url)
+
+
+async def test_an_allowed_name_may_lead_to_loopback_but_nowhere_else_inside() -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["10.0.0.1"]
+
+    with pytest.raises(UnsafeUrl):
+        await Guard(allow=("lab.tanlu-test.com:80",), resolve=resolve).check(
+            "http://lab.tanlu-test.com/"
+        )
+
+
+async def test_a_host_with_an_origin_of_its_own_is_not_looked_up() -> None:
+    origins = {"sample.tanlu.invalid": "http://127.0.0.1:8099"}
+    target = await Guard(origins=origins).check("https://sample.tanlu.invalid/a")
+    assert (target.through, target.url) == (
+        "http://127.0.0.1:8099",
+        "https://sample.tanlu.invalid/a",
+    )

@@ -1,0 +1,159 @@
+"""Bytes to text: compression, encodings, kinds, HTML; and what is remembered."""
+
+import gzip
+import zlib
+
+import pytest
+
+from agent.errors import MalformedReply, ProviderRefused
+from agent.reading.body import Body
+from agent.reading.decoding import page_text
+from agent.reading.extract import kind_of
+from agent.reading.kept import KeptPages
+from agent.reading.robots import Robots
+from agent.reading.texts import html_text
+
+
+def unpacked(encoding: str, sent: bytes, *, limit: int = 1000, step: int = 7) -> bytes:
+    body = Body(encoding, limit)
+    for start in range(0, len(sent), step):
+        body.add(sent[start : start + step])
+    return body.whole()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "sent"),
+    [
+        ("", b"some words"),
+        ("Identity", b"some words"),
+        ("gzip", gzip.compress(b"some words")),
+        ("x-gzip", gzip.compress(b"some ") + gzip.compress(b"words")),
+        ("deflate", zlib.compress(b"some words")),
+        ("deflate", zlib.compress(b"some words")[2:-4]),
+    ],
+)
+def test_a_body_is_decompressed_in_pieces(encoding: str, sent: bytes) -> None:
+    assert unpacked(encoding, sent) == b"some words"
+
+
+def test_a_bomb_is_stopped_before_it_is_unpacked() -> None:
+    body = Body("gzip", 1 << 20)
+    with pytest.raises(ProviderRefused) as caught:
+        body.add(gzip.compress(bytes(64 << 20)))
+    assert caught.value.code == "too_large"
+    assert len(body.whole()) <= (1 << 20) + 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "sent"),
+    [("br", b"x"), ("gzip, gzip", b"x"), ("gzip", b"no gzip"), ("deflate", b"\xff" * 9)],
+)
+def test_what_cannot_be_unpacked_is_malformed(encoding: str, sent: bytes) -> None:
+    with pytest.raises(MalformedReply):
+        unpacked(encoding, sent)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("杭州西湖".encode(), "text/html"),
+        ("杭州西湖".encode("gbk"), "text/html; charset=GB2312"),
+        (b'<meta charset="gbk">' + "杭州西湖".encode("gbk"), "text/html"),
+        ("杭州西湖".encode("gb18030"), "text/html"),
+        ("杭州西湖".encode("utf-8-sig"), "text/html; charset=gbk"),
+        ("杭州西湖".encode("utf-16"), "text/html"),
+        ("杭州西湖".encode(), "text/html; charset=base64"),
+        ("杭州西湖".encode(), "text/html; charset=no-such"),
+        ("杭州西湖".encode(), "text/html; charset=gb2312x; charset=utf-8"),
+    ],
+)
+def test_a_page_is_decoded_by_what_it_says_and_what_fits(body: bytes, content_type: str) -> None:
+    assert page_text(body, content_type).endswith("杭州西湖")
+
+
+def test_bytes_that_are_no_text_are_replaced_not_refused() -> None:
+    assert page_text(b"a\x81\xff \xff", "text/html; charset=utf-8") == "a\ufffd\ufffd \ufffd"
+
+
+def test_one_bad_byte_does_not_change_the_encoding_of_a_page() -> None:
+    text = page_text("杭州西湖".encode() * 100 + b"\xe6\x9d", "text/html; charset=utf-8")
+    assert text == "杭州西湖" * 100 + "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "kind"),
+    [
+        (b"<html>", "text/html; charset=utf-8", "html"),
+        (b"<html>", "application/xhtml+xml", "html"),
+        (b"<html>", "", "html"),
+        (b"%PDF-1.4", "application/octet-stream", "pdf"),
+        (b"%PDF-1.4", "text/html", "pdf"),
+        (b"words", "text/plain", "text"),
+        (b"words", "", "text"),
+    ],
+)
+def test_a_documents_kind_is_seen(body: bytes, content_type: str, kind: str) -> None:
+    assert kind_of(body, content_type) == kind
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "code"),
+    [
+        (b"\x89PNG", "image/png", "page_kind"),
+        (b"PK\x03\x04", "application/octet-stream", "page_kind"),
+        (b"<html>sorry", "application/pdf", "page_unreadable"),
+    ],
+)
+def test_other_kinds_are_refused(body: bytes, content_type: str, code: str) -> None:
+    with pytest.raises(ProviderRefused) as caught:
+        kind_of(body, content_type)
+    assert caught.value.code == code
+
+
+def test_the_text_of_a_page_comes_without_menus_and_its_title_with_it() -> None:
+    found = html_text(
+        "<html><head><title>西湖 门票</title></head><body><nav><a href='/'>首页</a></nav>"
+        "<main><h1>西湖</h1><p>西湖景区 *免费* 开放 [注]，雷峰塔门票 40 元。</p>"
+        "<table><tr><td>灵隐寺</td><td>75 元</td></tr></table>"
+        "<script>alert(1)</script></main></body></html>"
+    )
+    assert found.title == "西湖 门票"
+    assert "免费* 开放 [注]，雷峰塔门票 40 元。" in found.text
+    assert "75 元" in found.text
+    assert "alert" not in found.text
+
+
+def test_kept_pages_are_bounded_by_bytes_and_age() -> None:
+    now = [0.0]
+    kept: KeptPages[bytes] = KeptPages(len, max_bytes=10, seconds=5, clock=lambda: now[0])
+    kept.keep("a", b"1234")
+    kept.keep("b", b"1234")
+    assert kept.get("a") == b"1234"
+    kept.keep("c", b"1234")
+    assert (kept.get("a"), kept.get("b"), kept.get("c")) == (b"1234", None, b"1234")
+    kept.keep("d", b"x" * 11)
+    assert kept.get("d") is None
+    kept.keep("a", b"1")
+    now[0] = 5.0
+    assert kept.get("a") is None
+
+
+async def test_robots_is_asked_once_and_obeyed_by_name() -> None:
+    asked = []
+
+    async def ask(url: str) -> bytes:
+        asked.append(url)
+        return b"User-agent: tanlu-reader\nDisallow: /private\n\nUser-agent: *\nDisallow: /\n"
+
+    robots = Robots("tanlu-reader/0.1")
+    await robots.check("https://a.com", "/open?x=1", ask)
+    with pytest.raises(ProviderRefused) as caught:
+        await robots.check("https://a.com", "/private/x", ask)
+    assert (caught.value.code, asked) == ("page_robots", ["https://a.com/robots.txt"])
+
+
+async def test_a_site_without_robots_may_be_read() -> None:
+    async def ask(url: str) -> bytes:
+        raise ProviderRefused("reader", "HTTP 404", code="page_gone")
+
+    await Robots("tanlu-reader/0.1").check("https://a.com", "/", ask)
