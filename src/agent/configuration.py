@@ -63,6 +63,16 @@ class Configuration(BaseModel):
         2, ge=0, le=20, description="Further places looked up while the model writes."
     )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
+    context_token_limit: int = Field(
+        48_000, ge=8000, le=1_000_000, description="Estimated tokens of a prompt in deep research."
+    )
+    max_exploration_rounds: int = Field(
+        40, ge=2, le=200, description="Model calls that explore, in deep research."
+    )
+    max_topics: int = Field(10, ge=1, le=30, description="Topics of a deep research.")
+    max_parallel_reads: int = Field(
+        5, ge=1, le=30, description="Topics read and compressed at once, in deep research."
+    )
 
     def __init__(self, **values: Any) -> None:
         """Raises ConfigurationError, so that a client of a server, too, reads one line."""

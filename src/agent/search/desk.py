@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.budget import Budget, Limits, Meter
@@ -15,7 +15,8 @@ from agent.search.google import GoogleHits, GoogleSearch
 from agent.search.grounded import HitWriter
 from agent.search.http import SearchHttp
 from agent.search.registry import REGISTRY, configured, key_variable
-from agent.search.types import Findings, SearchProvider, WebChoice, WebTask
+from agent.search.tavily import TavilySearch
+from agent.search.types import Findings, PageContent, SearchProvider, WebChoice, WebTask
 
 _PROBE = "weather today"
 
@@ -73,6 +74,18 @@ class SearchDesk:
         if not routes:
             raise ConfigurationError("web_search", self._needs(choice))
         return self._provider(routes[0], model)
+
+    @property
+    def can_extract(self) -> bool:
+        """Whether a configured service reads pages."""
+        return isinstance(self._hits.get("tavily"), TavilySearch)
+
+    async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
+        """The texts of those pages that could be read; raises ProviderError, BudgetExceeded."""
+        service = self._hits.get("tavily")
+        if not isinstance(service, TavilySearch):
+            raise ConfigurationError("web_search", f"reading needs {key_variable('tavily')}")
+        return await service.extract(urls, meter=meter)
 
     async def health(self, research_model: str | None = None) -> list[dict[str, Any]]:
         """For each service {provider, configured, works, message}; one live probe where configured.

@@ -1,11 +1,19 @@
 """Tavily: https://docs.tavily.com/documentation/api-reference/endpoint/search"""
 
+import asyncio
+import json
+from collections.abc import Sequence
 from typing import Any
 
-from agent.errors import ProviderError, ProviderRefused, RateLimited
+from agent.budget import Meter
+from agent.calls import Policy
+from agent.errors import AgentError, MalformedReply, ProviderError, ProviderRefused, RateLimited
 from agent.search.hits import HitSearch, make_hit, rows
 from agent.search.http import retry_after, said
-from agent.search.types import Hit
+from agent.search.types import Hit, PageContent
+
+BATCH = 20
+_EXTRACT_SECONDS = 60.0
 
 
 class TavilySearch(HitSearch):
@@ -32,6 +40,53 @@ class TavilySearch(HitSearch):
             )
             for row in rows(reply.get("results"))
         ]
+
+    async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
+        """The texts of those pages that could be read, in batches of 20, each paid for once.
+
+        A batch whose reply is too large is asked for in halves. Raises ProviderError or
+        BudgetExceeded only where no batch came.
+        """
+        batches = [urls[at : at + BATCH] for at in range(0, len(urls), BATCH)]
+        replies = await asyncio.gather(
+            *(self._batch(list(batch), meter) for batch in batches), return_exceptions=True
+        )
+        failures = [reply for reply in replies if isinstance(reply, BaseException)]
+        for failure in failures:
+            if len(failures) == len(batches) or not isinstance(failure, AgentError):
+                raise failure
+        return [page for reply in replies if isinstance(reply, list) for page in reply]
+
+    async def _batch(self, urls: list[str], meter: Meter) -> list[PageContent]:
+        policy = Policy(self.name, None, timeout=_EXTRACT_SECONDS, attempts=2, breaker=True)
+        request = {"extract": urls}
+
+        async def send() -> str:
+            reply = await self._http.post(
+                self.name,
+                self._endpoint.url("/extract"),
+                {"urls": urls, "extract_depth": "basic", "format": "markdown"},
+                headers=self._headers(),
+                refine=_keyless_limit,
+            )
+            found = {
+                row["url"]: row["raw_content"]
+                for row in rows(reply.get("results"))
+                if isinstance(row.get("url"), str) and isinstance(row.get("raw_content"), str)
+            }
+            return json.dumps(found, ensure_ascii=False)
+
+        try:
+            text = await self._calls.once(policy, send, meter=meter, request=request)
+        except MalformedReply as error:
+            if error.code != "too_large" or len(urls) < 2:
+                raise
+            half = len(urls) // 2
+            return [
+                *await self._batch(urls[:half], meter),
+                *await self._batch(urls[half:], meter),
+            ]
+        return [PageContent(url, page) for url, page in json.loads(text).items() if page.strip()]
 
     def _headers(self) -> dict[str, str]:
         if key := self._endpoint.secret():

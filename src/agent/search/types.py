@@ -21,6 +21,14 @@ class Hit:
     published: str | None = None
 
 
+@dataclass(frozen=True)
+class PageContent:
+    """What a service read behind a URL, as it was asked for."""
+
+    url: str
+    text: str
+
+
 class SearchProvider(Protocol):
     """A service that turns a query into hits."""
 

@@ -110,9 +110,7 @@ class Counts(TypedDict, total=False):
     unknown_notes: int
 
 
-def merge_topics(
-    old: list[TopicResult] | None, new: list[TopicResult] | None
-) -> list[TopicResult]:
+def merge_topics(old: list[TopicResult] | None, new: list[TopicResult] | None) -> list[TopicResult]:
     """Reducer: an entry of a known topic replaces it, others are appended; None empties."""
     if new is None:
         return []

@@ -1,0 +1,66 @@
+"""The assistant `deep_research`: long research inside a bounded context. Wiring only.
+
+begin ─ explore ⇄ act                      (thinking, searching, the map)
+           │        │
+           └─ switch_topic ─ explore …     (archive the topic, forget its messages)
+                    │
+                    └─ compress_topic ×n ─ write_report
+"""
+
+from functools import partial
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.stream import CustomTransformer
+
+from agent.assistants.deep_research.lanes import Lanes
+from agent.assistants.deep_research.nodes.act import act
+from agent.assistants.deep_research.nodes.begin import begin
+from agent.assistants.deep_research.nodes.compress_topic import compress_topic
+from agent.assistants.deep_research.nodes.explore import explore
+from agent.assistants.deep_research.nodes.routing import after_act, after_explore, after_switch
+from agent.assistants.deep_research.nodes.switch_topic import switch_topic
+from agent.assistants.deep_research.nodes.write_report import write_report
+from agent.assistants.deep_research.state import (
+    DeepConfiguration,
+    DeepInput,
+    DeepState,
+    TopicBranch,
+)
+from agent.assistants.deep_research.toolbox import DeepServices
+from agent.services import process_services
+
+Graph = StateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
+Compiled = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
+
+
+
+def build_graph(services: DeepServices = process_services) -> Graph:
+    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    graph = StateGraph(DeepState, context_schema=DeepConfiguration, input_schema=DeepInput)
+    lanes = Lanes()
+
+    graph.add_node("begin", partial(begin, services=services), input_schema=DeepState)
+    graph.add_node("explore", partial(explore, services=services), input_schema=DeepState)
+    graph.add_node("act", partial(act, services=services), input_schema=DeepState)
+    graph.add_node("switch_topic", partial(switch_topic, services=services),
+                   input_schema=DeepState)  # fmt: skip
+    graph.add_node("compress_topic", partial(compress_topic, services=services, lanes=lanes),
+                   input_schema=TopicBranch)  # fmt: skip
+    graph.add_node("write_report", partial(write_report, services=services, lanes=lanes),
+                   input_schema=DeepState)  # fmt: skip
+
+    graph.add_edge(START, "begin")
+    graph.add_edge("begin", "explore")
+    graph.add_conditional_edges("explore", after_explore, ["act", "switch_topic", "explore"])
+    graph.add_conditional_edges("act", after_act, ["switch_topic", "explore"])
+    graph.add_conditional_edges(
+        "switch_topic", after_switch, ["explore", "compress_topic", "write_report"]
+    )
+    graph.add_edge("compress_topic", "write_report")
+    graph.add_edge("write_report", END)
+    return graph
+
+
+# The transformer brings progress events to clients of the event protocol (`threads.stream`).
+graph: Compiled = build_graph().compile(name="deep_research", transformers=[CustomTransformer])

@@ -1,0 +1,137 @@
+"""One step of exploration: the model says what to do next, or a limit does."""
+
+import logging
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+from agent.assistants.deep_research.context import explore_prompt, room, topic_messages
+from agent.assistants.deep_research.limits import ROUNDS_PER_TOPIC, ending
+from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, Intent
+from agent.assistants.deep_research.toolbox import (
+    DeepServices,
+    DeepToolbox,
+    meter_of,
+    offers_maps,
+    settings_of,
+)
+from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK
+from agent.assistants.deep_research.wording import run_gap, say
+from agent.budget import Meter
+from agent.configuration import Configuration
+from agent.errors import AgentError, ConfigurationError
+from agent.evidence.types import Gap
+from agent.mcp.types import MapOptions, Survey
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.types import Reply
+from agent.nodes.toolbox import gap_of
+from agent.progress import event
+
+log = logging.getLogger(__name__)
+NODE = "explore"
+_LEAST_ROOM = 6
+"""The part of the limit (one in …) that must be free for the next results."""
+
+
+async def explore(
+    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+) -> DeepUpdate:
+    """Asks the model once; ends or clears instead where a limit says so. Never raises for it."""
+    given, configuration = services(), settings_of(runtime)
+    meter = meter_of(state, configuration, given)
+    if gap := ending(state, configuration, meter):
+        return _ended(state, gap, runtime)
+    if _is_full(state, configuration):
+        cleared = _intent("clear", say("cleared", state["turn"]["language"]))
+        return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
+    tools, gaps = await _tools(state, configuration, given, meter)
+    for told in gaps:
+        runtime.stream_writer(event("gap", NODE, text=told["message"]))
+    try:
+        reply: Reply[BaseModel] = await given.models.ask(
+            configuration.research_model,
+            explore_prompt(state, configuration),
+            meter=meter,
+            tools=tools,
+            thinking=DEFAULT_THINKING["research"],
+        )
+    except ConfigurationError:
+        raise
+    except AgentError as error:
+        reason = f"{gap_of('', error)['code']}: {error.message}"
+        gap = run_gap("model_failed", state["turn"]["language"], reason=reason)
+        return DeepUpdate(**_ended(state, gap, runtime), usage=meter.usage)
+    return _stepped(state, reply.message, gaps, meter)
+
+
+def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
+    said: list[Any] = [message]
+    if not message.tool_calls:
+        said.append(HumanMessage(say("nudge", state["turn"]["language"])))
+    fruitless = state["fruitless"] if message.tool_calls else state["fruitless"] + 1
+    return DeepUpdate(
+        messages=said,
+        rounds=state["rounds"] + 1,
+        topic_rounds=state["topic_rounds"] + 1,
+        fruitless=fruitless,
+        gaps=gaps,
+        usage=meter.usage,
+    )
+
+
+def _ended(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> DeepUpdate:
+    """The end, told once; where nothing was searched the user's own words are, first."""
+    told = gap in state.get("gaps", [])
+    if not told:
+        log.info("turn=%s %s: ended by %s", state["turn"]["id"], NODE, gap["code"])
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    gaps = [] if told else [gap]
+    if not state["searched"]:
+        return DeepUpdate(messages=[_own_words(state)], gaps=gaps, searched=True)
+    return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
+
+
+def _own_words(state: DeepState) -> AIMessage:
+    """What the model should have asked for: a search for the question itself."""
+    question = state["turn"]["question"]
+    return AIMessage(
+        content="",
+        tool_calls=[
+            {"name": THINK, "args": {"reflection": question}, "id": "own-0", "type": "tool_call"},
+            {"name": SEARCH, "args": {"queries": [question]}, "id": "own-1", "type": "tool_call"},
+        ],
+    )
+
+
+def _intent(kind: Any, reason: str) -> Intent:
+    return Intent(kind=kind, new_topic="", reason=reason, urls=None)
+
+
+def _is_full(state: DeepState, configuration: Configuration) -> bool:
+    """Whether the topic's messages leave no room for results, or took too many rounds."""
+    if not topic_messages(state):
+        return False
+    maps = offers_maps(state, configuration)
+    free = room(state, configuration, maps=maps)
+    full = free < configuration.context_token_limit // _LEAST_ROOM
+    return full or state["topic_rounds"] >= ROUNDS_PER_TOPIC
+
+
+async def _tools(
+    state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
+) -> tuple[list[BaseTool], list[Gap]]:
+    """Our own tools, and the map's where the question names a place and the map can be had."""
+    if not offers_maps(state, configuration):
+        return [*EXPLORING], []
+    turn = state["turn"]
+    options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
+    try:
+        maps = await given.maps.tools(
+            Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+        )
+    except AgentError as error:
+        return [*EXPLORING], [gap_of(turn["question"][:60], error, "amap")]
+    return [*EXPLORING, *maps.tools], []

@@ -1,0 +1,88 @@
+"""What `deep_research` is given: the shared toolbox, with hits and page texts."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from langgraph.runtime import Runtime
+
+from agent.assistants.deep_research.state import DeepConfiguration, DeepState
+from agent.budget import Meter
+from agent.configuration import Configuration
+from agent.errors import ConfigurationError
+from agent.evidence.geodesy import parse_lnglat
+from agent.evidence.intent import has_location_intent
+from agent.nodes.toolbox import Toolbox, open_meter
+from agent.search.types import PageContent, SearchProvider, WebChoice, WebResearch
+
+
+class DeepSearch(WebResearch, Protocol):
+    """The search desk, as far as this assistant uses it."""
+
+    @property
+    def can_extract(self) -> bool:
+        """Whether a configured service reads pages."""
+        ...
+
+    def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
+        """A service that answers with hits; raises ConfigurationError."""
+        ...
+
+    async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
+        """The texts of those pages that could be read; raises ProviderError."""
+        ...
+
+
+class DeepToolbox(Toolbox, Protocol):
+    """The services of a process."""
+
+    @property
+    def web(self) -> DeepSearch: ...
+
+
+DeepServices = Callable[[], DeepToolbox]
+
+
+def settings_of(runtime: Runtime[Configuration]) -> Configuration:
+    """This run's configuration; without one, this assistant's defaults."""
+    return runtime.context or DeepConfiguration()
+
+
+def meter_of(
+    state: DeepState, configuration: Configuration, given: DeepToolbox, *, answering: bool = False
+) -> Meter:
+    """A node's share of the turn's budget."""
+    spent = state.get("usage")
+    return open_meter(state["turn"], configuration, given, spent=spent, answering=answering)
+
+
+def offers_maps(state: DeepState, configuration: Configuration) -> bool:
+    """Whether the map's tools belong to this question, and can still be had."""
+    if configuration.geo_routing == "never":
+        return False
+    if any(gap["provider"] == "amap" for gap in state.get("gaps", [])):
+        return False
+    turn = state["turn"]
+    question = turn["question"]
+    placed = has_location_intent(question) or parse_lnglat(question) is not None
+    return placed or configuration.geo_routing == "always"
+
+
+def search_services(web: DeepSearch, configuration: Configuration) -> list[SearchProvider]:
+    """The services a query is sent to, the second where the first one fails.
+
+    Raises ConfigurationError where there is none. Tavily comes first: it also reads pages.
+    """
+    choice = configuration.web_search
+    choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
+    found: dict[str, SearchProvider] = {}
+    problem: ConfigurationError | None = None
+    for wanted in choices:
+        try:
+            provider = web.provider(wanted, model=configuration.research_model)
+        except ConfigurationError as error:
+            problem = error
+        else:
+            found.setdefault(provider.name, provider)
+    if not found and problem:
+        raise problem
+    return list(found.values())
