@@ -68,6 +68,10 @@ KINDS = (
     Kind("429_with_retry_info", wire("status", status=429, body=gemini_error(429, None, 0.01))),
     Kind("429_for_today", wire("status", status=429, body=gemini_error(
         429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier")), passes=False),
+    Kind("key_refused", wire("status", status=400, body=gemini_error(400, "API_KEY_INVALID")),
+         passes=False),
+    Kind("403", wire("status", status=403, body=gemini_error(403)), passes=False),
+    Kind("404", wire("status", status=404, body=gemini_error(404)), passes=False),
     Kind("500", wire("status", status=500)),
     Kind("503", wire("status", status=503, body=gemini_error(503))),
     Kind("dropped", wire("drop")),

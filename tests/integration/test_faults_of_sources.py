@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 
 from agent.errors import NothingFound
 from agent.graph import build_graph
@@ -77,6 +78,39 @@ async def test_a_run_ends_at_its_limit_of_time_whatever_hangs(stage: str) -> Non
         began = await ended(lab, ZH, limit=8, context={"max_run_seconds": 3})
     assert began.seconds < 3 + 2
     assert began.error or began.codes & {"timeout", "budget_max_run_seconds"}
+
+
+@pytest.mark.parametrize("service", ["amap", "bocha"])
+async def test_a_run_ends_at_its_limit_of_time_whatever_source_hangs(service: str) -> None:
+    async with closing_leaves_nothing() as lab:
+        lab.standin(service).fail("hang", times=None)
+        context = {"max_run_seconds": 3, "web_search": "bocha", "max_research_loops": 1}
+        result = await ended(lab, ZH, limit=8, context=context)
+    assert result.seconds < 3 + 2
+    assert result.error or result.codes & {"timeout", "map_timeout", "budget_max_run_seconds"}
+
+
+@pytest.mark.parametrize("kind", ["drop", "error", "no_finish", "max_tokens", "safety", "stall"])
+@pytest.mark.parametrize("times", [1, None])
+async def test_what_streams_under_a_fault_is_still_what_is_stored(
+    kind: str, times: int | None
+) -> None:
+    async with closing_leaves_nothing(model_timeout_seconds=0.8) as lab:
+        lab.gemini.fail_stream(kind, after=120, match=turn_at("answer"), times=times)
+        streamed, stored = "", None
+        async for mode, part in lab.graph.astream(
+            {"messages": ZH},  # type: ignore[arg-type]
+            {"configurable": {"thread_id": "s"}},
+            stream_mode=["messages", "values"],
+        ):
+            if mode == "messages" and isinstance(part[0], AIMessageChunk):
+                streamed += str(part[0].text)
+            elif mode == "values":
+                stored = part["messages"][-1]
+    assert stored is not None
+    assert streamed == str(stored.text)
+    assert stored.additional_kwargs["checks"]["cited"] > 0
+    assert stored.additional_kwargs["degraded"] is (times is None or kind == "safety")
 
 
 @pytest.mark.parametrize("service", SERVICES)

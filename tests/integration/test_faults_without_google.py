@@ -1,0 +1,55 @@
+"""The same faults where no model and no search is Google's."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from agent.configuration import MODEL_FIELDS
+from tests.support.faults import at, children, ended, impatient_laboratory, well_again
+from tests.support.lab import ZH, Lab
+
+pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
+STAGES = ("generate_query", "web_writeup", "amap_research", "reflection", "answer")
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "401": ("status", {"status": 401}),
+    "402": ("status", {"status": 402}),
+    "429": ("status", {"status": 429, "headers": {"Retry-After": "0"}}),
+    "500": ("status", {"status": 500}),
+    "dropped": ("drop", {}),
+    "garbage": ("garbage", {}),
+    "html": ("html", {"status": 502}),
+    "empty": ("empty", {}),
+}
+LASTING = {"401", "402"}
+"""Asking again does not help, so they are not asked again."""
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
+    async with impatient_laboratory(tanlu_data_dir=tmp_path_factory.mktemp("data")) as built:
+        yield built
+    assert children() == []
+
+
+@pytest.mark.parametrize("times", [1, None])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_fault_of_another_model_is_survived(
+    lab: Lab, stage: str, kind: str, times: int | None
+) -> None:
+    well_again(lab)
+    fault, details = KINDS[kind]
+    lab.standin("openai").fail(fault, match=at(stage), times=times, **details)  # type: ignore[arg-type]
+    context = dict.fromkeys(MODEL_FIELDS, "openai:sample")
+    result = await ended(lab, ZH, context=context)
+    assert not lab.gemini.requests
+    assert result.error is None
+    assert result.kept["checks"]["cited"] > 0
+    if times is None:
+        assert result.gaps
+        assert result.kept["degraded"] is (stage == "answer")
+    elif kind not in LASTING:
+        assert result.gaps == []
+        assert not result.kept["degraded"]
