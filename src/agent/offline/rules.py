@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from .brain import Answer, Turn
 from .rules_answer import answer
+from .rules_deep import deep_explore
+from .rules_deep_report import deep_compress, deep_report
 from .rules_map import amap_research
 from .rules_plan import generate_query, reflection
 from .rules_research import web_research, web_writeup
@@ -23,6 +25,9 @@ RULES: dict[str, Rule] = {
     "amap_research": amap_research,
     "reflection": reflection,
     "answer": answer,
+    "deep_explore": deep_explore,
+    "deep_compress": deep_compress,
+    "deep_report": deep_report,
 }
 UNSUPPORTED = "unsupported task"
 

@@ -40,7 +40,7 @@ _COMPARES = re.compile(
 _TAIL = re.compile(r"[\s?？!！。.,，;；:：]+$")
 _POLITE = re.compile(
     r"^(?:请问|请|麻烦|帮我|你好|您好|hi|hello|hey|please|could you|can you|tell me|i want to know)"
-    r"[\s,，:：!！]*",
+    r"(?![a-z])[\s,，:：!！]*",
     re.IGNORECASE,
 )
 _MAX_QUERY = 120
