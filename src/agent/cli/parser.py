@@ -47,7 +47,8 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         description="Ask a question; without one, --thread ID continues an interrupted run.",
     )
     ask.add_argument("question", nargs="*", metavar="QUESTION", help="the question")
-    ask.add_argument("--assistant", default="agent", metavar="ID", help="who answers (agent)")
+    ask.add_argument("--assistant", default="agent", metavar="ID",
+                     help="who answers: agent (default) or deep_research")  # fmt: skip
     ask.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     ask.add_argument("--geojson", metavar="FILE", help="save the places as GeoJSON (WGS-84)")
     ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")

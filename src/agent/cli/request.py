@@ -17,7 +17,10 @@ from agent.evidence.types import Point
 
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""
-ASSISTANTS: Mapping[str, str] = {"agent": "agent.graph:graph"}
+ASSISTANTS: Mapping[str, str] = {
+    "agent": "agent.graph:graph",
+    "deep_research": "agent.assistants.deep_research.graph:graph",
+}
 """What this installation can run by itself: the id and where its graph is."""
 
 

@@ -29,6 +29,11 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "map_done": "地图完成，{count} 项：{text}",
         "reflection": "反思：还缺 {text}（再查 {count} 个词）",
         "enough": "反思：资料已足够",
+        "thought": "思考：{text}",
+        "topic_started": "新子题：{text}",
+        "topic_done": "子题完成，留下 {count} 个网页：{text}",
+        "reading": "阅读 {count} 个网页：{text}",
+        "compressed": "已整理：{text}",
         "gap": "未查到：{text}",
         "answering": "正在写答案",
         "starting": "开始",
@@ -42,12 +47,17 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "map_done": "Map done, found: {count}: {text}",
         "reflection": "Reflection: still missing {text} (follow-up queries: {count})",
         "enough": "Reflection: enough was found",
+        "thought": "Thinking: {text}",
+        "topic_started": "New topic: {text}",
+        "topic_done": "Topic done, pages kept: {count}: {text}",
+        "reading": "Reading, pages: {count}: {text}",
+        "compressed": "Notes written: {text}",
         "gap": "Not found: {text}",
         "answering": "Writing the answer",
         "starting": "Starting",
     },
 }
-_PASSING = ("search_started", "map_started", "map_call", "answering")
+_PASSING = ("search_started", "map_started", "map_call", "reading", "answering")
 """Shown while they last; what came of them is said afterwards."""
 
 

@@ -34,7 +34,6 @@ Graph = StateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
 Compiled = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
 
 
-
 def build_graph(services: DeepServices = process_services) -> Graph:
     """The uncompiled graph over these services; nothing is read or built before the first call."""
     graph = StateGraph(DeepState, context_schema=DeepConfiguration, input_schema=DeepInput)

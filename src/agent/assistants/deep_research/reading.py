@@ -1,9 +1,8 @@
 """The pages of a topic as texts: by the search service, by our own reader, or as excerpts."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from agent.assistants.deep_research.state import UsefulPage
 from agent.assistants.deep_research.toolbox import DeepToolbox
@@ -27,42 +26,17 @@ class ReadPage:
     partial: bool
 
 
-class Article(Protocol):
-    @property
-    def url(self) -> str: ...
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def partial(self) -> bool: ...
-
-
-class Readings(Protocol):
-    @property
-    def articles(self) -> Sequence[Article]: ...
-
-
-class PageReader(Protocol):
-    """Our own reader of pages."""
-
-    async def read_many(
-        self, urls: Iterable[str], *, meter: Meter, parallel: int = 8
-    ) -> Readings: ...
-
-
 async def read_pages(
     pages: Sequence[UsefulPage], given: DeepToolbox, meter: Meter
 ) -> tuple[list[ReadPage], list[Gap]]:
     """Every page in order; what could not be read is its excerpt. Never raises for a page."""
     urls, texts, gaps = [page["url"] for page in pages], dict[str, tuple[str, bool]](), list[Gap]()
-    reader: PageReader | None = getattr(given, "reader", None)
     try:
         if given.web.can_extract:
             extracted = await given.web.extract(urls, meter=meter)
             texts = {content.url: (content.text, False) for content in extracted}
-        elif reader is not None:
-            readings = await reader.read_many(urls, meter=meter)
+        else:
+            readings = await given.reader.read_many(urls, meter=meter)
             texts = {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
     except AgentError as error:
         log.warning("turn=%s reading: %s", meter.turn_id, error)

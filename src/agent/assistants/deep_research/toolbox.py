@@ -1,6 +1,6 @@
 """What `deep_research` is given: the shared toolbox, with hits and page texts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from langgraph.runtime import Runtime
@@ -32,11 +32,42 @@ class DeepSearch(WebResearch, Protocol):
         ...
 
 
+class Readings(Protocol):
+    """The pages that could be read, in order."""
+
+    @property
+    def articles(self) -> Sequence["Article"]: ...
+
+
+class Article(Protocol):
+    """The text behind a URL; `partial` where something of it was left out."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def partial(self) -> bool: ...
+
+
+class PageReader(Protocol):
+    """Our own reader of pages."""
+
+    async def read_many(self, urls: Iterable[str], *, meter: Meter, parallel: int = 8) -> Readings:
+        """Never raises for a page: one that fails is left out."""
+        ...
+
+
 class DeepToolbox(Toolbox, Protocol):
     """The services of a process."""
 
     @property
     def web(self) -> DeepSearch: ...
+
+    @property
+    def reader(self) -> PageReader: ...
 
 
 DeepServices = Callable[[], DeepToolbox]

@@ -1,0 +1,149 @@
+"""The assistant `deep_research` from a question to a report, over the stand-ins."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+
+from agent.assistants.deep_research.graph import graph as exported
+from agent.assistants.deep_research.state import DeepConfiguration
+from agent.offline.brain import Answer, Turn
+from tests.support.deep_lab import EN, ZH, DeepLab, Researcher, Web, deep_laboratory
+from tests.support.lab import answer_of, told
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[DeepLab]:
+    async with deep_laboratory() as built:
+        yield built
+
+
+async def test_a_chinese_question_gets_a_report_of_its_topics_with_sources(lab: DeepLab) -> None:
+    state = await lab.ask(ZH)
+    text, kept = str(answer_of(state).text), told(state)
+    assert [entry["topic"] for entry in state["search_results"]] == ["成本", "安全", "应用"]
+    assert all(entry["compressed_content"] for entry in state["search_results"])
+    for topic in ("成本", "安全", "应用"):
+        assert f"## {topic}" in text
+    assert "**来源**" in text
+    assert kept["assistant"] == "deep_research"
+    assert kept["checks"]["cited"] == len(kept["sources"]) == 9
+    assert kept["gaps"] == []
+    assert not kept["degraded"]
+    assert "[^" not in text
+    assert state["report"] == text
+
+
+async def test_every_number_in_the_report_links_to_the_source_with_that_number(
+    lab: DeepLab,
+) -> None:
+    state = await lab.ask(ZH)
+    by_number = {source["number"]: source["url"] for source in told(state)["sources"]}
+    links = re.findall(r"\[(\d+)\]\(([^)]+)\)", str(answer_of(state).text))
+    assert links
+    assert all(by_number[int(number)] == url for number, url in links)
+
+
+async def test_an_english_question_gets_english_words_of_ours() -> None:
+    async with deep_laboratory(Researcher("Cost", "Safety")) as lab:
+        state = await lab.ask(EN)
+    assert "**Sources**" in str(answer_of(state).text)
+    assert {"<language>en</language>" in turn.system for turn in lab.brain.turns} == {True}
+
+
+async def test_what_streams_is_what_is_stored(lab: DeepLab) -> None:
+    streamed: dict[str, str] = {}
+    stored = None
+    async for mode, part in lab.graph.astream(
+        {"messages": ZH},  # type: ignore[arg-type]
+        {"configurable": {"thread_id": "s"}},
+        stream_mode=["messages", "values"],
+    ):
+        if mode == "messages" and isinstance(part[0], AIMessageChunk):
+            streamed[part[0].id or ""] = streamed.get(part[0].id or "", "") + str(part[0].text)
+        elif mode == "values":
+            stored = part["messages"][-1]
+    assert stored is not None
+    assert streamed == {stored.id: str(stored.text)}
+
+
+async def test_the_messages_of_the_topics_are_gone_from_the_thread(lab: DeepLab) -> None:
+    await lab.ask(ZH)
+    kept = await lab.graph.aget_state({"configurable": {"thread_id": "t"}})
+    assert [type(message) for message in kept.values["messages"]] == [HumanMessage, AIMessage]
+    assert kept.values["pages_read"] == []
+    assert kept.values["pages_found"] == []
+
+
+async def test_a_prompt_shows_the_present_topic_and_a_short_record_of_the_others(
+    lab: DeepLab,
+) -> None:
+    await lab.ask(ZH)
+    last = lab.brain.asked("deep_explore")[-1]
+    assert "- 成本 (3): 够了 成本够了" in last.user
+    assert "成本 0" not in str(last.tool_results)
+
+
+async def test_a_second_question_on_a_thread_starts_clean(lab: DeepLab) -> None:
+    first = await lab.ask(ZH)
+    lab.brain.turns.clear()
+    second = await lab.ask("那钠离子电池的回收呢？")
+    assert len(second["search_results"]) == 3
+    assert told(second)["usage"]["searches"] == told(first)["usage"]["searches"]
+    assert told(second)["checks"]["rounds"] == told(first)["checks"]["rounds"]
+    assert "assistant:" in lab.brain.asked("deep_explore")[0].user
+    assert len(second["messages"]) == 4
+
+
+async def test_pages_are_read_in_one_call_a_topic_and_searches_sent_once(lab: DeepLab) -> None:
+    await lab.ask(ZH)
+    assert [len(body["urls"]) for body in lab.calls("/extract")] == [3, 3, 3]
+    assert len(lab.calls("/search")) == 3
+
+
+async def test_a_figure_that_no_cited_page_has_is_marked() -> None:
+    def invents(turn: Turn) -> Answer:
+        return Answer(text="# 报告\n\n成本降到999美元[^t0-0]。成本为40美元/千瓦时[^t0-0]。")
+
+    async with deep_laboratory(Researcher("成本", deep_report=invents)) as lab:
+        state = await lab.ask(ZH)
+    text = str(answer_of(state).text)
+    assert "999美元（未在来源中核实）" in text
+    assert "40美元（" not in text
+    assert told(state)["checks"]["unverified_figures"] == 1
+
+
+async def test_without_tavily_the_excerpts_are_used_and_marked_partial() -> None:
+    async with deep_laboratory() as lab:
+        lab.tavily.fail("status", status=500, times=None, match=lambda r, b: r.path == "/extract")
+        state = await lab.ask(ZH)
+    pages = [page for entry in state["search_results"] for page in entry["useful_webpages"]]
+    assert {page["partial"] for page in pages} == {True}
+    assert "page_partial" in {gap["code"] for gap in told(state)["gaps"]}
+    assert told(state)["checks"]["cited"] == 9
+
+
+async def test_progress_tells_thoughts_searches_topics_and_reading(lab: DeepLab) -> None:
+    events = [
+        part
+        async for part in lab.graph.astream(
+            {"messages": ZH},  # type: ignore[arg-type]
+            {"configurable": {"thread_id": "p"}},
+            stream_mode="custom",
+        )
+    ]
+    kinds = {told["type"] for told in events}
+    assert kinds >= {
+        "thought", "search_started", "search_done", "topic_started", "topic_done",
+        "reading", "compressed", "answering", "done",
+    }  # fmt: skip
+
+
+def test_the_exported_graph_has_a_node_for_each_step() -> None:
+    assert exported.name == "deep_research"
+    assert set(exported.nodes) >= {
+        "begin", "explore", "act", "switch_topic", "compress_topic", "write_report"
+    }  # fmt: skip
+    assert DeepConfiguration().max_model_calls > 100
+    assert Web().count == 4

@@ -1,0 +1,196 @@
+"""A deep research in one process: scripted models and a search of made-up pages on loopback."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.deep_research.graph import Compiled, build_graph
+from agent.assistants.deep_research.state import DeepConfiguration
+from agent.journal import SqliteJournal
+from agent.offline.brain import Answer, FunctionCall, Turn
+from agent.offline.corpus import Page
+from agent.offline.gemini import GeminiService
+from agent.offline.rules_text import block, task_of
+from agent.offline.search import KEY, TavilyService
+from agent.offline.service import serve
+from agent.services import Services, build_services
+from agent.settings import Settings
+
+ZH = "钠离子电池的成本、安全与应用前景"
+EN = "What do sodium-ion batteries cost, and how safe are they?"
+MODEL_KEY = "AIza-canary-0123456789abcdef"
+Rule = Callable[[Turn], Answer]
+_URL = re.compile(r'url="([^"]+)"')
+
+
+def page(number: int, query: str, text: str) -> Page:
+    """A page that a search of the query returns."""
+    slug = "-".join(str(ord(letter)) for letter in query[:6])
+    return Page(
+        id=f"{slug}-{number}",
+        url=f"https://pages.example/{slug}/{number}",
+        title=f"{query} {number}",
+        text=text,
+        site="pages.example",
+        published="2026-10-01",
+        language="zh",
+        subjects=(),
+        topics=(),
+    )
+
+
+@dataclass
+class Web:
+    """Pages for any query; `text` writes each one's, and every page is found by its address."""
+
+    text: Callable[[str, int], str] = lambda query, number: (
+        f"{query}的第{number}页。2025年成本为{40 + number}美元/千瓦时，同比下降{number}.5%。"
+    )
+    count: int = 4
+    known: dict[str, Page] = field(default_factory=dict)
+
+    def __call__(self, query: str, limit: int) -> Sequence[Page]:
+        if limit == 50:  # an address in words: the stand-in looks a page up to extract it
+            return list(self.known.values())
+        made = [page(n, query, self.text(query, n)) for n in range(min(self.count, limit))]
+        self.known.update({each.url: each for each in made})
+        return made
+
+
+def think(text: str = "还缺成本数据，下一步搜索。") -> FunctionCall:
+    return FunctionCall("think_tool", {"reflection": text})
+
+
+def search(*queries: str) -> FunctionCall:
+    return FunctionCall("tavily_search", {"queries": list(queries)})
+
+
+def change(topic: str, urls: Sequence[str] = (), reason: str = "够了") -> FunctionCall:
+    named = {"new_topic": topic, "reason": reason}
+    return FunctionCall(
+        "change_research_topic", {**named, "search_result_of_current_topic": list(urls)}
+    )
+
+
+def end(urls: Sequence[str] = ()) -> FunctionCall:
+    return FunctionCall("end_of_research", {"search_result_of_current_topic": list(urls)})
+
+
+def shown_urls(turn: Turn) -> list[str]:
+    """The URLs in the results this topic has shown the model."""
+    texts = [result.text for result in turn.tool_results if result.name == "tavily_search"]
+    return list(dict.fromkeys(_URL.findall("\n".join(texts))))
+
+
+def done_calls(turn: Turn) -> list[str]:
+    """The names of the calls this topic's messages hold, in order."""
+    return [call.name for past in turn.history for call in past.calls]
+
+
+class Researcher:
+    """Explores `topics` one after another as told to, compresses and reports faithfully."""
+
+    def __init__(self, *topics: str, rounds: int = 1, **rules: Rule) -> None:
+        self.topics, self.rounds = topics or ("成本", "安全", "应用"), rounds
+        self.rules: dict[str, Rule] = {
+            "deep_explore": self.explore,
+            "deep_compress": compress,
+            "deep_report": report,
+            **rules,
+        }
+        self.turns: list[Turn] = []
+
+    def respond(self, turn: Turn) -> Answer:
+        self.turns.append(turn)
+        return self.rules[task_of(turn)](turn)
+
+    def asked(self, task: str) -> list[Turn]:
+        return [turn for turn in self.turns if task_of(turn) == task]
+
+    def explore(self, turn: Turn) -> Answer:
+        topic = block(turn.user, "topic")
+        names = done_calls(turn)
+        if topic not in self.topics:
+            return Answer(calls=(think("先定子题"), change(self.topics[0])))
+        searches = names.count("tavily_search")
+        if searches < self.rounds:
+            return Answer(calls=(think(), search(f"{topic} {searches}")))
+        if names[-1] == "tavily_search":
+            return Answer(calls=(think(f"{topic}够了"),))
+        place = self.topics.index(topic) + 1
+        urls = shown_urls(turn)[:3]
+        if place == len(self.topics):
+            return Answer(calls=(end(urls),))
+        return Answer(calls=(change(self.topics[place], urls),))
+
+
+def compress(turn: Turn) -> Answer:
+    """The first sentences of every page, with its marker."""
+    found = re.findall(r'<page id="([^"]+)"[^>]*>(.*?)</page>', turn.user, re.DOTALL)
+    lines = []
+    for name, text in found:
+        first = [part for part in text.split("。") if part.strip()][:2]
+        lines += [f"{part.strip()}[^{name}]。" for part in first]
+    return Answer(text="\n".join(lines))
+
+
+def report(turn: Turn) -> Answer:
+    """Every topic as a section of its notes."""
+    found = re.findall(r'<topic name="([^"]+)">(.*?)</topic>', turn.user, re.DOTALL)
+    body = "\n\n".join(f"## {name}\n\n{notes.strip()}" for name, notes in found)
+    return Answer(text=f"# 报告\n\n## 摘要\n\n见下。\n\n{body}\n\n## 结论\n\n如上。")
+
+
+@dataclass
+class DeepLab:
+    """The graph, its services, and the stand-ins."""
+
+    services: Services
+    graph: Compiled
+    brain: Any
+    tavily: TavilyService
+    gemini: GeminiService
+    web: Web
+
+    async def ask(self, question: Any = ZH, thread: str = "t", **context: Any) -> dict[str, Any]:
+        """The state after a run; None goes on with the thread."""
+        given: Any = None if question is None else {"messages": question}
+        state: dict[str, Any] = await self.graph.ainvoke(
+            given, {"configurable": {"thread_id": thread}}, context=DeepConfiguration(**context)
+        )
+        return state
+
+    def calls(self, path: str) -> list[Any]:
+        """The bodies of the requests to the search service's path."""
+        return [request.body for request in self.tavily.requests if request.path == path]
+
+
+@asynccontextmanager
+async def deep_laboratory(
+    brain: Any = None,
+    *,
+    web: Web | None = None,
+    journal: Path | None = None,
+    saver: Any = None,
+    **settings: Any,
+) -> AsyncIterator[DeepLab]:
+    """A deployment whose models are the brain and whose web is made up."""
+    brain, web = brain or Researcher(), web or Web()
+    tavily, gemini = TavilyService(key=KEY, pages=web), GeminiService(brain, key=MODEL_KEY)
+    async with AsyncExitStack() as stack:
+        where = {
+            "gemini_api_key": MODEL_KEY,
+            "google_gemini_base_url": stack.enter_context(serve(gemini.app)).url,
+            "tavily_api_key": KEY,
+            "tavily_base_url": stack.enter_context(serve(tavily.app)).url,
+        }
+        kept = SqliteJournal(journal) if journal else None
+        services = build_services(Settings(**{**where, **settings}), journal=kept)
+        stack.push_async_callback(services.aclose)
+        graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
+        yield DeepLab(services, graph, brain, tavily, gemini, web)
