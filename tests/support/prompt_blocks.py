@@ -10,4 +10,7 @@ BLOCKS = {
     "answer": "today conversation question findings places routes weather gaps"
     " previous_sources previous_places",
     "continue_answer": "cut_off",
+    "deep_explore": "today conversation topics_done topic question",
+    "deep_compress": "question topic pages",
+    "deep_report": "today conversation topics gaps question",
 }

@@ -113,7 +113,7 @@ def _useful(searches: list[str], planned: Plan, topic: str) -> list[_Page]:
             on_topic.append((_TITLE * len(wanted & title) + len(wanted & text), page))
     on_topic.sort(key=lambda pair: -pair[0])
     best = on_topic[0][0] if on_topic else 0
-    kept = [page for score, page in on_topic if score * 3 >= best]
+    kept = [page for score, page in on_topic if score * 5 >= best]
     return kept[: _USEFUL if best else 1]
 
 

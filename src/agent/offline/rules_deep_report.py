@@ -7,12 +7,13 @@ from agent.language import Language, detect_language
 from .brain import Answer, Turn
 from .rules_deep_topics import related
 from .rules_plan import cleaned
-from .rules_text import Sentence, block, distinct, features, language_of, lines, ranked, sentences
+from .rules_text import Sentence, block, distinct, features, language_of, ranked, sentences
 
 _PAGE = re.compile(r'<page\s+id="([a-z]+\d+-\d+)"[^>]*>\n?(.*?)</page>', re.DOTALL)
 _TOPIC = re.compile(r'<topic\s+name="([^"]*)"[^>]*>\n?(.*?)</topic>', re.DOTALL)
 _PER_PAGE, _PER_TOPIC, _FINDINGS, _SUMMED_UP = 10, 14, 8, 5
 _FIGURE = re.compile(r"\d")
+_ENDED = re.compile(r"[。！？!?.][”」』）)\"’]*$")
 _TAIL = 80
 _WORDS: dict[str, dict[Language, str]] = {
     "sample": {
@@ -33,7 +34,6 @@ _WORDS: dict[str, dict[Language, str]] = {
         " the more recent official one.",
     },
     "unfound": {"zh": "没有查到资料的子题：", "en": "Topics on which nothing was found: "},
-    "gaps": {"zh": "没有查到的：", "en": "Not found: "},
     "end": {"zh": "报告到此为止。", "en": "The report ends here."},
 }
 
@@ -42,7 +42,7 @@ def deep_compress(turn: Turn) -> Answer:
     """The sentences of each page that bear on the topic, in their order, each with its marker."""
     language, wanted = language_of(turn), related(block(turn.user, "topic").strip())
     asked = f"{wanted} {block(turn.user, 'question')}"
-    pages = [(name, sentences(text)) for name, text in _PAGE.findall(turn.user)]
+    pages = [(name, _whole(sentences(text))) for name, text in _PAGE.findall(turn.user)]
     spoken = [(n, s) for n, s in pages if s and detect_language(s[0].bare) == language]
     notes: list[str] = []
     for name, told in spoken or pages:
@@ -50,6 +50,11 @@ def deep_compress(turn: Turn) -> Answer:
         kept = [f"{s.bare}[^{name}]" for s in distinct(told) if s.text in best]
         notes.append(("" if language == "zh" else " ").join(kept))
     return Answer(text="\n".join(note for note in notes if note) or _WORDS["nothing"][language])
+
+
+def _whole(found: list[Sentence]) -> list[Sentence]:
+    """The sentences less a last one that was cut off, as excerpts end."""
+    return found[:-1] if len(found) > 1 and not _ENDED.search(found[-1].bare) else found
 
 
 def deep_report(turn: Turn) -> Answer:
@@ -82,7 +87,7 @@ def _report(user: str, language: Language) -> str:
         parts += [f"## {_WORDS['findings'][language]}", _findings(best, language)]
     for name, found in told:
         parts += [f"## {name}", _body(found, language)]
-    parts += [f"## {_WORDS['conclusion'][language]}", _conclusion(told, user, language)]
+    parts += [f"## {_WORDS['conclusion'][language]}", _conclusion(told, language)]
     return "\n\n".join(parts)
 
 
@@ -126,14 +131,11 @@ def _body(found: list[Sentence], language: Language) -> str:
     return told or _WORDS["nothing"][language]
 
 
-def _conclusion(told: list[tuple[str, list[Sentence]]], user: str, language: Language) -> str:
+def _conclusion(told: list[tuple[str, list[Sentence]]], language: Language) -> str:
     join = "、" if language == "zh" else ", "
     found = [name for name, texts in told if texts]
     empty = [name for name, texts in told if not texts]
     parts = [_WORDS["concluded"][language].replace("{topics}", join.join(found))] if found else []
     if empty:
         parts.append(_WORDS["unfound"][language] + join.join(empty))
-    gaps = list(dict.fromkeys(line[:160] for line in lines(user, "gaps")))[:5]
-    if gaps:
-        parts.append("\n".join([_WORDS["gaps"][language], "", *(f"- {gap}" for gap in gaps)]))
     return "\n\n".join(parts) or _WORDS["nothing"][language]

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from agent.evidence.intent import detect_location_query, extract_place, has_location_intent
+from agent.evidence.place_names import landmark_in
 from agent.language import Language, detect_language
 
 from .rules_plan import cleaned
@@ -97,7 +98,7 @@ def plan(question: str) -> Plan:
     known = (_KNOWN_ZH if language == "zh" else _KNOWN_EN).findall(asked)
     topics = _distinct([*named, *known])
     if len(topics) < LEAST:
-        usual = _KINDS["place" if detect_location_query(asked) else "thing"][language]
+        usual = _KINDS["place" if _is_visited(asked) else "thing"][language]
         topics = _distinct([*topics, *usual])[: max(LEAST, len(usual))]
     return Plan(_subject(asked, topics, language), tuple(_titled(t) for t in topics[:MOST]))
 
@@ -154,6 +155,11 @@ def _subject(question: str, topics: list[str], language: Language) -> str:
         if kept := [word for word in kept if len(word) > 1] or kept:
             return " ".join(kept[:4])
     return question
+
+
+def _is_visited(question: str) -> bool:
+    """Whether the map helps, or a known sight is named: places have aspects of their own."""
+    return detect_location_query(question) or landmark_in(question) is not None
 
 
 def _place(question: str) -> str:
