@@ -12,6 +12,7 @@ from agent.assistants.deep_research.state import DeepState, DeepUpdate
 from agent.assistants.deep_research.toolbox import DeepServices, meter_of, settings_of
 from agent.budget import add_usage
 from agent.configuration import Configuration
+from agent.evidence.types import Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.finished import FinishedText
 from agent.nodes.finalize_answer import refuse_if_all_failed, resolved_links, with_mentions
@@ -31,16 +32,17 @@ async def write_report(
     meter = meter_of(state, configuration, given, answering=True)
     writer = ReportWriter(state, configuration, given, meter)
     if not writer.has_evidence:
-        refuse_if_all_failed(state.get("gaps", []))
+        gaps = state.get("gaps", [])
+        refuse_if_all_failed([gap for gap in gaps if gap["provider"] != "deep_research"])
     runtime.stream_writer(event("answering", NODE))
     said = await FinishedText(pieces=writer.pieces).ainvoke([])
-    text, used, report = str(said.text), writer.citer.used, writer.report
+    text, report, used = str(said.text), writer.report, writer.citer.used
     if configuration.resolve_links:
         text, used = await resolved_links(text, used, given)
-        report = text[len(text) - len(report) :] if text.endswith(report) else text
-    places = with_mentions(writer.places, used, text)
+        report, _ = await resolved_links(report, writer.citer.used, given)
     seconds = round(meter.budget.seconds(), 2)
     usage = given.billed(add_usage(state.get("usage"), meter.usage))
+    places = with_mentions(writer.places, used, text)
     kept = {
         **_told(state, writer),
         "mode": given.mode,
@@ -53,18 +55,25 @@ async def write_report(
     await given.close_turn(turn["id"])
     lanes.close(turn["id"])
     runtime.stream_writer(event("done", NODE, count=len(used), seconds=seconds))
-    numbered = {source["id"]: source for source in used}
+    message = AIMessage(content=text, id=said.id, name=ASSISTANT, additional_kwargs=kept)
     return DeepUpdate(
-        messages=[AIMessage(content=text, id=said.id, name=ASSISTANT, additional_kwargs=kept)],
-        report=report,
+        **_last(state, writer, used, places), messages=[message], report=report, usage=meter.usage
+    )
+
+
+def _last(
+    state: DeepState, writer: ReportWriter, used: list[Source], places: list[Place]
+) -> DeepUpdate:
+    """What the state keeps: the cited sources numbered, the texts of the pages dropped."""
+    numbered, question = {source["id"]: source for source in used}, state["turn"]["question"]
+    return DeepUpdate(
         sources_gathered=replaced(
             [numbered.get(s["id"], s) for s in state.get("sources_gathered", [])]
         ),
         pages_read=replaced([]),
         places=replaced(places),
-        geojson=feature_collection(places, anchor=None, query=turn["question"]) if places else None,
+        geojson=feature_collection(places, anchor=None, query=question) if places else None,
         gaps=writer.gaps[len(state.get("gaps", [])) :],
-        usage=meter.usage,
     )
 
 

@@ -1,0 +1,232 @@
+"""Exploring models that misbehave: each run ends within its limits, and says what happened."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agent.offline.brain import Answer, FunctionCall, Turn
+from tests.support.deep_lab import (
+    ZH,
+    DeepLab,
+    Researcher,
+    change,
+    deep_laboratory,
+    done_calls,
+    end,
+    search,
+    shown_urls,
+    think,
+)
+from tests.support.lab import answer_of, told
+
+Rule = Callable[[Turn], Answer]
+
+
+async def explored(rule: Rule, *topics: str, **context: Any) -> tuple[DeepLab, dict[str, Any]]:
+    """The lab and the state after a run whose exploring model follows the rule."""
+    async with deep_laboratory(Researcher(*topics, deep_explore=rule)) as lab:
+        return lab, await lab.ask(ZH, **context)
+
+
+def codes(state: dict[str, Any]) -> list[str]:
+    return [gap["code"] for gap in told(state)["gaps"]]
+
+
+def cited(state: dict[str, Any]) -> int:
+    return int(told(state)["checks"]["cited"])
+
+
+async def test_a_model_that_never_thinks_is_refused_and_the_question_itself_is_searched() -> None:
+    lab, state = await explored(lambda turn: Answer(calls=(search("成本"),)))
+    assert [body["query"] for body in lab.calls("/search")] == [ZH]
+    assert codes(state) == ["model_stuck"]
+    assert told(state)["checks"]["refused_calls"] >= 4
+    assert cited(state) > 0
+
+
+async def test_a_model_that_only_thinks_is_ended() -> None:
+    _, state = await explored(lambda turn: Answer(calls=(think(),)))
+    assert codes(state) == ["model_stuck"]
+    assert cited(state) > 0
+
+
+async def test_a_model_that_only_talks_is_told_to_call_a_tool_and_then_ended() -> None:
+    lab, state = await explored(lambda turn: Answer(text="我想想。"))
+    assert codes(state) == ["model_stuck"]
+    assert "请调用工具继续" in lab.brain.asked("deep_explore")[1].user
+    assert cited(state) > 0
+    assert len(state["messages"]) == 2
+
+
+async def test_a_model_that_never_ends_is_ended_by_its_rounds() -> None:
+    count = iter(range(1000))
+    _, state = await explored(
+        lambda turn: Answer(calls=(think(), search(f"成本 {next(count)}"))),
+        max_exploration_rounds=30,
+    )
+    checks = told(state)["checks"]
+    assert codes(state) == ["rounds_spent"]
+    assert checks["rounds"] == 30
+    assert checks["forced_archives"] >= 2
+    assert cited(state) > 0
+
+
+async def test_a_change_to_the_same_topic_is_answered_and_not_done() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search("成本")))
+        return Answer(calls=(think(), change(f" {ZH} ", shown_urls(turn))))
+
+    lab, state = await explored(rule)
+    texts = [r.text for turn in lab.brain.turns for r in turn.tool_results]
+    assert any("这就是当前子题" in text for text in texts)
+    assert len(state["search_results"]) == 1
+    assert "model_stuck" in codes(state)
+
+
+async def test_of_two_changes_at_once_the_first_counts() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "<topic>安全</topic>" in turn.user:
+            if "tavily_search" not in done_calls(turn):
+                return Answer(calls=(think(), search("安全")))
+            return Answer(calls=(think(), end(shown_urls(turn))))
+        return Answer(calls=(think(), change("安全"), change("应用")))
+
+    _, state = await explored(rule)
+    assert [entry["topic"] for entry in state["search_results"]] == ["安全"]
+    assert told(state)["checks"]["refused_calls"] == 1
+
+
+async def test_a_change_beside_a_search_leaves_no_call_without_an_answer() -> None:
+    def rule(turn: Turn) -> Answer:
+        answered = {result.id for result in turn.tool_results}
+        asked = {call.id for past in turn.history for call in past.calls}
+        assert asked <= answered
+        if "<topic>安全</topic>" in turn.user:
+            if "tavily_search" not in done_calls(turn):
+                return Answer(calls=(think(), search("安全"), change("应用")))
+            return Answer(calls=(think(), end(shown_urls(turn))))
+        return Answer(calls=(think(), change("安全"), search("应用")))
+
+    lab, state = await explored(rule)
+    assert [body["query"] for body in lab.calls("/search")] == ["安全"]
+    assert [entry["topic"] for entry in state["search_results"]] == ["安全"]
+    assert told(state)["checks"]["refused_calls"] == 2
+    assert codes(state) == []
+
+
+async def test_invented_urls_are_dropped_and_counted() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search("成本")))
+        return Answer(calls=(think(), end(["https://evil.example/q", *shown_urls(turn)[:1]])))
+
+    lab, state = await explored(rule)
+    assert told(state)["checks"]["invented_urls"] == 1
+    assert [len(body["urls"]) for body in lab.calls("/extract")] == [1]
+    assert "evil.example" not in str(state)
+
+
+async def test_where_only_invented_urls_are_named_the_first_results_are_kept() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search("成本")))
+        return Answer(calls=(think(), end(["https://evil.example/q"])))
+
+    _, state = await explored(rule)
+    assert len(state["search_results"][0]["useful_webpages"]) == 4
+    assert cited(state) == 4
+
+
+async def test_an_end_before_any_search_is_refused() -> None:
+    _, state = await explored(lambda turn: Answer(calls=(think(), end())))
+    assert told(state)["checks"]["refused_calls"] >= 1
+    assert cited(state) > 0
+
+
+async def test_more_topics_than_allowed_are_told_as_a_gap() -> None:
+    async with deep_laboratory(Researcher("成本", "安全", "应用")) as lab:
+        state = await lab.ask(ZH, max_topics=2)
+    assert [entry["topic"] for entry in state["search_results"]] == ["成本", "安全"]
+    assert codes(state) == ["topics_spent"]
+
+
+async def test_unknown_tools_and_wrong_arguments_are_answered() -> None:
+    def rule(turn: Turn) -> Answer:
+        if len(turn.tool_results) < 3:
+            wrong = FunctionCall("tavily_search", {"queries": 7})
+            return Answer(calls=(FunctionCall("fetch", {"url": "http://evil/"}), think(), wrong))
+        if "https://" not in str(turn.tool_results):
+            return Answer(calls=(FunctionCall("tavily_search", {"query": "成本"}),))
+        return Answer(calls=(think(), end(shown_urls(turn))))
+
+    _, state = await explored(rule)
+    assert told(state)["checks"]["refused_calls"] == 2
+    assert cited(state) > 0
+
+
+async def test_a_compression_that_cites_nothing_is_replaced_by_excerpts() -> None:
+    brain = Researcher("成本", deep_compress=lambda turn: Answer(text="成本下降了。"))
+    async with deep_laboratory(brain) as lab:
+        state = await lab.ask(ZH)
+    assert codes(state) == ["compress_unmarked"]
+    assert cited(state) == 3
+
+
+async def test_invented_notes_are_removed_and_counted() -> None:
+    brain = Researcher(
+        "成本",
+        deep_compress=lambda turn: Answer(text="成本下降[^t0-0]。另一说[^t7-7]。"),
+        deep_report=lambda turn: Answer(text="成本下降[^t0-0]。安全[^t9-9]。"),
+    )
+    async with deep_laboratory(brain) as lab:
+        state = await lab.ask(ZH)
+    checks = told(state)["checks"]
+    assert (checks["unknown_notes"], checks["unknown_ids_removed"], checks["cited"]) == (1, 1, 1)
+
+
+async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> None:
+    brain = Researcher("成本", deep_report=lambda turn: Answer(text="# 报告\n\n成本下降。"))
+    async with deep_laboratory(brain) as lab:
+        state = await lab.ask(ZH)
+    assert codes(state) == ["report_uncited"]
+    assert told(state)["degraded"]
+    assert cited(state) == 3
+    assert str(answer_of(state).text).startswith("# 报告")
+
+
+@pytest.mark.parametrize("task", ["deep_explore", "deep_compress", "deep_report"])
+async def test_a_model_that_is_down_for_a_task_still_leaves_a_report(task: str) -> None:
+    async with deep_laboratory() as lab:
+        lab.gemini.fail(
+            "status", status=400, times=None,
+            match=lambda request, body: f"<task>{task}</task>" in str(body),
+        )  # fmt: skip
+        state = await lab.ask(ZH)
+    assert cited(state) > 0
+    assert codes(state)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_searches": 1},
+        {"max_searches": 0},
+        {"max_model_calls": 1},
+        {"max_model_calls": 6},
+        {"max_run_tokens": 1000},
+        {"max_run_seconds": 1},
+    ],
+    ids=str,
+)
+async def test_a_spent_budget_ends_with_a_report_that_says_so(limits: dict[str, Any]) -> None:
+    async with deep_laboratory() as lab:
+        if "max_run_seconds" in limits:
+            lab.tavily.latency = lambda request, body: 0.4
+        state = await lab.ask(ZH, **limits)
+    usage = told(state)["usage"]
+    assert codes(state)
+    assert usage["searches"] <= limits.get("max_searches", 1000)
+    assert usage["model_calls"] <= limits.get("max_model_calls", 1000)
+    assert str(answer_of(state).text).strip()
