@@ -113,10 +113,10 @@ def simple_pdf(pages: int, *, text: str = "Ticket price 40 yuan", title: str = "
         * pages,
         b"<< /Title (%s) >>" % title.encode(),
     ]
-    return _assembled(objects)
+    return assembled(objects)
 
 
-def _assembled(objects: list[bytes]) -> bytes:
+def assembled(objects: list[bytes]) -> bytes:
     """Objects with their cross references; the last one is the document's information."""
     written, offsets = bytearray(b"%PDF-1.4\n"), []
     for number, body in enumerate(objects, 1):

@@ -1,6 +1,7 @@
 """What a text extractor gives, and the two that need an extra; they run here or in the worker."""
 
 import io
+import logging
 import re
 import time
 from dataclasses import dataclass
@@ -23,10 +24,16 @@ class Extracted:
 def html_text(markup: str) -> Extracted:
     """The main text of a page as Markdown, without menus and comments; needs trafilatura."""
     import trafilatura
+    from lxml.etree import ParserError  # type: ignore[import-untyped]
+    from lxml.html import HTMLParser, document_fromstring  # type: ignore[import-untyped]
 
-    tree = trafilatura.load_html(markup)
-    if tree is None:
-        return Extracted(failed="page_unreadable")
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        # Its own loader refuses documents that browsers show.
+        tree = document_fromstring(markup.replace("\0", "").encode("utf-8", "replace"), parser)
+    except ParserError:
+        return Extracted(failed="page_empty")
     title = _html_title(tree)
     text = trafilatura.extract(
         tree,

@@ -1,0 +1,229 @@
+"""Reading whole documents: HTML in a thread, large ones and PDF in a process with limits."""
+
+import asyncio
+import io
+import os
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pypdf import PdfWriter
+
+from agent.calls import Calls
+from agent.errors import AgentError, ProviderRefused, UnsafeUrl
+from agent.journal import SqliteJournal
+from agent.offline.corpus_load import load_sample
+from agent.reading import extract
+from agent.reading.reader import Article
+from agent.services import Services, build_services
+from agent.settings import read_settings
+from tests.support.reading import Outside, assembled, outside_fixture, simple_pdf  # noqa: F401
+from tests.support.scripted import meter
+
+PDF = "application/pdf"
+GUIDE = "<title>Guide</title><main><h1>Guide</h1><p>{}</p></main>"
+
+
+async def refusal(outside: Outside, body: bytes, kind: str = PDF, **limits: Any) -> str:
+    with pytest.raises(AgentError) as caught:
+        await outside.reader(**limits).read(outside.put("/a", body, kind), meter=meter())
+    return caught.value.code
+
+
+def children() -> list[str]:
+    """Command lines of the processes this one has started and not ended."""
+    found = subprocess.run(
+        ["ps", "--ppid", str(os.getpid()), "-o", "args="], capture_output=True, text=True
+    )
+    return [line for line in found.stdout.splitlines() if "agent.reading.worker" in line]
+
+
+async def test_an_article_says_where_it_is_from(outside: Outside) -> None:
+    outside.put("/a", GUIDE.format("西湖门票免费，灵隐寺 75 元。" * 20).encode())
+    asked = outside.url("/to/302?url=/a")
+    article = await outside.reader().read(asked, meter=meter())
+    assert (article.url, article.final_url) == (asked, outside.url("/a"))
+    assert (article.title, article.kind, article.partial) == ("Guide", "html", False)
+    assert "灵隐寺 75 元" in article.text
+
+
+async def test_a_large_page_is_read_in_a_process_of_its_own(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "html_text", lambda _: pytest.fail("read in a thread"))
+    body = GUIDE.format("</p><p>".join(f"Sentence number {n} of many." for n in range(20_000)))
+    article = await outside.reader().read(outside.put("/a", body.encode()), meter=meter())
+    assert (article.title, article.partial, len(article.text)) == ("Guide", True, 200_000)
+    assert "Sentence number 999 of many." in article.text
+
+
+async def test_a_page_that_keeps_its_parser_busy_is_ended(outside: Outside) -> None:
+    attributes = " ".join(f"a{n}='x'" for n in range(90_000))
+    started = time.monotonic()
+    code = await refusal(outside, f"<p {attributes}>x</p>".encode(), "text/html", seconds=1)
+    assert code == "timeout"
+    assert time.monotonic() - started < 8
+    assert children() == []
+
+
+async def test_a_cancelled_reading_leaves_no_process(outside: Outside) -> None:
+    attributes = " ".join(f"a{n}='x'" for n in range(90_000))
+    url = outside.put("/a", f"<p {attributes}>x</p>".encode())
+    task = asyncio.create_task(outside.reader().read(url, meter=meter()))
+    async with asyncio.timeout(10):
+        while not children():
+            await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert children() == []
+
+
+async def test_a_pdf_is_read_with_its_title(outside: Outside) -> None:
+    article = await outside.reader().read(outside.put("/a", simple_pdf(3), PDF), meter=meter())
+    assert (article.kind, article.title, article.partial) == ("pdf", "A guide", False)
+    assert article.text.count("Ticket price 40 yuan") == 3
+
+
+async def test_of_five_thousand_pages_the_first_two_hundred_are_read(outside: Outside) -> None:
+    url = outside.put("/a", simple_pdf(5000), PDF)
+    article = await outside.reader().read(url, meter=meter())
+    assert article.partial
+    assert article.text.count("Ticket price") == 200
+
+
+async def test_a_locked_pdf_is_told(outside: Outside) -> None:
+    writer, written = PdfWriter(), io.BytesIO()
+    writer.add_blank_page(100, 100)
+    writer.encrypt("a word", algorithm="RC4-128")
+    writer.write(written)
+    assert await refusal(outside, written.getvalue()) == "page_encrypted"
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"%PDF-1.7\nnothing that follows", "page_unreadable"),
+        (simple_pdf(2)[:300], "page_unreadable"),
+        (b"<html>an error page</html>", "page_unreadable"),
+        (simple_pdf(2, text=""), "page_empty"),
+    ],
+)
+async def test_a_pdf_that_cannot_be_read_is_told(outside: Outside, body: bytes, code: str) -> None:
+    assert await refusal(outside, body) == code
+
+
+async def test_a_pdf_that_unpacks_to_gigabytes_costs_little(outside: Outside) -> None:
+    packer = zlib.compressobj(9)
+    zeros = b" " * (1 << 20)
+    stream = b"".join([*(packer.compress(zeros) for _ in range(1024)), packer.flush()])
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 3 0 R /Resources << >> >>",
+        b"<< /Title (Bomb) >>",
+    ]
+    started = time.monotonic()
+    code = await refusal(outside, assembled(objects), seconds=5)
+    assert code in {"page_too_complex", "page_unreadable", "page_empty", "timeout"}
+    assert time.monotonic() - started < 12
+    assert children() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+async def test_a_reader_without_memory_ends_alone(outside: Outside) -> None:
+    body = GUIDE.format("</p><p>".join(["words"] * 200_000)).encode()
+    code = await refusal(outside, body, "text/html", megabytes=150)
+    assert code in {"page_too_complex", "page_unreadable"}
+
+
+async def test_a_page_without_text_is_told(outside: Outside) -> None:
+    assert await refusal(outside, b"<html><script>1</script></html>", "text/html") == "page_empty"
+
+
+@pytest.mark.parametrize(
+    ("module", "kind", "code", "extra"),
+    [
+        ("trafilatura", "text/html", "web_extra_missing", "tanlu[web]"),
+        ("pypdf", PDF, "docs_extra_missing", "tanlu[docs]"),
+    ],
+)
+async def test_a_missing_extra_is_named(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch, module: str, kind: str, code: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    body = simple_pdf(1) if kind == PDF else b"<p>words</p>"
+    with pytest.raises(ProviderRefused) as caught:
+        await outside.reader().read(outside.put("/a", body, kind), meter=meter())
+    assert caught.value.code == code
+    assert extra in str(caught.value)
+
+
+async def test_plain_text_needs_no_extra(outside: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    url = outside.put("/a", "只是文字".encode("gbk"), "text/plain; charset=gbk")
+    article = await outside.reader().read(url, meter=meter())
+    assert (article.text, article.kind) == ("只是文字", "text")
+
+
+async def test_the_process_that_reads_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "CANARY-gemini")
+    assert "CANARY" not in str(extract._environment())
+
+
+async def test_one_failure_does_not_stop_the_others(outside: Outside) -> None:
+    good = [outside.put(f"/{n}", GUIDE.format(f"Page {n} has words.").encode()) for n in range(5)]
+    gone, wrong = outside.url("/gone"), "http://127.0.0.1/"
+    read = await outside.reader().read_many(
+        [*good, gone, wrong, good[0]], meter=meter(), parallel=3
+    )
+    assert [article.url for article in read.articles] == good
+    assert {url: error.code for url, error in read.failures.items()} == {
+        gone: "page_gone",
+        wrong: "unsafe_url",
+    }
+
+
+async def test_what_was_read_in_a_turn_is_read_once_also_after_a_crash(
+    outside: Outside, tmp_path: Path
+) -> None:
+    url = outside.put("/a", GUIDE.format("Words of the guide.").encode())
+    read: list[Article] = []
+    for _ in range(2):
+        journal = SqliteJournal(tmp_path)
+        reader = outside.reader(calls=Calls(journal=journal))
+        read.append(await reader.read(url, meter=meter()))
+        await journal.aclose()
+    assert read[0] == read[1]
+    assert outside.asked() == ["/a"]
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    folder = tmp_path_factory.mktemp("offline")
+    services = build_services(read_settings(tanlu_mode="offline", tanlu_data_dir=folder))
+    yield services
+    assert services.sample is not None
+    services.sample.stop()
+
+
+async def test_offline_every_sample_page_is_read_whole(offline: Services) -> None:
+    pages = load_sample().pages
+    read = await offline.reader.read_many([page.url for page in pages], meter=meter())
+    assert read.failures == {}
+    assert [(a.url, a.title) for a in read.articles] == [(p.url, p.title) for p in pages]
+    texts = zip(read.articles, pages, strict=True)
+    assert [page.url for article, page in texts if page.text not in article.text] == []
+
+
+async def test_offline_the_sample_opens_no_other_way_inside(offline: Services) -> None:
+    assert offline.sample is not None
+    for url in (*offline.sample.origins.values(), "http://x.sample.tanlu.invalid/"):
+        with pytest.raises(UnsafeUrl):
+            await offline.reader.read(url, meter=meter())
