@@ -25,6 +25,8 @@ UNKNOWN = ("application/octet-stream", "binary/octet-stream")
 KINDS = (*HTML, *PDF, *PLAIN, *UNKNOWN)
 IN_THREAD = 200_000
 """Characters of HTML up to which a thread reads it."""
+MAX_MARKUP = 1_000_000
+"""Characters of HTML that are looked at; more of it takes its reader longer than it has."""
 
 _EXTRAS = {"html": ("trafilatura", "web"), "pdf": ("pypdf", "docs")}
 _ENVIRONMENT = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "TEMP", "TMP", "VIRTUAL_ENV")
@@ -72,7 +74,9 @@ class Extractor:
         await asyncio.to_thread(_need, "html")
         markup = await asyncio.to_thread(page_text, body, content_type)
         if len(markup) > IN_THREAD:
-            return await self._in_worker("html", markup.encode("utf-8", "replace"))
+            sent = markup[:MAX_MARKUP].encode("utf-8", "replace")
+            found = await self._in_worker("html", sent)
+            return replace(found, partial=found.partial or len(markup) > MAX_MARKUP)
         try:
             return await asyncio.to_thread(html_text, markup)
         except Exception:  # a page that breaks its parser must not end the run
