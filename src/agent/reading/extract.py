@@ -142,7 +142,7 @@ def _need(kind: str) -> None:
         raise ProviderRefused(
             "reader",
             f"reading {kind.upper()} needs the extra tanlu[{extra}]",
-            code="web_extra_missing" if kind == "html" else "docs_extra_missing",
+            code=f"{extra}_extra_missing",
         )
 
 
