@@ -79,8 +79,8 @@ def result_element(query: str, rows: Sequence[str]) -> str:
 
 
 def page_row(url: str, title: str, snippet: str, **more: str | None) -> str:
-    """One result."""
-    return element("result", snippet, url=url, title=title, **more)
+    """One result; its text cannot look like an attribute of ours."""
+    return element("result", snippet.replace('"', "”"), url=url, title=title, **more)
 
 
 def _quoted(text: str) -> str:

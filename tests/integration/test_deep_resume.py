@@ -1,0 +1,135 @@
+"""A deep research that was broken off goes on where it was: nothing finished is paid again."""
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from agent.assistants.deep_research.graph import build_graph
+from agent.checkpointer import open_saver
+from agent.journal import SqliteJournal
+from agent.offline.gemini import GeminiService
+from agent.offline.search import KEY, TavilyService
+from agent.offline.service import Fault, Service, serve
+from agent.services import build_services
+from agent.settings import Settings
+from tests.support.deep_lab import MODEL_KEY, ZH, Researcher, Web
+from tests.support.faults import at
+from tests.support.lab import answer_of, told
+from tests.support.map_fixtures import until
+
+CONFIG: Any = {"configurable": {"thread_id": "resumed"}}
+
+
+@dataclass
+class World:
+    """The stand-ins, which outlive every process, and what they were asked."""
+
+    gemini: Service
+    tavily: Service
+    settings: Settings
+    asked: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name, service in (("gemini", self.gemini), ("tavily", self.tavily)):
+            service.latency = lambda request, body, name=name: self._note(name, request, body)
+
+    def _note(self, name: str, request: web.Request, body: Any) -> float:
+        # The stand-in numbers its tool calls from one run to the next.
+        asked = re.sub(r"call-\d+", "call", json.dumps(body, sort_keys=True))
+        self.asked.append(f"{name} {request.path} {asked}")
+        return 0
+
+    def hang(self, stage: str) -> Fault:
+        """The first request of a stage gets no answer."""
+        if stage in ("/search", "/extract"):
+            return self.tavily.fail("hang", match=lambda request, body: request.path == stage)
+        return self.gemini.fail("hang", match=at(stage))
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    gemini = GeminiService(Researcher("成本", "安全", "应用"), key=MODEL_KEY)
+    tavily = TavilyService(key=KEY, pages=Web())
+    with serve(gemini.app) as models, serve(tavily.app) as searches:
+        settings = Settings(
+            gemini_api_key=MODEL_KEY,  # type: ignore[arg-type]
+            google_gemini_base_url=models.url,
+            tavily_api_key=KEY,  # type: ignore[arg-type]
+            tavily_base_url=searches.url,
+        )
+        yield World(gemini, tavily, settings)
+
+
+@asynccontextmanager
+async def process(world: World, folder: Path) -> AsyncIterator[Any]:
+    """The graph as a process of its own would have it: only files and stand-ins are shared."""
+    services = build_services(world.settings, journal=SqliteJournal(folder))
+    async with open_saver(folder) as saver:
+        try:
+            yield build_graph(lambda: services).compile(checkpointer=saver)
+        finally:
+            await services.aclose()
+
+
+async def run(graph: Any, question: str | None) -> dict[str, Any]:
+    given = {"messages": question} if question else None
+    state: dict[str, Any] = await graph.ainvoke(given, CONFIG, durability="sync")
+    return state
+
+
+async def settled(world: World) -> None:
+    """Until nothing more is asked, and what came back has been written down."""
+    quiet, seen = 0, -1
+    while quiet < 10:
+        await asyncio.sleep(0.03)
+        quiet = quiet + 1 if len(world.asked) == seen else 0
+        seen = len(world.asked)
+
+
+@pytest.mark.parametrize(
+    "stage", ["deep_explore", "/search", "/extract", "deep_compress", "deep_report"]
+)
+async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
+    world: World, tmp_path: Path, stage: str
+) -> None:
+    async with process(world, tmp_path / "whole") as graph:
+        whole = await run(graph, ZH)
+    reference = world.asked[:]
+    world.asked.clear()
+
+    held = world.hang(stage)
+    async with process(world, tmp_path / "broken") as graph:
+        task = asyncio.create_task(run(graph, ZH))
+        await until(lambda: held.times == 0, 20)
+        await settled(world)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    async with process(world, tmp_path / "broken") as graph:
+        resumed = await run(graph, None)
+
+    assert Counter(world.asked) == Counter(reference)
+    assert str(answer_of(resumed).text) == str(answer_of(whole).text)
+    counted = [(told(s)["usage"]["model_calls"], told(s)["usage"]["searches"])
+               for s in (whole, resumed)]  # fmt: skip
+    assert counted[0] == counted[1]
+
+
+async def test_a_finished_research_that_is_continued_asks_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    async with process(world, tmp_path) as graph:
+        first = await run(graph, ZH)
+        world.asked.clear()
+        again = await run(graph, None)
+    assert world.asked == []
+    assert answer_of(again).id == answer_of(first).id
