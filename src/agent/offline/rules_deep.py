@@ -80,9 +80,7 @@ def _searched(planned: Plan, topic: str, before: int, language: Language) -> Ans
     """A search on the topic; the second time with the words that texts on it use."""
     wanted = queries(planned, topic)
     if before:
-        wanted = [f"{planned.subject} {word}" for word in related(topic).split()[1:4]] or [
-            planned.subject
-        ]
+        wanted = [planned.subject, *(f"{planned.subject} {w}" for w in related(topic).split()[1:3])]
     thought = _said("again" if before else "before", language, topic=topic)
     return Answer(calls=(_think(thought), FunctionCall(_SEARCH, {"queries": wanted})))
 

@@ -5,7 +5,7 @@ import re
 from agent.language import Language, detect_language
 
 from .brain import Answer, Turn
-from .rules_deep_topics import related
+from .rules_deep_topics import related, speaks_of
 from .rules_plan import cleaned
 from .rules_text import Sentence, block, distinct, features, language_of, ranked, sentences
 
@@ -74,17 +74,16 @@ def deep_report(turn: Turn) -> Answer:
 
 def _report(user: str, language: Language) -> str:
     topics = [
-        (name, [s for s in sentences(text) if s.ids])
+        (name, [s for s in sentences(text) if s.ids] if speaks_of(text, name) else [])
         for name, text in _TOPIC.findall(block(user, "topics"))
     ]
     told = _bodies(topics)
     parts = [f"# {cleaned(block(user, 'question'))}", _WORDS["sample"][language]]
-    best = [(name, ranked(found, related(name))) for name, found in told if found]
-    space = "" if language == "zh" else " "
-    if best:
-        first = [found[0].text for _, found in best[:_SUMMED_UP]]
-        parts += [f"## {_WORDS['summary'][language]}", space.join(first)]
-        parts += [f"## {_WORDS['findings'][language]}", _findings(best, language)]
+    summary, findings = _told_first(told, language)
+    if summary:
+        parts += [f"## {_WORDS['summary'][language]}", summary]
+    if findings:
+        parts += [f"## {_WORDS['findings'][language]}", findings]
     for name, found in told:
         parts += [f"## {name}", _body(found, language)]
     parts += [f"## {_WORDS['conclusion'][language]}", _conclusion(told, language)]
@@ -111,14 +110,23 @@ def _bodies(topics: list[tuple[str, list[Sentence]]]) -> list[tuple[str, list[Se
     return told
 
 
-def _findings(best: list[tuple[str, list[Sentence]]], language: Language) -> str:
-    """Two sentences a topic, those with figures first, none of the summary if there are others."""
-    colon, bullets = "：" if language == "zh" else ": ", list[str]()
-    for name, found in best:
-        rest = sorted(found[1:4] or found, key=lambda s: not _FIGURE.search(s.bare))
-        bullets += [f"- **{name}**{colon}{sentence.text}" for sentence in rest[:2]]
-    share = max(1, _FINDINGS // len(best))
-    return "\n".join(bullets if share > 1 else bullets[::2])
+def _told_first(told: list[tuple[str, list[Sentence]]], language: Language) -> tuple[str, str]:
+    """The summary (the best sentence of each topic) and the findings: the next ones."""
+    colon, space = ("：", "") if language == "zh" else (": ", " ")
+    best = {name: ranked(found, related(name)) for name, found in told if found}
+    used: set[str] = set()
+
+    def taken(found: list[Sentence], count: int) -> list[Sentence]:
+        fresh = [sentence for sentence in found if sentence.bare not in used][:count]
+        used.update(sentence.bare for sentence in fresh)
+        return fresh
+
+    summary = [s for found in list(best.values())[:_SUMMED_UP] for s in taken(found, 1)]
+    share, bullets = max(1, _FINDINGS // max(len(best), 1)), list[str]()
+    for name, found in best.items():
+        telling = sorted(found[:4], key=lambda s: not _FIGURE.search(s.bare))
+        bullets += [f"- **{name}**{colon}{s.text}" for s in taken(telling, min(2, share))]
+    return space.join(sentence.text for sentence in summary), "\n".join(bullets)
 
 
 def _body(found: list[Sentence], language: Language) -> str:

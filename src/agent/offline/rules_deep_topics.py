@@ -69,7 +69,10 @@ _KNOWN_EN = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[，,。.；;：:？?！!\n（）()—]+")
-_CLAUSE_EN = re.compile(r"[.;:?!\n()—]+")
+_CLAUSE_EN = re.compile(
+    r"[.;:?!\n()—]+|,?\s+and\s+(?=(?:what|how|why|which|when|where|who|is|are|do|does)\b)",
+    re.IGNORECASE,
+)
 _LISTED_ZH = re.compile("、|以及|还有|和|与|及")
 _LISTED_EN = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+and\s+")
 _BEFORE_ZH = re.compile("^.*(?:的|包括|比如|例如|尤其是|特别是|关于|介绍|分析|说明|从|看|查|含)")
@@ -80,6 +83,12 @@ _AFTER_EN = re.compile(
     r"\s+(?:of|for|in|about|at|when|to|on|from|with|should|is|are|do|does)\s.*$", re.IGNORECASE
 )
 _OF_EN = re.compile(r"\s(?:of|for|about|in|at)\s+(?:the\s+|an?\s+)?([^,.;:?!]+)$", re.IGNORECASE)
+
+
+_ASKING = re.compile(
+    "works?|explain(?:ed)?|research|report|write|compare|overview|guide|plan|trip"
+    "|介绍|说说|分析|研究|报告|调研|更"
+)
 
 
 @dataclass(frozen=True)
@@ -98,8 +107,10 @@ def plan(question: str) -> Plan:
     known = (_KNOWN_ZH if language == "zh" else _KNOWN_EN).findall(asked)
     topics = _distinct([*named, *known])
     if len(topics) < LEAST:
-        usual = _KINDS["place" if _is_visited(asked) else "thing"][language]
-        topics = _distinct([*topics, *usual])[: max(LEAST, len(usual))]
+        visited = _is_visited(asked)
+        usual = _KINDS["place" if visited else "thing"][language]
+        first = [] if visited else [usual[0]]
+        topics = _distinct([*first, *topics, *usual])[: max(LEAST, len(usual))]
     return Plan(_subject(asked, topics, language), tuple(_titled(t) for t in topics[:MOST]))
 
 
@@ -109,13 +120,19 @@ def related(topic: str) -> str:
     return " ".join([topic, *(more for name, more in _RELATED.items() if name in lowered)])
 
 
+def speaks_of(text: str, topic: str) -> bool:
+    """Whether a text has a word of the topic; anything may belong to an overview."""
+    general = any(topic == names[0] for names in _KINDS["thing"].values())
+    return general or bool(features(related(topic)) & features(text))
+
+
 def queries(planned: Plan, topic: str) -> list[str]:
     """One or two searches on a topic: by its name, and by what texts on it speak of."""
-    first = f"{planned.subject} {topic.lower()}"
+    first = f"{planned.subject} {topic.lower()}".strip()
     if any(topic in names for names in _KINDS["thing"].values()):
-        return [first, planned.subject]
+        return [first, planned.subject] if planned.subject else [first]
     more = [word for word in related(topic).split() if word not in topic][:3]
-    return [first, f"{planned.subject} {' '.join(more)}"] if more else [first]
+    return [first, f"{planned.subject} {' '.join(more)}".strip()] if more else [first]
 
 
 def _listed_zh(question: str) -> list[str]:
@@ -151,7 +168,8 @@ def _subject(question: str, topics: list[str], language: Language) -> str:
     known = frozenset[str]().union(*(features(topic) for topic in topics))
     of = _OF_EN.search(question) if language == "en" else None
     for text in (of[1] if of else "", _CLAUSE.split(question)[0], question):
-        kept = [word for word in words(text) if not covers(known, word)]
+        spoken = [word for word in words(text) if not _ASKING.fullmatch(word)]
+        kept = [word for word in spoken if not covers(known, word)]
         if kept := [word for word in kept if len(word) > 1] or kept:
             return " ".join(kept[:4])
     return question

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.offline.corpus import Page, search_pages
+from agent.offline.corpus import Page, load_sample, search_pages
 from agent.offline.service import BODY, Service
 
 Pages = Callable[[str, int], Sequence[Page]]
@@ -105,9 +105,10 @@ class TavilyService(Service):
         )
 
     def _text(self, url: str) -> str | None:
-        # The sample is looked up by words: the address holds those of its page.
+        # Other pages than the sample's are looked up by the words that their address holds.
         words = url.replace("/", " ").replace("-", " ")
-        return next((page.text for page in self._pages(words, 50) if page.url == url), None)
+        known = (*load_sample().pages, *self._pages(words, 50))
+        return next((page.text for page in known if page.url == url), None)
 
 
 class SerperService(Service):
