@@ -139,7 +139,7 @@ async def test_a_pdf_that_unpacks_to_gigabytes_costs_little(outside: Outside) ->
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 async def test_a_reader_without_memory_ends_alone(outside: Outside) -> None:
     body = GUIDE.format("</p><p>".join(["words"] * 200_000)).encode()
-    code = await refusal(outside, body, "text/html", megabytes=150)
+    code = await refusal(outside, body, "text/html", megabytes=90)
     assert code in {"page_too_complex", "page_unreadable"}
 
 
