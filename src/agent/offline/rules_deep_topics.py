@@ -143,6 +143,8 @@ def _listed_zh(question: str) -> list[str]:
             continue
         items = [_AFTER_ZH.sub("", item.strip()) for item in _LISTED_ZH.split(clause)]
         items[0] = _BEFORE_ZH.sub("", items[0])
+        for name in filter(None, extract_place(question) or ()):
+            items[0] = items[0].rpartition(name)[2]
         found += [item for item in items if 1 < len(item) <= _MAX_ASPECT_ZH]
     return found
 

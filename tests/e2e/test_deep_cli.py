@@ -1,0 +1,99 @@
+"""`tanlu ask --assistant deep_research` without any key: a report of several topics."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import KEYS, Cli, cli_fixture
+
+__all__ = ["cli_fixture"]
+
+LAKE = "杭州西湖一日游怎么安排，交通、门票、餐饮和避坑"
+BATTERIES = "What are the costs, uses and limits of sodium-ion batteries?"
+DEEP = ("ask", "--offline", "--assistant", "deep_research", "--set", "geo_routing=never")
+
+
+def headings(answer: str) -> list[str]:
+    return re.findall(r"^## (.+)$", answer, re.MULTILINE)
+
+
+def resolved(found: dict[str, Any]) -> bool:
+    """Whether every link of the text is a numbered one of a listed source, and every source used.
+
+    The list of sources at the end is code's and has links of its own.
+    """
+    body = re.split(r"\n\n\*\*(?:来源|Sources)\*\*\n\n", found["answer"])[0]
+    links = set(re.findall(r"\[([^\]]*)\]\((https?://[^)]+)\)", body))
+    listed = {(str(source["number"]), source["url"]) for source in found["sources"]}
+    return bool(listed) and links == listed and "[^" not in found["answer"]
+
+
+def ask(cli: Cli, question: str) -> dict[str, Any]:
+    done = cli.run(*DEEP, "--json", question)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_day_at_west_lake_is_reported_by_the_aspects_asked_for(cli: Cli) -> None:
+    found = ask(cli, LAKE)
+    assert list(found) == KEYS
+    assert found["assistant"] == "deep_research"
+    assert headings(found["answer"]) == [
+        "摘要", "核心发现", "交通", "门票", "餐饮", "避坑", "结论",
+    ]  # fmt: skip
+    assert resolved(found)
+    assert len(found["sources"]) >= 4
+    assert found["gaps"] == []
+    assert not found["degraded"]
+    assert all("西湖" in query["query"] for query in found["queries"])
+
+
+def test_an_english_question_on_a_general_topic_gets_an_english_report(cli: Cli) -> None:
+    found = ask(cli, BATTERIES)
+    assert headings(found["answer"]) == [
+        "Summary", "Key findings", "Costs", "Uses", "Limits", "Conclusion",
+    ]  # fmt: skip
+    assert resolved(found)
+    assert not re.search("[一-鿿]", found["answer"])
+    assert "could not" not in found["answer"]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (LAKE, ["思考", "搜索", "子题", "阅读 ", "正在写"]),
+        (BATTERIES, ["Thinking", "Searching", "topic", "Reading", "Writing"]),
+    ],
+)
+def test_a_person_sees_thoughts_searches_topics_and_reading_as_they_happen(
+    cli: Cli, question: str, told: list[str]
+) -> None:
+    done = cli.run(*DEEP, question)
+    assert done.returncode == 0, done.stderr
+    places = [done.stderr.find(word) for word in told]
+    assert -1 not in places, done.stderr
+    assert places[0] < places[3] < places[4]
+    assert "## " in done.stdout
+
+
+def test_a_follow_up_is_researched_anew_in_the_same_thread(cli: Cli) -> None:
+    first = ask(cli, LAKE)
+    done = cli.run(*DEEP, "--json", "--thread", first["thread_id"], "那里亲子、停车、季节怎么样")
+    assert done.returncode == 0, done.stderr
+    second = json.loads(done.stdout)
+    assert second["thread_id"] == first["thread_id"]
+    assert {"亲子", "停车", "季节"} <= set(headings(second["answer"]))
+    assert resolved(second)
+    assert any("西湖" in query["query"] for query in second["queries"])
+
+
+def test_a_subject_the_sample_lacks_ends_with_an_honest_report(cli: Cli) -> None:
+    done = cli.run(*DEEP, "--json", "Zyxwvut quorble: cost, history, risks")
+    assert "Traceback" not in done.stderr
+    if done.returncode == 0:
+        found = json.loads(done.stdout)
+        assert found["sources"] == []
+        assert found["gaps"]
