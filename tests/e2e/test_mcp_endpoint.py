@@ -31,11 +31,14 @@ async def connected(server: DevServer) -> AsyncIterator[ClientSession]:
         yield session
 
 
+@pytest.mark.parametrize("assistant", ["agent", "deep_research"])
 async def test_the_question_is_one_string_and_everything_else_has_a_default(
-    server: DevServer,
+    server: DevServer, assistant: str
 ) -> None:
     async with connected(server) as session:
-        (tool,) = (await session.list_tools()).tools
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+    assert set(tools) == {"agent", "deep_research"}
+    tool = tools[assistant]
     given: dict[str, Any] = tool.inputSchema["properties"]
     assert given["messages"]["type"] == "string"
     others = {name: shape for name, shape in given.items() if name != "messages"}

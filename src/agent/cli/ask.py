@@ -15,6 +15,7 @@ from agent.cli.outcome import Outcome
 from agent.cli.request import Request, read_request
 from agent.errors import AgentError, ConfigurationError
 from agent.export.geojson import feature_collection
+from agent.export.markdown import markdown_document
 from agent.language import Language, detect_language
 
 
@@ -101,6 +102,8 @@ def _save(outcome: Outcome, arguments: Namespace) -> None:
     if arguments.geojson is not None:
         found = outcome.geojson or feature_collection(outcome.places, query=outcome.question)
         _write("--geojson", arguments.geojson, json.dumps(found, ensure_ascii=False, indent=2))
+    if arguments.markdown is not None:
+        _write("--markdown", arguments.markdown, markdown_document(outcome.finished()))
     if arguments.html is not None:
         from agent.export.html import html_page
 

@@ -55,7 +55,7 @@ def read_request(arguments: Namespace) -> Request:
     if url is None and arguments.assistant not in ASSISTANTS:
         known = ", ".join(sorted(ASSISTANTS))
         raise InputError("--assistant", f"there is no {arguments.assistant!r}; known: {known}")
-    for option in ("html", "geojson", "log_file"):
+    for option in ("html", "markdown", "geojson", "log_file"):
         _writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
     return Request(
         question=question,
@@ -140,7 +140,7 @@ def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
 
 
 def _saves(arguments: Namespace) -> bool:
-    return arguments.html is not None or arguments.geojson is not None
+    return any(getattr(arguments, name) is not None for name in ("html", "markdown", "geojson"))
 
 
 def _writable(option: str, file: str | None) -> None:

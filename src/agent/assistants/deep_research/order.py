@@ -18,6 +18,7 @@ from agent.assistants.deep_research.tools import (
     thought_of,
 )
 
+_QUOTES = "\"'“”‘’「」《》【】[]()。.,:;!?、"
 Refusal = Literal[
     "think_first",
     "empty_thought",
@@ -138,4 +139,4 @@ class _Order:
 
 def _plain(topic: str) -> str:
     folded = unicodedata.normalize("NFKC", topic).casefold()
-    return "".join(character for character in folded if character.isalnum())
+    return "".join(folded.split()).strip(_QUOTES)

@@ -33,10 +33,6 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "en": "Not done: the present topic is being closed; do this in the next step.",
     },
     "unknown_tool": {"zh": "没有这个工具。", "en": "There is no such tool."},
-    "repeated": {
-        "zh": "本次研究已搜过同样的检索式，换一种说法。",
-        "en": "This query was searched before; use other words.",
-    },
     "nothing": {"zh": "没有找到结果。", "en": "Nothing was found."},
     "failed": {"zh": "搜索失败：{reason}", "en": "The search failed: {reason}"},
     "recorded": {"zh": "已记录。", "en": "Recorded."},

@@ -1,0 +1,158 @@
+"""The order of exploration, and lengths, without any model."""
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+
+from agent.assistants.deep_research.nodes.switch_topic import canonical
+from agent.assistants.deep_research.order import (
+    Past,
+    last_thought,
+    ruled,
+    same_topic,
+    thought_since_search,
+)
+from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
+from agent.assistants.deep_research.tools import queries_of, urls_of
+from agent.evidence.lengths import cut_to_tokens, estimated_tokens
+
+FRESH = Past(topic="成本", done=["历史"], thought=False, searched=False)
+WORKED = Past(topic="成本", done=["历史"], thought=False, searched=True)
+URLS = {"search_result_of_current_topic": ["https://a.example/1"]}
+
+
+def call(name: str, **args: object) -> ToolCall:
+    return ToolCall(name=name, args=args, id="1", type="tool_call")
+
+
+THINK = call("think_tool", reflection="还缺数据")
+SEARCH = call("tavily_search", queries=["成本"])
+CHANGE = call("change_research_topic", new_topic="安全", reason="够了", **URLS)
+END = call("end_of_research", **URLS)
+
+
+@pytest.mark.parametrize(
+    ("calls", "past", "refusals"),
+    [
+        ([SEARCH], FRESH, ["think_first"]),
+        ([THINK, SEARCH], FRESH, [None, None]),
+        ([THINK, SEARCH, SEARCH], FRESH, [None, None, None]),
+        ([SEARCH, THINK], FRESH, ["think_first", None]),
+        ([THINK, SEARCH, CHANGE], FRESH, [None, None, "think_first"]),
+        ([THINK, SEARCH, THINK, CHANGE], FRESH, [None, None, None, "think_first"]),
+        ([CHANGE], WORKED, ["think_first"]),
+        ([THINK, CHANGE], WORKED, [None, None]),
+        ([THINK, CHANGE, END], WORKED, [None, None, "second_change"]),
+        ([THINK, CHANGE, SEARCH], WORKED, [None, None, "leaving"]),
+        ([THINK, CHANGE, THINK], WORKED, [None, None, None]),
+        ([THINK, END], WORKED, [None, None]),
+        ([THINK, END], FRESH, [None, "search_first"]),
+        ([call("think_tool", reflection=" ")], FRESH, ["empty_thought"]),
+        ([THINK, call("tavily_search", queries=[])], FRESH, [None, "empty_search"]),
+        ([call("fetch", url="http://evil/")], FRESH, ["unknown_tool"]),
+        ([call("maps_geo", address="杭州")], FRESH, ["unknown_tool"]),
+    ],
+)
+def test_calls_are_ruled_in_their_order(
+    calls: list[ToolCall], past: Past, refusals: list[str | None]
+) -> None:
+    assert ruled(calls, past) == refusals
+
+
+@pytest.mark.parametrize(
+    ("topic", "refusal"),
+    [("", "no_topic"), ("「成本」", "same_topic"), ("历 史", "done_topic"), ("C++", None)],
+)
+def test_a_new_topic_must_be_new(topic: str, refusal: str | None) -> None:
+    change = call("change_research_topic", new_topic=topic, reason="", **URLS)
+    assert ruled([THINK, change], WORKED) == [None, refusal]
+
+
+def test_the_maps_tools_are_allowed_where_they_are_offered() -> None:
+    offered = Past("成本", [], thought=False, searched=False, maps=["maps_geo"])
+    assert ruled([call("maps_geo", address="杭州")], offered) == [None]
+
+
+def test_names_that_differ_in_a_sign_are_different_topics() -> None:
+    assert not same_topic("C++", "C#")
+    assert same_topic("Ｃｏｓｔ ", "cost")
+
+
+def answer(name: str, status: str = "success") -> ToolMessage:
+    return ToolMessage("x", tool_call_id="1", name=name, status=status)
+
+
+def test_only_thoughts_that_counted_since_the_last_search_are_thoughts() -> None:
+    messages: list[AnyMessage] = [answer("think_tool"), answer("tavily_search")]
+    assert not thought_since_search([])
+    assert not thought_since_search(messages)
+    assert not thought_since_search([*messages, answer("think_tool", "error")])
+    assert thought_since_search([*messages, answer("think_tool")])
+    assert thought_since_search([answer("think_tool"), answer("tavily_search", "error")])
+
+
+def test_the_last_thought_is_found_in_the_calls() -> None:
+    assert last_thought([AIMessage("", tool_calls=[THINK, SEARCH])]) == "还缺数据"
+    assert last_thought([]) == ""
+
+
+def test_arguments_are_read_tolerantly() -> None:
+    assert queries_of(call("tavily_search", query="a")) == ["a"]
+    assert queries_of(call("tavily_search", queries=["a", 7, " a ", ""])) == ["a"]
+    assert queries_of(call("tavily_search", queries={"q": 1})) == []
+    assert urls_of(call("end_of_research", search_result_of_current_topic="a\nb")) == ["a", "b"]
+    assert urls_of(call("end_of_research", search_result_of_current_topic=None)) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a.example/x/",
+        "http://www.a.example/x",
+        "https://A.example/x#top",
+        "https://a.example/x?utm_source=b",
+    ],
+)
+def test_spellings_of_one_address_are_the_same(url: str) -> None:
+    assert canonical(url) == canonical("https://a.example/x")
+    assert canonical(url) != canonical("https://a.example/y")
+
+
+def test_an_address_that_is_none_matches_nothing() -> None:
+    assert canonical("not a url") != canonical("https://a.example/x")
+    assert canonical("http://[") == canonical("http://[")
+
+
+def test_an_entry_of_a_known_topic_takes_its_place() -> None:
+    first = TopicResult(topic="a", reason="", useful_webpages=[], compressed_content=None)
+    second = TopicResult(topic="b", reason="", useful_webpages=[], compressed_content=None)
+    noted = TopicResult(topic="a", reason="", useful_webpages=[], compressed_content="x")
+    assert merge_topics([first, second], [noted]) == [noted, second]
+    assert merge_topics([first], None) == []
+
+
+def test_counts_add_up_by_name() -> None:
+    assert add_counts({"thoughts": 1}, {"thoughts": 2, "invented_urls": 1}) == {
+        "thoughts": 3,
+        "invented_urls": 1,
+    }
+    assert add_counts({"thoughts": 1}, None) == {}
+
+
+def test_chinese_counts_for_more_than_latin_letters() -> None:
+    assert estimated_tokens("") == 0
+    assert estimated_tokens("abcd" * 10) == 10
+    assert estimated_tokens("钠离子") == 2
+    assert estimated_tokens("钠离子abcd") == 3
+
+
+@pytest.mark.parametrize("text", ["钠离子电池" * 400, "battery " * 400, "钠 ion " * 300])
+@pytest.mark.parametrize("tokens", [0, 1, 2, 7, 100])
+def test_a_cut_text_fits_and_tells_that_it_was_cut(text: str, tokens: int) -> None:
+    cut = cut_to_tokens(text, tokens)
+    assert estimated_tokens(cut) <= tokens
+    assert not cut or cut.endswith("…")
+    assert text.startswith(cut.removesuffix("…").rstrip())
+
+
+def test_a_text_that_fits_stays_as_it_is() -> None:
+    assert cut_to_tokens("钠离子", 2) == "钠离子"
