@@ -1,0 +1,217 @@
+"""Searches, pages and the map of a deep research: each failure separate, work bounded."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.deep_research.graph import build_graph
+from agent.budget import Meter
+from agent.errors import ProviderUnavailable
+from agent.evidence.types import Source, Weather
+from agent.mcp.types import MapOptions, Survey
+from agent.offline.brain import Answer, FunctionCall, Turn
+from tests.support.deep_lab import (
+    ZH,
+    DeepLab,
+    Researcher,
+    deep_laboratory,
+    done_calls,
+    end,
+    search,
+    shown_urls,
+    think,
+)
+from tests.support.lab import answer_of, laboratory, told
+
+PLACE = "杭州西湖附近有什么好玩的"
+
+
+@tool
+def maps_weather(city: str) -> str:
+    """The weather of a city."""
+    return city
+
+
+@dataclass
+class FakeMaps:
+    """A map that knows the weather, or cannot be had."""
+
+    down: bool = False
+    called: list[ToolCall] = field(default_factory=list)
+    tools_: list[BaseTool] = field(default_factory=lambda: [maps_weather])
+
+    async def tools(
+        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter,
+        tell: Callable[[str], None],
+    ) -> Any:  # fmt: skip
+        if self.down:
+            raise ProviderUnavailable("amap", "the map server ended", code="map_server_down")
+        return _Tools(self, survey, options)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class _Tools:
+    def __init__(self, maps: FakeMaps, survey: Survey, options: MapOptions) -> None:
+        self.tools, self._maps = maps.tools_, maps
+        self._survey, self._options = survey, options
+
+    async def call(self, call: ToolCall) -> ToolMessage:
+        self._maps.called.append(call)
+        name = f"{self._options.prefix}-0"
+        self._survey.sources.append(
+            Source(id=name, kind="place", title="天气", url="https://amap.example/w",
+                   provider="高德地图", quotes=["晴"])
+        )  # fmt: skip
+        self._survey.weather.append(
+            Weather(id="w", city="杭州", days=[], source=name, fetched_at="2026-11-21T00:00:00Z")
+        )
+        return ToolMessage("杭州 晴 [^x]", tool_call_id=call["id"] or "", name=call["name"])
+
+
+async def with_maps(lab: DeepLab, maps: FakeMaps, question: str) -> dict[str, Any]:
+    services: Any = replace(lab.services, maps=maps)  # type: ignore[arg-type]
+    graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
+    given: Any = {"messages": question}
+    state: dict[str, Any] = await graph.ainvoke(given, {"configurable": {"thread_id": "m"}})
+    return state
+
+
+def asks_the_map(turn: Turn) -> Answer:
+    names = done_calls(turn)
+    if "tavily_search" in names:
+        return Answer(calls=(think(), end(shown_urls(turn))))
+    if not names and "maps_weather" in {offered.name for offered in turn.tools}:
+        return Answer(calls=(FunctionCall("maps_weather", {"city": "杭州"}),))
+    return Answer(calls=(think(), search("西湖")))
+
+
+async def test_the_maps_tools_are_offered_where_the_question_names_a_place() -> None:
+    maps = FakeMaps()
+    async with deep_laboratory(Researcher(deep_explore=asks_the_map)) as lab:
+        state = await with_maps(lab, maps, PLACE)
+    assert [call["args"] for call in maps.called] == [{"city": "杭州"}]
+    assert [record["city"] for record in told(state)["weather"]] == ["杭州"]
+    assert told(state)["checks"]["cited"] > 0
+
+
+async def test_no_map_is_offered_for_a_question_without_a_place() -> None:
+    maps = FakeMaps()
+    async with deep_laboratory(Researcher(deep_explore=asks_the_map)) as lab:
+        await with_maps(lab, maps, ZH)
+    assert maps.called == []
+    offered = {offered.name for offered in lab.brain.asked("deep_explore")[0].tools}
+    assert offered == {
+        "think_tool", "tavily_search", "change_research_topic", "end_of_research"
+    }  # fmt: skip
+
+
+async def test_a_map_that_is_down_is_one_gap_and_not_asked_again() -> None:
+    async with deep_laboratory(Researcher(deep_explore=asks_the_map)) as lab:
+        state = await with_maps(lab, FakeMaps(down=True), PLACE)
+    assert [gap["code"] for gap in told(state)["gaps"]] == ["map_server_down"]
+    assert told(state)["checks"]["cited"] > 0
+
+
+async def test_of_several_queries_at_once_one_that_fails_costs_only_itself() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search("好一", "坏二", "好三")))
+        return Answer(calls=(think(), end(shown_urls(turn))))
+
+    async with deep_laboratory(Researcher(deep_explore=rule), search_timeout_seconds=5) as lab:
+        lab.tavily.fail("status", status=400, times=None,
+                        match=lambda r, body: "坏二" in str(body))  # fmt: skip
+        state = await lab.ask(ZH, web_search="tavily")
+    shown = lab.brain.asked("deep_explore")[1].tool_results[-1].text
+    assert shown.count("<results query=") == 3
+    assert "搜索失败" in shown
+    assert len(state["search_results"][0]["useful_webpages"]) == 8
+    assert [gap["query"] for gap in told(state)["gaps"]] == ["坏二"]
+
+
+async def test_thirty_pages_of_one_topic_are_read_in_batches_of_twenty() -> None:
+    def rule(turn: Turn) -> Answer:
+        count = done_calls(turn).count("tavily_search")
+        if count < 4:
+            return Answer(calls=(think(), search(*(f"甲{count}{n}" for n in range(3)))))
+        return Answer(calls=(think(), end(shown_urls(turn))))
+
+    async with deep_laboratory(Researcher(deep_explore=rule)) as lab:
+        state = await lab.ask(ZH)
+    kept = state["search_results"][0]["useful_webpages"]
+    assert [len(body["urls"]) for body in lab.calls("/extract")] == [20]
+    assert len(kept) == 20
+
+
+async def test_topics_are_read_and_compressed_as_many_at_once_as_allowed() -> None:
+    topics = tuple("甲乙丙丁戊己")
+    async with deep_laboratory(Researcher(*topics)) as lab:
+        busy = Concurrency()
+        lab.tavily.latency = busy.at("/extract")
+        await lab.ask(ZH, max_parallel_reads=2)
+    assert busy.most == 2
+
+
+class Concurrency:
+    """How many requests of a path were under way at once, each taking a tenth of a second."""
+
+    def __init__(self) -> None:
+        self.ends: list[float] = []
+        self.most = 0
+
+    def at(self, path: str) -> Callable[[web.Request, Any], float]:
+        def latency(request: web.Request, body: Any) -> float:
+            if request.path != path:
+                return 0
+            now = asyncio.get_running_loop().time()
+            self.ends = [*(end for end in self.ends if end > now), now + 0.1]
+            self.most = max(self.most, len(self.ends))
+            return 0.1
+
+        return latency
+
+
+async def test_a_question_given_up_leaves_nothing_to_the_next_one() -> None:
+    async with deep_laboratory() as lab:
+        where: Any = {"configurable": {"thread_id": "t"}}
+        given: Any = {"messages": ZH}
+        async for update in lab.graph.astream(given, where, stream_mode="updates"):
+            if "act" in update:
+                break
+        state = await lab.ask("那回收呢？")
+    assert [message.type for message in state["messages"]] == ["human", "human", "ai"]
+    assert told(state)["gaps"] == []
+    assert "think_tool" not in str(lab.brain.asked("deep_explore")[-1].user)
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    ("question", "heading"),
+    [
+        ("杭州西湖一日游怎么安排，交通、门票、餐饮和避坑", "**来源**"),
+        ("What are heat pumps, what do they cost and what are their limits?", "**Sources**"),
+    ],
+)
+async def test_the_sample_answers_with_at_least_three_topics(question: str, heading: str) -> None:
+    async with laboratory() as sample:
+        graph = build_graph(lambda: sample.services).compile(checkpointer=InMemorySaver())
+        given: Any = {"messages": question}
+        state: Any = await graph.ainvoke(given, {"configurable": {"thread_id": "o"}})
+    text, kept = str(answer_of(state).text), told(state)
+    noted = [entry for entry in state["search_results"] if entry["compressed_content"]]
+    assert len(noted) >= 3
+    assert heading in text
+    assert "[^" not in text
+    assert kept["checks"]["cited"] == len(kept["sources"]) >= 1
+    assert kept["checks"]["unverified_figures"] == 0
+    assert kept["mode"] == "offline"
+    assert kept["usage"]["cost_usd"] == 0.0
