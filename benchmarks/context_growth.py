@@ -207,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print_rounds(cleared, kept)
     print(header())
     lines = figures(cleared, kept)
-    show(lines)
+    show(lines, sys.stdout)
     return 1 if any(line.holds is False for line in lines) else 0
 
 
