@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -11,6 +12,8 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.offline.brain import Answer, Turn
 from tests.support.deep_lab import EN, ZH, DeepLab, Researcher, Web, deep_laboratory
 from tests.support.lab import answer_of, told
+
+GIVEN: Any = {"messages": ZH}
 
 
 @pytest.fixture
@@ -54,12 +57,11 @@ async def test_an_english_question_gets_english_words_of_ours() -> None:
 
 async def test_what_streams_is_what_is_stored(lab: DeepLab) -> None:
     streamed: dict[str, str] = {}
-    stored = None
-    async for mode, part in lab.graph.astream(
-        {"messages": ZH},  # type: ignore[arg-type]
-        {"configurable": {"thread_id": "s"}},
-        stream_mode=["messages", "values"],
-    ):
+    stored: Any = None
+    parts: AsyncIterator[Any] = lab.graph.astream(
+        GIVEN, {"configurable": {"thread_id": "s"}}, stream_mode=["messages", "values"]
+    )
+    async for mode, part in parts:
         if mode == "messages" and isinstance(part[0], AIMessageChunk):
             streamed[part[0].id or ""] = streamed.get(part[0].id or "", "") + str(part[0].text)
         elif mode == "values":
@@ -125,14 +127,10 @@ async def test_without_tavily_the_excerpts_are_used_and_marked_partial() -> None
 
 
 async def test_progress_tells_thoughts_searches_topics_and_reading(lab: DeepLab) -> None:
-    events = [
-        part
-        async for part in lab.graph.astream(
-            {"messages": ZH},  # type: ignore[arg-type]
-            {"configurable": {"thread_id": "p"}},
-            stream_mode="custom",
-        )
-    ]
+    parts: AsyncIterator[Any] = lab.graph.astream(
+        GIVEN, {"configurable": {"thread_id": "p"}}, stream_mode="custom"
+    )
+    events = [part async for part in parts]
     kinds = {told["type"] for told in events}
     assert kinds >= {
         "thought", "search_started", "search_done", "topic_started", "topic_done",

@@ -61,9 +61,9 @@ async def world() -> AsyncIterator[World]:
     tavily = TavilyService(key=KEY, pages=Web())
     with serve(gemini.app) as models, serve(tavily.app) as searches:
         settings = Settings(
-            gemini_api_key=MODEL_KEY,  # type: ignore[arg-type]
+            gemini_api_key=MODEL_KEY,
             google_gemini_base_url=models.url,
-            tavily_api_key=KEY,  # type: ignore[arg-type]
+            tavily_api_key=KEY,
             tavily_base_url=searches.url,
         )
         yield World(gemini, tavily, settings)

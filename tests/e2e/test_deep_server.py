@@ -1,0 +1,72 @@
+"""`deep_research` on a running server: by the SDK, as a stream, and without blocking its loop."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from tests.support.dev_server import DevServer, dev_server
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+ZH = "杭州西湖一日游怎么安排，交通、门票、餐饮和避坑"
+EN = "What are heat pumps, what do they cost and what are their limits?"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    with dev_server(tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
+@pytest.fixture
+async def client(server: DevServer) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=server.url) as opened:
+        yield opened
+
+
+async def test_a_report_streams_with_progress_and_blocks_nothing(
+    server: DevServer, client: LangGraphClient
+) -> None:
+    thread = await client.threads.create()
+    told, last = [], None
+    async for part in client.runs.stream(
+        thread["thread_id"],
+        "deep_research",
+        input={"messages": [{"role": "user", "content": ZH}]},
+        stream_mode=["custom", "values"],
+    ):
+        if part.event == "custom":
+            told.append(part.data["type"])
+        elif part.event == "values":
+            last = part.data
+    assert last is not None
+    assert {"thought", "topic_done", "reading", "compressed", "answering", "done"} <= set(told)
+    assert len(last["search_results"]) >= 3
+    answer = last["messages"][-1]
+    assert "**来源**" in answer["content"]
+    assert answer["additional_kwargs"]["assistant"] == "deep_research"
+    assert "Blocking" not in server.output()
+
+
+async def test_a_second_question_on_the_thread_starts_clean(client: LangGraphClient) -> None:
+    thread = await client.threads.create()
+    for question in (ZH, EN):
+        given: Any = {"messages": [{"role": "user", "content": question}]}
+        state = await client.runs.wait(thread["thread_id"], "deep_research", input=given)
+    assert isinstance(state, dict)
+    assert [message["type"] for message in state["messages"]] == ["human", "ai"] * 2
+    assert "**Sources**" in state["messages"][-1]["content"]
+
+
+async def test_its_schemas_tell_what_may_be_sent_and_its_larger_limits(
+    client: LangGraphClient,
+) -> None:
+    (assistant,) = await client.assistants.search(graph_id="deep_research")
+    schemas = await client.assistants.get_schemas(assistant["assistant_id"])
+    given = (schemas["input_schema"] or {})["properties"]
+    assert set(given) == {"messages", "reasoning_model", "user_location"}
+    context = (schemas["context_schema"] or {})["properties"]
+    assert context["max_run_seconds"]["default"] == 1800
+    assert context["max_topics"]["default"] == 10
