@@ -5,8 +5,9 @@ import re
 from typing import Any
 
 import pytest
+from pypdf import PdfReader
 
-from tests.support.command_line import KEYS, Cli, cli_fixture
+from tests.support.command_line import KEYS, Cli, cli_fixture, failed_in_one_line
 
 __all__ = ["cli_fixture"]
 
@@ -49,6 +50,17 @@ def test_a_day_at_west_lake_is_reported_by_the_aspects_asked_for(cli: Cli) -> No
     assert found["gaps"] == []
     assert not found["degraded"]
     assert all("西湖" in query["query"] for query in found["queries"])
+
+
+@pytest.mark.node
+def test_a_question_about_a_place_brings_records_of_the_map_with_it(cli: Cli) -> None:
+    done = cli.run("ask", "--offline", "--json", "--assistant", "deep_research", LAKE)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert "地图" in headings(found["answer"])
+    assert resolved(found)
+    assert found["places"]
+    assert all(120 < place["wgs84"]["lng"] < 121 for place in found["places"])
 
 
 def test_an_english_question_on_a_general_topic_gets_an_english_report(cli: Cli) -> None:
@@ -97,3 +109,23 @@ def test_a_subject_the_sample_lacks_ends_with_an_honest_report(cli: Cli) -> None
         found = json.loads(done.stdout)
         assert found["sources"] == []
         assert found["gaps"]
+
+
+def test_a_report_is_saved_as_markdown_and_as_pdf(cli: Cli) -> None:
+    markdown, pdf = cli.folder / "报告.md", cli.folder / "报告.pdf"
+    done = cli.run(*DEEP, "--markdown", str(markdown), "--pdf", str(pdf), LAKE)
+    assert done.returncode == 0, done.stderr
+    assert "## 交通" in markdown.read_text("utf-8")
+    text = "\n".join(page.extract_text() for page in PdfReader(pdf).pages)
+    for words in (LAKE, "示例模式", "摘要", "交通", "来源", "1. [示例]"):
+        assert words in text
+
+
+def test_without_the_extra_a_pdf_is_refused_before_the_run_starts(cli: Cli) -> None:
+    # A folder in which the package is hidden, as where the extra is not installed.
+    (cli.folder / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['reportlab'] = None\n", "utf-8"
+    )
+    done = cli.run(*DEEP, "--pdf", "a.pdf", LAKE, PYTHONPATH=str(cli.folder))
+    failed_in_one_line(done, 2, "--pdf", "tanlu[pdf]")
+    assert not (cli.folder / "data").exists()

@@ -108,10 +108,15 @@ def _save(outcome: Outcome, arguments: Namespace) -> None:
         from agent.export.html import html_page
 
         _write("--html", arguments.html, html_page(outcome.finished()))
+    if arguments.pdf is not None:
+        from agent.export.pdf import pdf_document
+
+        _write("--pdf", arguments.pdf, pdf_document(outcome.finished()))
 
 
-def _write(option: str, file: str, text: str) -> None:
+def _write(option: str, file: str, content: str | bytes) -> None:
+    written = content.encode("utf-8", "replace") if isinstance(content, str) else content
     try:
-        Path(file).write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        Path(file).write_bytes(written)
     except OSError as error:
         raise AgentError(f"{option}: {file} cannot be written: {error.strerror}") from None

@@ -1,5 +1,6 @@
 """The arguments of `tanlu ask` as one checked request. What is wrong here is bad usage."""
 
+import importlib
 import os
 import uuid
 from argparse import Namespace
@@ -55,8 +56,10 @@ def read_request(arguments: Namespace) -> Request:
     if url is None and arguments.assistant not in ASSISTANTS:
         known = ", ".join(sorted(ASSISTANTS))
         raise InputError("--assistant", f"there is no {arguments.assistant!r}; known: {known}")
-    for option in ("html", "markdown", "geojson", "log_file"):
+    for option in ("html", "markdown", "pdf", "geojson", "log_file"):
         _writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
+    if arguments.pdf is not None:
+        _pdf_extra()
     return Request(
         question=question,
         assistant=arguments.assistant,
@@ -140,7 +143,16 @@ def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
 
 
 def _saves(arguments: Namespace) -> bool:
-    return any(getattr(arguments, name) is not None for name in ("html", "markdown", "geojson"))
+    files = (arguments.html, arguments.markdown, arguments.pdf, arguments.geojson)
+    return any(file is not None for file in files)
+
+
+def _pdf_extra() -> None:
+    try:
+        importlib.import_module("reportlab")
+    except ImportError:
+        hint = "needs the extra tanlu[pdf]: pip install 'tanlu[pdf]'"
+        raise ConfigurationError("--pdf", hint) from None
 
 
 def _writable(option: str, file: str | None) -> None:

@@ -33,3 +33,10 @@ def by_mention(places: list[Place]) -> list[Place]:
 def without_notice(answer: str, notice: str) -> str:
     """The answer without the quoted notice that it begins with."""
     return answer.removeprefix(f"> {notice}").lstrip("\n") if notice else answer
+
+
+def without_title(answer: str, question: str) -> str:
+    """The answer without a first heading that only repeats the question."""
+    first, _, rest = answer.partition("\n")
+    repeats = first.startswith("# ") and first[2:].split() == question.split()
+    return rest.lstrip("\n") if repeats else answer

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from agent.evidence.citations import strip_references
 from agent.evidence.types import Place, Source
-from agent.export.finished import FinishedAnswer, by_mention, without_notice
+from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
 from agent.export.links import safe_url
 from agent.export.rich_text import LINK_REL, answer_html
@@ -57,7 +57,7 @@ def _answer(answer: FinishedAnswer) -> str:
         for source in answer.sources
         if (number := source.get("number")) is not None
     }
-    text = without_notice(answer.answer, answer.notice)
+    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     if answer.sources:
         text = strip_references(text)
     return f'<section class="answer">{answer_html(text, titles)}</section>'

@@ -18,14 +18,20 @@ def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
 
     `titles` maps a citation's number to its source's title, shown when one points at it.
     """
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    parser.validateLink = _is_allowed  # type: ignore[method-assign]
+    parser = answer_parser()
     tokens = parser.parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + _TOP_LEVEL - 1)}"
         _mark_links(token.children or [], titles)
     return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+def answer_parser() -> MarkdownIt:
+    """CommonMark with tables, without HTML and images; links that `safe_url` refuses are text."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    parser.validateLink = _is_allowed  # type: ignore[method-assign]
+    return parser
 
 
 def _is_allowed(url: str) -> bool:

@@ -1,0 +1,198 @@
+"""A finished answer as a PDF (the extra `tanlu[pdf]`): text, links, tables, sources."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from markdown_it.tree import SyntaxTreeNode
+from reportlab.lib.colors import HexColor
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
+
+from agent.evidence.citations import strip_references
+from agent.evidence.types import Source
+from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
+from agent.export.geojson import AMAP_ATTRIBUTION
+from agent.export.links import safe_url
+from agent.export.markdown import place_table
+from agent.export.pdf_text import (
+    CHINESE,
+    LATIN,
+    inline_markup,
+    link_markup,
+    printable_text,
+    register_fonts,
+    text_markup,
+)
+from agent.export.rich_text import answer_parser
+from agent.export.wording import WORDS, credit, local_time
+from agent.language import Language
+
+_MARGIN = 20 * mm
+_WIDTH = A4[0] - 2 * _MARGIN
+_INDENT = 14.0
+_DEEPEST = 6
+_MOST_COLUMNS = 8
+_SIZES = {1: 17.0, 2: 14.0, 3: 12.0}
+_BODY, _SMALL = 10.5, 8.5
+_GREY, _LINE = "#5f6368", "#c8ccd0"
+
+
+def pdf_document(answer: FinishedAnswer) -> bytes:
+    """The whole file; what no font has is printed as a box."""
+    register_fonts()
+    page = _Page(answer.language)
+    title = printable_text(" ".join(answer.question.split()))
+    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
+    parts = [
+        page.line(title, size=_SIZES[1], after=4),
+        page.line(local_time(answer.generated_at), size=_SMALL, colour=_GREY),
+        *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
+        *page.markdown(strip_references(text) if answer.sources else text),
+        *_places(answer, page),
+        *_sources(answer, page),
+    ]
+    written = io.BytesIO()
+    document = SimpleDocTemplate(
+        written, pagesize=A4, leftMargin=_MARGIN, rightMargin=_MARGIN, topMargin=_MARGIN,
+        bottomMargin=_MARGIN, title=title, author="Tanlu", creator="Tanlu",
+    )  # fmt: skip
+    footer = _footer(WORDS[answer.language]["made_by"])
+    document.build(parts, onFirstPage=footer, onLaterPages=footer)
+    return written.getvalue()
+
+
+def _footer(made_by: str) -> Any:
+    def draw(canvas: Any, _document: Any) -> None:
+        canvas.setFont(CHINESE, _SMALL)
+        canvas.setFillColor(HexColor(_GREY))
+        canvas.drawString(_MARGIN, _MARGIN / 2, made_by)
+        canvas.drawRightString(A4[0] - _MARGIN, _MARGIN / 2, str(canvas.getPageNumber()))
+
+    return draw
+
+
+def _places(answer: FinishedAnswer, page: "_Page") -> list[Any]:
+    if not answer.places:
+        return []
+    table = place_table(by_mention(answer.places), answer.language)
+    credited = credit(answer.places, AMAP_ATTRIBUTION, answer.language)
+    heading = WORDS[answer.language]["places"]
+    return [
+        *page.markdown(f"## {heading}\n\n{table}"),
+        page.line(credited, size=_SMALL, colour=_GREY),
+    ]
+
+
+def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
+    """The numbered sources; their addresses can be read on paper."""
+    if not answer.sources:
+        return []
+    heading = page.line(WORDS[answer.language]["sources"], size=_SIZES[2], before=10)
+    rows = [page.source(index, found) for index, found in enumerate(answer.sources, start=1)]
+    return [heading, *rows]
+
+
+class _Page:
+    """Blocks of one document, in its language."""
+
+    def __init__(self, language: Language) -> None:
+        self._language: Language = language
+
+    def markdown(self, text: str) -> list[Any]:
+        """The blocks of the answer's Markdown."""
+        tree = SyntaxTreeNode(answer_parser().parse(text))
+        return self._blocks(tree.children, 0)
+
+    def line(self, text: str, **style: Any) -> Any:
+        """One paragraph of plain text."""
+        return self._paragraph(text_markup(text, self._language), **style)
+
+    def source(self, index: int, found: Source) -> Any:
+        number, url = found.get("number") or index, found["url"]
+        title = text_markup(found["title"].strip() or url, self._language)
+        markup = link_markup(url, title)
+        if safe_url(url):
+            shown = text_markup(unquote(url), self._language)
+            markup += f'<br/><font size="{_SMALL - 1}" color="{_GREY}">{shown}</font>'
+        return self._paragraph(markup, size=_SMALL + 0.5, level=1, bullet=f"{number}.")
+
+    def _blocks(self, nodes: Sequence[SyntaxTreeNode], level: int) -> list[Any]:
+        return [part for node in nodes for part in self._block(node, level)]
+
+    def _block(self, node: SyntaxTreeNode, level: int) -> list[Any]:
+        match node.type:
+            case "heading":
+                size = _SIZES.get(int(node.tag[1]), _BODY + 0.5)
+                markup = f"<b>{self._inline(node)}</b>"
+                return [self._paragraph(markup, size=size, before=size * 0.7, level=level)]
+            case "paragraph":
+                return [self._paragraph(self._inline(node), level=level)]
+            case "bullet_list" | "ordered_list":
+                return self._list(node, level + 1)
+            case "blockquote":
+                return self._blocks(node.children, level + 1)
+            case "table":
+                return self._table(node)
+            case "fence" | "code_block":
+                lines = node.content.rstrip().splitlines()
+                return [self.line(line, size=_SMALL, level=level + 1, after=0) for line in lines]
+            case "hr":
+                return [Spacer(1, _BODY)]
+        return [self.line(node.content, level=level)] if node.content else []
+
+    def _list(self, node: SyntaxTreeNode, level: int) -> list[Any]:
+        first = int(str(node.attrs.get("start", 1))) if node.type == "ordered_list" else None
+        parts: list[Any] = []
+        for number, item in enumerate(node.children):
+            bullet = "–" if first is None else f"{first + number}."
+            for place, child in enumerate(item.children):
+                if child.type == "paragraph":
+                    mark = bullet if place == 0 else ""
+                    markup = self._inline(child)
+                    parts.append(self._paragraph(markup, level=level, bullet=mark, after=2))
+                else:
+                    parts += self._block(child, level)
+        return parts
+
+    def _table(self, node: SyntaxTreeNode) -> list[Any]:
+        rows = [row for part in node.children for row in part.children]
+        cells = [[self._inline(cell) for cell in row.children] for row in rows]
+        columns = len(cells[0])
+        if columns > _MOST_COLUMNS:
+            return [self._paragraph(" | ".join(row)) for row in cells]
+        shown = [[self._paragraph(cell, size=_SMALL, after=0) for cell in row] for row in cells]
+        table = Table(
+            shown, colWidths=[_WIDTH / columns] * columns, repeatRows=1, splitInRow=1,
+            spaceBefore=4, spaceAfter=8,
+        )  # fmt: skip
+        table.setStyle(TableStyle([
+            ("GRID", (0, 0), (-1, -1), 0.5, HexColor(_LINE)),
+            ("BACKGROUND", (0, 0), (-1, 0), HexColor("#f1f3f4")),
+            ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ]))  # fmt: skip
+        return [table]
+
+    def _inline(self, node: SyntaxTreeNode) -> str:
+        tokens = [token for child in node.children for token in child.to_tokens()]
+        return inline_markup(
+            [part for token in tokens for part in token.children or []], self._language
+        )
+
+    def _paragraph(
+        self, markup: str, *, size: float = _BODY, colour: str = "#202124", level: int = 0,
+        bullet: str = "", before: float = 0, after: float = 6,
+    ) -> Any:  # fmt: skip
+        """A paragraph; `level` counts indents, `size`, `before` and `after` are points."""
+        left = _INDENT * min(level, _DEEPEST)
+        style = ParagraphStyle(
+            "text", fontName=CHINESE if self._language == "zh" else LATIN, fontSize=size,
+            leading=size * 1.5, leftIndent=left, bulletIndent=max(0, left - _INDENT),
+            bulletFontName=LATIN, bulletFontSize=size, textColor=HexColor(colour),
+            spaceBefore=before, spaceAfter=after,
+            wordWrap="CJK" if self._language == "zh" else None,
+        )  # fmt: skip
+        return Paragraph(markup, style, bulletText=bullet or None)

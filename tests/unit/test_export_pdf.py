@@ -1,0 +1,138 @@
+"""A PDF of an answer: its text can be read in both languages, and nothing in it can act."""
+
+import io
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+
+from agent.export.pdf import pdf_document
+from tests.unit.export_samples import NOTICE, answer, place, source
+
+REPORT = f"""> {NOTICE}
+
+# 报告
+
+## 摘要
+
+**步行街两侧**适合带孩子[1](https://example.com/a)，雨天去室内 indoors[2](https://example.com/b)。
+
+- 第一点
+  - 其中之一
+- 第二点
+
+| 项目 | 价格 |
+|---|---|
+| 门票 | 25元[1](https://example.com/a) |
+
+**来源**
+
+1. [遛娃指南](https://example.com/a)
+2. [儿童乐园](https://example.com/b)"""
+
+
+def read(**changed: Any) -> PdfReader:
+    return PdfReader(io.BytesIO(pdf_document(answer(**changed))))
+
+
+def text_of(reader: PdfReader) -> str:
+    return "\n".join(page.extract_text() for page in reader.pages)
+
+
+def addresses(reader: PdfReader) -> set[str]:
+    found = set()
+    for page in reader.pages:
+        for reference in page.get("/Annots") or []:
+            found.add(str(reference.get_object()["/A"]["/URI"]))
+    return found
+
+
+def test_a_chinese_report_is_readable_with_headings_bullets_tables_and_sources() -> None:
+    reader = read(answer=REPORT)
+    text = text_of(reader)
+    for words in ("王府井附近适合遛娃", "摘要", "步行街两侧适合带孩子[1]", "indoors[2]", "第一点",
+                  "其中之一", "门票", "25元[1]", "来源", "1. 遛娃指南", NOTICE):  # fmt: skip
+        assert words in text
+    assert text.count("遛娃指南") == 1
+    assert addresses(reader) >= {"https://example.com/a", "https://example.com/b"}
+    assert reader.metadata is not None
+    assert reader.metadata.title == "王府井附近适合遛娃的好去处"
+
+
+def test_an_english_report_is_readable_and_keeps_words_whole() -> None:
+    told = "## Costs\n\nThey fell to $40/kWh — “much” lower in 西湖 than café prices.\n\n"
+    long = " ".join(["sodium-ion"] * 300)
+    text = text_of(read(question="What do they cost?", language="en", notice="",
+                        answer=told + long, places=[]))  # fmt: skip
+    assert "They fell to $40/kWh — “much” lower in 西湖 than café prices." in text
+    assert "Sources" in text
+    assert text.replace("\n", " ").count("sodium-ion") == 300
+
+
+def test_places_are_a_table_with_their_attribution() -> None:
+    text = text_of(read())
+    assert "儿童乐园" in text
+    assert "220 m" in text
+    assert "高德" in text
+
+
+def test_a_title_that_repeats_the_question_is_printed_once() -> None:
+    text = text_of(
+        read(question="西湖 怎么玩", notice="", answer="# 西湖 怎么玩\n\n正文", places=[])
+    )
+    assert text.count("西湖 怎么玩") == 1
+    assert "正文" in text
+
+
+def test_pages_are_numbered() -> None:
+    reader = read(answer="\n\n".join(["一段文字。" * 60] * 40))
+    assert len(reader.pages) > 3
+    assert "3" in reader.pages[2].extract_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        '<img src="file:///etc/passwd"/>',
+        '<font color="[[open(1)]]">x</font>',
+        '<a href="javascript:alert(1)">x</a>',
+        "[x](javascript:alert(1)) [y](file:///etc/passwd) ![z](http://evil.example/z.png)",
+        "</para><b>&#0; &amp; &lt;",
+        "\x00\x07\ud800 \u202e 😀",
+        "<!-- -->]]><?xml version='1.0'?>",
+    ],
+)
+def test_hostile_text_is_only_text(hostile: str) -> None:
+    reader = read(
+        question=hostile, answer=f"{hostile}\n\n| a |\n|---|\n| {hostile} |\n\n- {hostile}",
+        notice=hostile, sources=[source(1, "javascript:alert(1)", hostile)],
+        places=[place(1, hostile)],
+    )  # fmt: skip
+    # What was to be an image is a link; nothing is loaded.
+    assert addresses(reader) <= {"http://evil.example/z.png", place(1)["url"]}
+    assert not any(page.images for page in reader.pages)
+    assert not {"/JavaScript", "/Launch", "/GoToR"} & set(str(reader.trailer).split("'"))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "x" * 20_000,
+        "字" * 20_000,
+        "| a | b |\n|---|---|\n| " + "word " * 4000 + " | " + "字" * 4000 + " |",
+        "|" + "a|" * 60 + "\n|" + "-|" * 60 + "\n|" + "b|" * 60,
+        ">" * 300 + " deep",
+        "\n".join("  " * depth + "- item" for depth in range(60)),
+        "```\n" + "code 中文\n" * 300 + "```",
+        "| a |\n|---|",
+        "",
+        "999999999. x\n\n* * *\n\n#\n\n-",
+    ],
+)
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_any_shape_of_text_finds_room(shape: str, language: str) -> None:
+    assert len(read(answer=shape, language=language).pages) >= 1
+
+
+def test_a_character_that_no_font_has_is_a_box() -> None:
+    assert "□" in text_of(read(answer="温度😀"))
