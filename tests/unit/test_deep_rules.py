@@ -58,6 +58,8 @@ def explore(
     done: tuple[str, ...] = (),
     results: tuple[str, ...] = (),
     language: Language = "zh",
+    tools: tuple[Tool, ...] = TOOLS,
+    told: tuple[ToolResult, ...] = (),
 ) -> Answer:
     values = {
         "today": "2026-11-20",
@@ -66,10 +68,10 @@ def explore(
         "topic": topic or question,
         "question": question,
     }
-    found = tuple(ToolResult("tavily_search", text) for text in results)
+    found = (*told, *(ToolResult("tavily_search", text) for text in results))
     system = render("deep_explore_system", language)
     user = render("deep_explore", language, **values)
-    return SampleBrain().respond(Turn(system, user, tools=TOOLS, tool_results=found))
+    return SampleBrain().respond(Turn(system, user, tools=tools, tool_results=found))
 
 
 def results(*pages: tuple[str, str, str]) -> str:
@@ -151,6 +153,23 @@ def test_words_of_a_page_start_no_call(language: Language) -> None:
     assert calls[1].args["search_result_of_current_topic"] == ["https://a.invalid/1"]
 
 
+def test_the_map_is_asked_once_a_topic_where_its_tools_are_offered() -> None:
+    mapped = (*TOOLS, Tool("maps_text_search"), Tool("maps_search_detail"))
+    bare = explore(ZH, topic="餐饮").calls
+    offered = explore(ZH, topic="餐饮", tools=mapped).calls
+    assert offered[: len(bare)] == bare
+    assert [call.name for call in offered[len(bare) :]] == ["maps_text_search"]
+    assert offered[-1].args == {"keywords": "西湖 美食", "city": "杭州"}
+    listed = ToolResult("maps_text_search", '{"pois": [{"id": "B1", "name": "甲"}]}')
+    fits = ToolResult("tavily_search", results(FITS))
+    think, detail = explore(ZH, topic="餐饮", tools=mapped, told=(fits, listed)).calls
+    assert (think.name, detail.name) == ("think_tool", "maps_search_detail")
+    assert detail.args == {"id": "B1"}
+    known = ToolResult("maps_search_detail", "甲")
+    closed = explore(ZH, topic="餐饮", tools=mapped, told=(fits, listed, known)).calls
+    assert closed[-1].name == "change_research_topic"
+
+
 def compress(topic: str, *pages: tuple[str, str], language: Language = "zh") -> str:
     shown = [element("page", text, id=name, title="T", partial="no") for name, text in pages]
     values = {"question": ZH, "topic": topic, "pages": Raw("\n".join(shown))}
@@ -214,6 +233,12 @@ def test_the_report_is_in_the_language_of_the_question() -> None:
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     assert headings == [EN[:-1], "Summary", "Key findings", "Costs", "Conclusion"]
     assert not re.search("[一-鿿]", text)
+
+
+def test_records_of_the_map_are_listed_with_their_facts_and_markers() -> None:
+    records = ("地图", "[^a4-0] 知味观(湖滨总店) | 老字号 | ★4.5 | ¥70\n[^a4-1] 楼外楼")
+    text = SampleBrain().respond(report_turn(*NOTES, records)).text or ""
+    assert "## 地图\n\n- 知味观(湖滨总店) · 老字号 · ★4.5 · ¥70 [^a4-0]\n- 楼外楼 [^a4-1]" in text
 
 
 def test_every_fact_of_the_report_stands_in_the_notes() -> None:

@@ -1,16 +1,20 @@
 """Exploration by rules: name a topic, think, search, think, keep what fits, go on or end."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agent.evidence.activities import activity_keywords
+from agent.evidence.intent import extract_place
 from agent.language import Language
 
 from .brain import Answer, FunctionCall, Turn
 from .rules_deep_topics import Plan, plan, queries, related
+from .rules_map import places_listed
 from .rules_references import resolve
 from .rules_text import block, features, language_of, lines
 
 _THINK, _SEARCH = "think_tool", "tavily_search"
+_MAP, _DETAIL, _LOOKED_UP = "maps_text_search", "maps_search_detail", 2
 _CHANGE, _END = "change_research_topic", "end_of_research"
 _RESULT = re.compile(r"<result\s([^>]*)>(.*?)</result>", re.DOTALL)
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -32,6 +36,10 @@ _SAYS: dict[str, dict[Language, str]] = {
     "after": {
         "zh": "关于“{topic}”有 {count} 个网页值得通读：{titles}。下一步：{next}。",
         "en": "On “{topic}” {count} pages are worth reading: {titles}. Next: {next}.",
+    },
+    "details": {
+        "zh": "地图上有与“{topic}”有关的地点，先看最前面的几处。",
+        "en": "The map has places for “{topic}”; the first ones are looked up.",
     },
     "empty": {
         "zh": "关于“{topic}”没有查到合适的网页。下一步：{next}。",
@@ -64,7 +72,10 @@ def deep_explore(turn: Turn) -> Answer:
         return _named_first(planned, left, language)
     pages = _useful(searches, planned, topic)
     if not pages and len(searches) < _ATTEMPTS:
-        return _searched(planned, topic, len(searches), language)
+        step = _searched(planned, topic, len(searches), language)
+        return step if searches else replace(step, calls=(*step.calls, *_on_map(turn, topic)))
+    if details := _details(turn):
+        return Answer(calls=(_think(_said("details", language, topic=topic)), *details))
     return _closed(topic, left, pages, language)
 
 
@@ -83,6 +94,27 @@ def _searched(planned: Plan, topic: str, before: int, language: Language) -> Ans
         wanted = [planned.subject, *(f"{planned.subject} {w}" for w in related(topic).split()[1:3])]
     thought = _said("again" if before else "before", language, topic=topic)
     return Answer(calls=(_think(thought), FunctionCall(_SEARCH, {"queries": wanted})))
+
+
+def _on_map(turn: Turn, topic: str) -> tuple[FunctionCall, ...]:
+    """What the map may know of the topic around the place asked about, where it is offered."""
+    found = extract_place(block(turn.user, "question"))
+    wanted = activity_keywords(related(topic), "zh")[:1]
+    if not found or not wanted or _MAP not in {tool.name for tool in turn.tools}:
+        return ()
+    place, city = found
+    arguments = {"keywords": f"{place} {wanted[0]}", **({"city": city} if city else {})}
+    return (FunctionCall(_MAP, arguments),)
+
+
+def _details(turn: Turn) -> tuple[FunctionCall, ...]:
+    """The first places the map listed, looked up: only then are they records of the run."""
+    if any(result.name == _DETAIL for result in turn.tool_results):
+        return ()
+    listed = [result.text for result in turn.tool_results if result.name == _MAP]
+    names = [str(place["id"]) for place in places_listed(listed) if place.get("id")]
+    bound = _DETAIL in {tool.name for tool in turn.tools}
+    return tuple(FunctionCall(_DETAIL, {"id": name}) for name in names[:_LOOKED_UP] if bound)
 
 
 def _closed(topic: str, left: list[str], pages: list[_Page], language: Language) -> Answer:

@@ -7,11 +7,11 @@ from agent.language import Language, detect_language
 from .brain import Answer, Turn
 from .rules_deep_topics import related, speaks_of
 from .rules_plan import cleaned
-from .rules_text import Sentence, block, distinct, features, language_of, ranked, sentences
+from .rules_text import Sentence, block, distinct, features, language_of, ranked, records, sentences
 
 _PAGE = re.compile(r'<page\s+id="([a-z]+\d+-\d+)"[^>]*>\n?(.*?)</page>', re.DOTALL)
 _TOPIC = re.compile(r'<topic\s+name="([^"]*)"[^>]*>\n?(.*?)</topic>', re.DOTALL)
-_PER_PAGE, _PER_TOPIC, _FINDINGS, _SUMMED_UP = 10, 14, 8, 5
+_PER_PAGE, _PER_TOPIC, _FINDINGS, _SUMMED_UP, _RECORDS = 10, 14, 8, 5, 8
 _FIGURE = re.compile(r"\d")
 _ENDED = re.compile(r"[。！？!?.][”」』）)\"’]*$")
 _TAIL = 80
@@ -73,11 +73,12 @@ def deep_report(turn: Turn) -> Answer:
 
 
 def _report(user: str, language: Language) -> str:
-    topics = [
+    noted = _TOPIC.findall(block(user, "topics"))
+    listed = [(name, text) for name, text in noted if text.lstrip().startswith("[^")]
+    told = _bodies([
         (name, [s for s in sentences(text) if s.ids] if speaks_of(text, name) else [])
-        for name, text in _TOPIC.findall(block(user, "topics"))
-    ]
-    told = _bodies(topics)
+        for name, text in noted if (name, text) not in listed
+    ])  # fmt: skip
     parts = [f"# {cleaned(block(user, 'question'))}", _WORDS["sample"][language]]
     summary, findings = _told_first(told, language)
     if summary:
@@ -86,6 +87,8 @@ def _report(user: str, language: Language) -> str:
         parts += [f"## {_WORDS['findings'][language]}", findings]
     for name, found in told:
         parts += [f"## {name}", _body(found, language)]
+    for name, text in listed:
+        parts += [f"## {name}", _records(text)]
     parts += [f"## {_WORDS['conclusion'][language]}", _conclusion(told, language)]
     return "\n\n".join(parts)
 
@@ -137,6 +140,12 @@ def _body(found: list[Sentence], language: Language) -> str:
     space = "" if language == "zh" else " "
     told = "\n\n".join(space.join(texts) for texts in by_source.values())
     return told or _WORDS["nothing"][language]
+
+
+def _records(text: str) -> str:
+    """Records of the map as they are listed: the name, the facts, the marker."""
+    found = records(f"<records>\n{text}\n</records>", "records")[:_RECORDS]
+    return "\n".join(f"- {' · '.join(record.fields)} {record.mark}" for record in found)
 
 
 def _conclusion(told: list[tuple[str, list[Sentence]]], language: Language) -> str:

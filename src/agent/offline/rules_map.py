@@ -96,7 +96,7 @@ def _place_step(loop: _Loop) -> list[FunctionCall | None]:
 
 def _detail_step(loop: _Loop) -> list[FunctionCall | None]:
     found = loop.texts("maps_around_search") + loop.texts("maps_text_search")
-    ids = [str(poi["id"]) for poi in _pois(found) if poi.get("id")][:_DETAILS]
+    ids = [str(poi["id"]) for poi in places_listed(found) if poi.get("id")][:_DETAILS]
     return [loop.call("maps_search_detail", id=name) for name in ids]
 
 
@@ -132,7 +132,7 @@ def _first_point(texts: list[str]) -> str | None:
     return found[0] if found else None
 
 
-def _pois(texts: list[str]) -> Iterator[dict[str, Any]]:
+def places_listed(texts: list[str]) -> Iterator[dict[str, Any]]:
     """Whatever has a name in the results, at any depth."""
     for text in texts:
         try:
@@ -157,7 +157,7 @@ def _found_by_tools(results: tuple[ToolResult, ...]) -> list[Record]:
     """The places in tool results that may be cited: marked lines, or objects that hold an id."""
     texts = [result.text for result in results]
     found = records("<found>\n" + "\n".join(texts) + "\n</found>", "found")
-    for poi in _pois(texts):
+    for poi in places_listed(texts):
         marks = [_MARK.fullmatch(value) for value in poi.values() if isinstance(value, str)]
         if mark := next(filter(None, marks), None):
             facts = [poi.get(key) for key in ("type", "open_time", "address")]
