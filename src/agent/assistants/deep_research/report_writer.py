@@ -167,11 +167,17 @@ def _texts(state: DeepState) -> dict[str, str]:
             texts[page["id"]] = "\n".join([page["title"], page["snippet"], known])
     for source in [*state.get("sources_gathered", []), *state["previous"]["sources"]]:
         texts.setdefault(source["id"], "\n".join([source["title"], *source["quotes"]]))
-    records = [*state.get("places", []), *state.get("routes", []), *state.get("weather", [])]
-    for record in records:
-        texts[record["source"]] = texts.get(record["source"], "") + "\n" + _record(record)
+    for name, told in _records_told(state):
+        texts[name] = f"{texts.get(name, '')}\n{told}"
     return texts
 
 
-def _record(record: object) -> str:
-    return str(record)
+def _records_told(state: DeepState) -> list[tuple[str, str]]:
+    """Each record of the map by its source: as the model is shown it (rounded), and in full."""
+    language = state["turn"]["language"]
+    places, routes = state.get("places", []), state.get("routes", [])
+    return [
+        *((p["source"], f"{place_lines([p], language)}\n{p}") for p in places),
+        *((r["source"], f"{route_lines([r], language)}\n{r}") for r in routes),
+        *((w["source"], f"{weather_lines([w], language)}\n{w}") for w in state.get("weather", [])),
+    ]
