@@ -47,9 +47,12 @@ class Standins:
 
 
 @contextmanager
-def standin_process(rules: Rules | None = None) -> Iterator[Standins]:
-    """Start the process; `rules` are what the OpenAI-compatible one refuses."""
-    told = json.dumps(asdict(rules or Rules()))
+def standin_process(rules: Rules | None = None, *, latency: float = 0) -> Iterator[Standins]:
+    """Start the process; `rules` are what the OpenAI-compatible one refuses.
+
+    `latency` is the seconds every call takes.
+    """
+    told = json.dumps({"rules": asdict(rules or Rules()), "latency": latency})
     command = [sys.executable, "-m", "tests.support.standin_process", told]
     process = subprocess.Popen(
         command,
@@ -98,7 +101,9 @@ def _control(services: dict[str, Service]) -> web.Application:
 
 
 def main(options: Any) -> None:
-    services = _services(Rules(**options))
+    services = _services(Rules(**options.get("rules", {})))
+    for service in services.values():
+        service.latency = lambda request, body: float(options.get("latency", 0))
     applications = {name: service.app for name, service in services.items()}
     running = {
         name: Background(app)

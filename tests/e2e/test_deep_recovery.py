@@ -1,0 +1,160 @@
+"""A deep research whose server or command line is killed goes on and repeats nothing finished.
+
+The services are a process of their own, as real ones are; every call of a run is counted there.
+"""
+
+import asyncio
+import json
+import os
+import random
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from tests.support.command_line import Cli, cli_fixture, until
+from tests.support.dev_server import DevServer, dev_server
+from tests.support.standin_process import Standins, standin_process
+
+__all__ = ["cli_fixture"]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+LAKE = "杭州西湖一日游怎么安排，交通、门票、餐饮和避坑"
+CONTEXT = {"geo_routing": "never", "web_search": "tavily"}
+LATENCY = 0.12
+SEED = 20261121
+
+
+@pytest.fixture
+def standins() -> Iterator[Standins]:
+    with standin_process(latency=LATENCY) as running:
+        yield running
+
+
+def keyed(standins: Standins) -> dict[str, str]:
+    """The environment of someone with a Gemini and a Tavily key."""
+    return {
+        "GEMINI_API_KEY": standins.key,
+        "GOOGLE_GEMINI_BASE_URL": standins.urls["gemini"],
+        "TAVILY_API_KEY": standins.key,
+        "TAVILY_BASE_URL": standins.urls["tavily"],
+    }
+
+
+def asked(standins: Standins) -> Counter[str]:
+    """How often each call arrived; the stand-in numbers its tool calls anew each time."""
+    calls: Counter[str] = Counter()
+    for name in ("gemini", "tavily"):
+        for request in standins.requests(name):
+            body = re.sub(r"call-\d+", "call", json.dumps(request.body, sort_keys=True))
+            calls[f"{name} {request.path} {body}"] += 1
+    return calls
+
+
+def kind(call: str) -> str:
+    """`search`, `extract`, or the task of one of our prompts."""
+    found = re.match(r"tavily /(\w+)", call) or re.search(r"<task>(\w+)<", call)
+    assert found, call[:200]
+    return found[1]
+
+
+def unfinished(standins: Standins, folder: Path) -> int:
+    """How many calls had been sent whose replies were not yet kept when the process died."""
+    return len(asked(standins)) - replies(folder)
+
+
+def nothing_finished_was_repeated(standins: Standins, lost: int) -> None:
+    """Every call once, and `lost` ones, which a kill had cut off, again."""
+    calls = asked(standins)
+    kinds = Counter(kind(call) for call in calls)
+    assert kinds["search"] == 8
+    assert kinds["extract"] == kinds["deep_compress"] == 4
+    assert kinds["deep_report"] == 1
+    again = {call: times - 1 for call, times in calls.items() if times > 1}
+    assert sum(again.values()) <= lost, Counter(kind(call) for call in again)
+
+
+def replies(folder: Path) -> int:
+    """Paid replies that would survive a crash now."""
+    try:
+        with closing(sqlite3.connect(folder / "runs.sqlite", timeout=10)) as database:
+            return int(database.execute("SELECT count(*) FROM replies").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+async def finished(client: LangGraphClient, thread_id: str) -> Any:
+    """The thread's values once its report is there."""
+    async with asyncio.timeout(60):
+        while True:
+            state = await client.threads.get_state(thread_id)
+            if (state["values"] or {}).get("report") and not state["next"]:
+                return state["values"]
+            await asyncio.sleep(0.1)
+
+
+async def test_a_server_killed_at_random_points_ends_the_research_by_itself(
+    standins: Standins, tmp_path: Path
+) -> None:
+    chance = random.Random(SEED)
+    with dev_server(tmp_path / "server", env=keyed(standins)) as server:
+        async with get_client(url=server.url) as client:
+            thread = (await client.threads.create())["thread_id"]
+            given: Any = {"messages": [{"role": "user", "content": LAKE}]}
+            await client.runs.create(thread, "deep_research", input=given, context=CONTEXT)
+        lost = 0
+        for reached in sorted(chance.sample(range(4, 24), 3)):
+            lost += await killed_after(server, reached, chance, standins)
+        async with get_client(url=server.url) as client:
+            values = await finished(client, thread)
+    told = values["messages"][-1]["additional_kwargs"]
+    assert [entry["topic"] for entry in values["search_results"]] == [
+        "交通",
+        "门票",
+        "餐饮",
+        "避坑",
+    ]
+    assert (told["gaps"], told["degraded"]) == ([], False)
+    nothing_finished_was_repeated(standins, lost)
+
+
+async def killed_after(
+    server: DevServer, calls: int, chance: random.Random, standins: Standins
+) -> int:
+    """kill -9 at some moment after so many calls were paid; how many it cut off."""
+    folder = server.folder / "threads"
+    await asyncio.to_thread(until, lambda: replies(folder) >= calls)
+    await asyncio.sleep(chance.uniform(0, LATENCY))
+    server.kill()
+    lost = unfinished(standins, folder)
+    await asyncio.to_thread(server.start)
+    return lost
+
+
+@pytest.mark.parametrize("stage", ["extract", "deep_report"])
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_killed_command_goes_on_with_its_thread(cli: Cli, standins: Standins, stage: str) -> None:
+    sets = [word for key, value in CONTEXT.items() for word in ("--set", f"{key}={value}")]
+    deep = ("ask", "--assistant", "deep_research", *sets)
+    process = cli.start(*deep, LAKE, **keyed(standins))
+    until(lambda: stage in {kind(call) for call in asked(standins)})
+    process.kill()
+    process.communicate(timeout=20)
+    lost = unfinished(standins, cli.folder / "data")
+    done = cli.run(*deep, "--json", "--thread", only_thread(cli), **keyed(standins))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["gaps"] == []
+    nothing_finished_was_repeated(standins, lost)
+
+
+def only_thread(cli: Cli) -> str:
+    with closing(sqlite3.connect(cli.folder / "data" / "runs.sqlite")) as database:
+        (row,) = database.execute("SELECT thread_id FROM runs WHERE status = 'open'").fetchall()
+    return str(row[0])
