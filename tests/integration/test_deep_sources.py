@@ -1,7 +1,7 @@
 """Searches, pages and the map of a deep research: each failure separate, work bounded."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,15 +12,20 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.deep_research.graph import build_graph
+from agent.assistants.deep_research.state import DeepConfiguration
 from agent.budget import Meter
 from agent.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, Survey
 from agent.offline.brain import Answer, FunctionCall, Turn
+from agent.offline.search import KEY, SerperService
+from agent.offline.service import serve
+from agent.reading.reader import Article, Readings
 from tests.support.deep_lab import (
     ZH,
     DeepLab,
     Researcher,
+    Web,
     deep_laboratory,
     done_calls,
     end,
@@ -178,6 +183,40 @@ class Concurrency:
             return 0.1
 
         return latency
+
+
+@dataclass
+class FakeReader:
+    """Reads the pages with an even number; the others it may not."""
+
+    asked: list[str] = field(default_factory=list)
+
+    async def read_many(self, urls: Iterable[str], *, meter: Meter, parallel: int = 8) -> Readings:
+        self.asked += urls
+        readable = [url for url in urls if url.endswith(("0", "2"))]
+        refused = {url: ProviderUnavailable("reader", "no answer", code="timeout")
+                   for url in urls if url not in readable}  # fmt: skip
+        texts = [Article(url, "标题", "全文：成本为41元。", False, "html", url) for url in readable]
+        return Readings(texts, refused)
+
+
+async def test_without_tavily_our_own_reader_reads_and_says_what_it_could_not() -> None:
+    reader, found = FakeReader(), SerperService(key=KEY, pages=Web())
+    with serve(found.app) as serper:
+        where = {"serper_api_key": KEY, "serper_base_url": serper.url, "tavily_api_key": None}
+        async with deep_laboratory(Researcher("成本"), **where) as lab:
+            services: Any = replace(lab.services, reader=reader)  # type: ignore[arg-type]
+            graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
+            given: Any = {"messages": ZH}
+            where_: Any = {"configurable": {"thread_id": "r"}}
+            state: Any = await graph.ainvoke(
+                given, where_, context=DeepConfiguration(web_search="serper")
+            )
+    pages = state["search_results"][0]["useful_webpages"]
+    assert reader.asked == [page["url"] for page in pages]
+    assert [page["partial"] for page in pages] == [False, True, False]
+    assert [gap["code"] for gap in told(state)["gaps"]] == ["timeout", "page_partial"]
+    assert lab.calls("/extract") == []
 
 
 async def test_a_question_given_up_leaves_nothing_to_the_next_one() -> None:

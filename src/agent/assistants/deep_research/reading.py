@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.assistants.deep_research.state import UsefulPage
-from agent.assistants.deep_research.toolbox import DeepToolbox
+from agent.assistants.deep_research.toolbox import DeepToolbox, Readings
 from agent.budget import Meter
 from agent.errors import AgentError
 from agent.evidence.types import Gap
@@ -38,10 +38,19 @@ async def read_pages(
         else:
             readings = await given.reader.read_many(urls, meter=meter)
             texts = {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
+            gaps = _failures(readings)
     except AgentError as error:
         log.warning("turn=%s reading: %s", meter.turn_id, error)
         gaps.append(gap_of("", error, "web"))
     return [_read(page, texts.get(page["url"])) for page in pages], gaps
+
+
+def _failures(readings: Readings) -> list[Gap]:
+    """One gap for each kind of failure, with the first page it concerns."""
+    by_code: dict[str, Gap] = {}
+    for url, error in readings.failures.items():
+        by_code.setdefault(error.code, gap_of(url, error, "reader"))
+    return list(by_code.values())
 
 
 def _read(page: UsefulPage, found: tuple[str, bool] | None) -> ReadPage:

@@ -1,6 +1,6 @@
 """What `deep_research` is given: the shared toolbox, with hits and page texts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from langgraph.runtime import Runtime
@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.deep_research.state import DeepConfiguration, DeepState
 from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.errors import ConfigurationError
+from agent.errors import AgentError, ConfigurationError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.intent import has_location_intent
 from agent.nodes.toolbox import Toolbox, open_meter
@@ -33,10 +33,15 @@ class DeepSearch(WebResearch, Protocol):
 
 
 class Readings(Protocol):
-    """The pages that could be read, in order."""
+    """The pages that could be read, in order, and the others."""
 
     @property
     def articles(self) -> Sequence["Article"]: ...
+
+    @property
+    def failures(self) -> Mapping[str, AgentError]:
+        """Why a page could not be read, by its URL."""
+        ...
 
 
 class Article(Protocol):
@@ -56,7 +61,7 @@ class PageReader(Protocol):
     """Our own reader of pages."""
 
     async def read_many(self, urls: Iterable[str], *, meter: Meter, parallel: int = 8) -> Readings:
-        """Never raises for a page: one that fails is left out."""
+        """Never raises for a page: one that fails is among the failures."""
         ...
 
 
