@@ -1,11 +1,14 @@
 """`deep_research` on a running server: by the SDK, as a stream, and without blocking its loop."""
 
+import ast
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
 
 from tests.support.dev_server import DevServer, dev_server
 
@@ -50,6 +53,39 @@ async def test_a_report_streams_with_progress_and_blocks_nothing(
     assert "Blocking" not in server.output()
 
 
+async def test_the_text_that_streams_is_the_text_that_is_stored(client: LangGraphClient) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    streamed: dict[str, str] = {}
+    async for part in client.runs.stream(
+        thread,
+        "deep_research",
+        input={"messages": [{"role": "user", "content": EN}]},
+        stream_mode="messages-tuple",
+    ):
+        if part.event == "messages" and part.data[0]["type"] == "AIMessageChunk":
+            message = part.data[0]
+            streamed[message["id"]] = streamed.get(message["id"], "") + message["content"]
+    values: Any = (await client.threads.get_state(thread))["values"]
+    stored = values["messages"][-1]
+    assert streamed == {stored["id"]: stored["content"]}
+
+
+async def test_an_mcp_client_gets_a_report(server: DevServer) -> None:
+    async with (
+        streamable_http_client(f"{server.url}/mcp/") as (read, write, _),
+        ClientSession(read, write) as session,
+    ):
+        await session.initialize()
+        reply = await session.call_tool("deep_research", {"messages": EN})
+    assert not reply.isError
+    (block,) = reply.content
+    assert block.type == "text"
+    # The server writes the state as Python does.
+    state = ast.literal_eval(block.text)
+    assert state["report"]
+    assert "**Sources**" in state["messages"][-1]["content"]
+
+
 async def test_a_second_question_on_the_thread_starts_clean(client: LangGraphClient) -> None:
     thread = await client.threads.create()
     for question in (ZH, EN):
@@ -66,7 +102,12 @@ async def test_its_schemas_tell_what_may_be_sent_and_its_larger_limits(
     (assistant,) = await client.assistants.search(graph_id="deep_research")
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
     given = (schemas["input_schema"] or {})["properties"]
+    assert "topic by topic" in (assistant["description"] or "")
     assert set(given) == {"messages", "reasoning_model", "user_location"}
+    assert all(given[name].get("description") for name in given)
     context = (schemas["context_schema"] or {})["properties"]
     assert context["max_run_seconds"]["default"] == 1800
     assert context["max_topics"]["default"] == 10
+    assert all(context[name].get("description") for name in context)
+    output = (schemas["output_schema"] or {})["properties"]
+    assert {"messages", "search_results", "report"} <= set(output)
