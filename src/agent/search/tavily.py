@@ -62,23 +62,11 @@ class TavilySearch(HitSearch):
         request = {"extract": urls}
 
         async def send() -> str:
-            reply = await self._http.post(
-                self.name,
-                self._endpoint.url("/extract"),
-                {"urls": urls, "extract_depth": "basic", "format": "markdown"},
-                headers=self._headers(),
-                refine=_keyless_limit,
-            )
-            found = {
-                row["url"]: row["raw_content"]
-                for row in rows(reply.get("results"))
-                if isinstance(row.get("url"), str) and isinstance(row.get("raw_content"), str)
-            }
-            return json.dumps(found, ensure_ascii=False)
+            return json.dumps(await self._extracted(urls), ensure_ascii=False)
 
         try:
             text = await self._calls.once(policy, send, meter=meter, request=request)
-        except MalformedReply as error:
+        except ProviderRefused as error:
             if error.code != "too_large" or len(urls) < 2:
                 raise
             half = len(urls) // 2
@@ -87,6 +75,26 @@ class TavilySearch(HitSearch):
                 *await self._batch(urls[half:], meter),
             ]
         return [PageContent(url, page) for url, page in json.loads(text).items() if page.strip()]
+
+    async def _extracted(self, urls: list[str]) -> dict[str, str]:
+        try:
+            reply = await self._http.post(
+                self.name,
+                self._endpoint.url("/extract"),
+                {"urls": urls, "extract_depth": "basic", "format": "markdown"},
+                headers=self._headers(),
+                refine=_keyless_limit,
+            )
+        except MalformedReply as error:
+            if error.code != "too_large":
+                raise
+            # The same again would be as large.
+            raise ProviderRefused(self.name, error.message, code="too_large") from None
+        return {
+            row["url"]: row["raw_content"]
+            for row in rows(reply.get("results"))
+            if isinstance(row.get("url"), str) and isinstance(row.get("raw_content"), str)
+        }
 
     def _headers(self) -> dict[str, str]:
         if key := self._endpoint.secret():
