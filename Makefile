@@ -20,6 +20,7 @@ bench:           ## both assistants against their bounds, and the size of prompt
 	uv run python -m benchmarks.critical_path
 	uv run python -m benchmarks.post_processing
 	uv run python -m benchmarks.context_growth
+	uv run python -m benchmarks.context_memory
 eval:            ## how well the rules decide that a query needs the map
 	uv run python -m evals.geo_intent
 image:           ## the Dockerfile of the deployment

@@ -35,6 +35,8 @@ class ResearchOptions:
 
     topics: int = 5
     pages: int = 6
+    searches: int = 1
+    """Rounds of searching in each topic; two more decide."""
     page_bytes: int = 20_000
     scale: float = 1.0
     extract: float = 1.0
@@ -48,7 +50,7 @@ class ResearchOptions:
 
 
 class Researcher:
-    """A brain: one search a topic, its pages named, faithful notes, a report of known length."""
+    """A brain: some searches a topic, its last pages named, notes, a report of known length."""
 
     def __init__(self, options: ResearchOptions) -> None:
         self._options = options
@@ -66,12 +68,12 @@ class Researcher:
         topic, done = block(turn.user, "topic"), done_calls(turn)
         if topic not in self._topics:
             return Answer(calls=(think(), change(self._topics[0])))
-        if "tavily_search" not in done:
-            return Answer(calls=(think(), search(f"{topic} 概况")))
+        if (step := done.count("tavily_search")) < self._options.searches:
+            return Answer(calls=(think(), search(f"{topic} 第{step}步")))
         if done[-1] == "tavily_search":
             return Answer(calls=(think("够了"),))
         following = self._topics[self._topics.index(topic) + 1 :]
-        urls = shown_urls(turn)[: self._options.pages]
+        urls = shown_urls(turn)[-self._options.pages :]
         return Answer(calls=(change(following[0], urls) if following else end(urls),))
 
 
@@ -129,7 +131,7 @@ def _pages(options: ResearchOptions) -> Web:
 async def _serve(options: ResearchOptions) -> None:
     first, rate = 0.69, 100.0
     stretch = options.scale * options.report / 4.0
-    speed = Speed(first * stretch, rate / stretch)
+    speed = Speed(first * stretch, rate / stretch) if stretch else Speed()
     seconds, crowd = _seconds(options), Crowd()
     gemini = GeminiService(
         Researcher(options), key=KEY, latency=seconds,

@@ -1,4 +1,4 @@
-"""The benchmark of deep research runs whole on a small scale; how fast it is, is not asserted."""
+"""The benchmarks of deep research run whole on a small scale; no time is asserted."""
 
 import subprocess
 import sys
@@ -37,3 +37,10 @@ def test_post_processing_reads_every_page_and_keeps_to_its_width() -> None:
         for figure in ("pages in the report's notes", "extractions at once",
                        "compressions at once"):  # fmt: skip
             assert line_of(table, row, figure).startswith("✓"), table
+
+
+def test_memory_and_state_are_printed_for_every_round() -> None:
+    table = table_of("context_memory", "--topics", "3", "--page-kb", "20")
+    assert sum(line[:5].strip().isdigit() for line in table.splitlines()) == 13
+    for figure in ("pages archived", "state beside the archive"):
+        assert line_of(table, "memory", figure).startswith("✓"), table
