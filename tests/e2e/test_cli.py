@@ -63,7 +63,7 @@ def test_a_person_sees_the_notice_the_answer_the_places_and_what_it_used(cli: Cl
     first = done.stdout.splitlines()[0]
     assert "示例" in first
     assert "GEMINI_API_KEY" in first
-    for words in ("来源", "| 名称 |", "高德地图", "用量：", "追问：tanlu ask --thread "):
+    for words in ("来源", "| 名称 |", "高德地图", "用量：", "追问：", "tanlu ask --thread "):
         assert words in done.stdout
     for words in ("检索词：", "地图：", "反思："):
         assert words in done.stderr
