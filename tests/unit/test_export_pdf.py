@@ -69,6 +69,22 @@ def test_an_english_report_is_readable_and_keeps_words_whole() -> None:
     assert text.replace("\n", " ").count("sodium-ion") == 300
 
 
+def fonts_of(reader: PdfReader) -> set[str]:
+    found: set[str] = set()
+    for page in reader.pages:
+        fonts: Any = page["/Resources"]["/Font"]  # type: ignore[index]
+        found |= {str(font.get_object()["/BaseFont"]) for font in fonts.values()}
+    return found
+
+
+def test_emphasis_and_headings_have_fonts_of_their_own() -> None:
+    told = "## Costs\n\nplain **bold** *slanted* ***both*** `code`"
+    fonts = fonts_of(read(question="Q", language="en", notice="", answer=told, places=[]))
+    for name in ("Helvetica", "Helvetica-Bold", "Helvetica-Oblique", "Helvetica-BoldOblique",
+                 "Courier"):  # fmt: skip
+        assert f"/{name}" in fonts
+
+
 def test_places_are_a_table_with_their_attribution() -> None:
     text = text_of(read())
     assert "儿童乐园" in text
@@ -76,11 +92,10 @@ def test_places_are_a_table_with_their_attribution() -> None:
     assert "高德" in text
 
 
-def test_a_title_that_repeats_the_question_is_printed_once() -> None:
-    text = text_of(
-        read(question="西湖 怎么玩", notice="", answer="# 西湖 怎么玩\n\n正文", places=[])
-    )
-    assert text.count("西湖 怎么玩") == 1
+@pytest.mark.parametrize(("question", "heading"), [("西湖 怎么玩", "西湖 怎么玩"), ("How?", "How")])
+def test_a_title_that_repeats_the_question_is_printed_once(question: str, heading: str) -> None:
+    text = text_of(read(question=question, notice="", answer=f"# {heading}\n\n正文", places=[]))
+    assert text.count(heading) == 1
     assert "正文" in text
 
 

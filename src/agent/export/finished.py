@@ -38,5 +38,6 @@ def without_notice(answer: str, notice: str) -> str:
 def without_title(answer: str, question: str) -> str:
     """The answer without a first heading that only repeats the question."""
     first, _, rest = answer.partition("\n")
-    repeats = first.startswith("# ") and first[2:].split() == question.split()
+    heading, asked = (text.rstrip("?？。.!！ ").split() for text in (first[2:], question))
+    repeats = first.startswith("# ") and heading == asked
     return rest.lstrip("\n") if repeats else answer

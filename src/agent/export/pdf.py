@@ -48,7 +48,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     title = printable_text(" ".join(answer.question.split()))
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     parts = [
-        page.line(title, size=_SIZES[1], after=4),
+        page.line(title, size=_SIZES[1], after=4, bold=True),
         page.line(local_time(answer.generated_at), size=_SMALL, colour=_GREY),
         *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
         *page.markdown(strip_references(text) if answer.sources else text),
@@ -91,7 +91,7 @@ def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     """The numbered sources; their addresses can be read on paper."""
     if not answer.sources:
         return []
-    heading = page.line(WORDS[answer.language]["sources"], size=_SIZES[2], before=10)
+    heading = page.line(WORDS[answer.language]["sources"], size=_SIZES[2], before=10, bold=True)
     rows = [page.source(index, found) for index, found in enumerate(answer.sources, start=1)]
     return [heading, *rows]
 
@@ -107,9 +107,10 @@ class _Page:
         tree = SyntaxTreeNode(answer_parser().parse(text))
         return self._blocks(tree.children, 0)
 
-    def line(self, text: str, **style: Any) -> Any:
+    def line(self, text: str, *, bold: bool = False, **style: Any) -> Any:
         """One paragraph of plain text."""
-        return self._paragraph(text_markup(text, self._language), **style)
+        latin = f"{LATIN}-Bold" if bold else LATIN
+        return self._paragraph(text_markup(text, self._language, latin=latin), **style)
 
     def source(self, index: int, found: Source) -> Any:
         number, url = found.get("number") or index, found["url"]
@@ -127,7 +128,7 @@ class _Page:
         match node.type:
             case "heading":
                 size = _SIZES.get(int(node.tag[1]), _BODY + 0.5)
-                markup = f"<b>{self._inline(node)}</b>"
+                markup = self._inline(node, bold=True)
                 return [self._paragraph(markup, size=size, before=size * 0.7, level=level)]
             case "paragraph":
                 return [self._paragraph(self._inline(node), level=level)]
@@ -176,11 +177,10 @@ class _Page:
         ]))  # fmt: skip
         return [table]
 
-    def _inline(self, node: SyntaxTreeNode) -> str:
+    def _inline(self, node: SyntaxTreeNode, *, bold: bool = False) -> str:
         tokens = [token for child in node.children for token in child.to_tokens()]
-        return inline_markup(
-            [part for token in tokens for part in token.children or []], self._language
-        )
+        parts = [part for token in tokens for part in token.children or []]
+        return inline_markup(parts, self._language, bold=bold)
 
     def _paragraph(
         self, markup: str, *, size: float = _BODY, colour: str = "#202124", level: int = 0,

@@ -19,7 +19,7 @@ LATIN, CHINESE, FIXED = "Helvetica", "STSong-Light", "Courier"
 LINK_COLOUR = "#0b57d0"
 _LATIN_END = 0x250
 _UNPRINTABLE = "□"
-_PAIRS = {"strong": "b", "em": "i"}
+_STYLES = {"strong": "Bold", "em": "Oblique"}
 
 
 def register_fonts() -> None:
@@ -29,10 +29,11 @@ def register_fonts() -> None:
     registerFontFamily(CHINESE, **same)
 
 
-def inline_markup(tokens: Sequence[Token], language: Language) -> str:
+def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = False) -> str:
     """The children of an inline token as a paragraph's markup; a citation is raised."""
     parts: list[str] = []
     closing: list[str] = []
+    styles = ["Bold"] if bold else []
     for place, token in enumerate(tokens):
         kind, _, edge = token.type.rpartition("_")
         if token.type == "link_open":
@@ -41,15 +42,22 @@ def inline_markup(tokens: Sequence[Token], language: Language) -> str:
             closing.append(closed)
         elif token.type == "link_close":
             parts.append(closing.pop())
-        elif kind in _PAIRS:
-            parts.append(f"<{'/' if edge == 'close' else ''}{_PAIRS[kind]}>")
+        elif kind in _STYLES:
+            (styles.append if edge == "open" else styles.remove)(_STYLES[kind])
         elif token.type == "code_inline":
-            parts.append(text_markup(token.content, language, latin=FIXED))
+            parts.append(text_markup(token.content, language, latin=_variant(FIXED, styles)))
         elif token.type in ("softbreak", "hardbreak"):
             parts.append("<br/>" if token.type == "hardbreak" else " ")
         else:
-            parts.append(text_markup(token.content, language))
+            latin = _variant(LATIN, styles)
+            parts.append(text_markup(token.content, language, latin=latin))
     return "".join(parts)
+
+
+def _variant(font: str, styles: Sequence[str]) -> str:
+    """The font as it is named in these styles: `Helvetica-BoldOblique`."""
+    suffix = "".join(sorted(set(styles)))
+    return f"{font}-{suffix}" if suffix else font
 
 
 def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
