@@ -115,7 +115,9 @@ def test_a_report_is_saved_as_markdown_and_as_pdf(cli: Cli) -> None:
     markdown, pdf = cli.folder / "报告.md", cli.folder / "报告.pdf"
     done = cli.run(*DEEP, "--markdown", str(markdown), "--pdf", str(pdf), LAKE)
     assert done.returncode == 0, done.stderr
-    assert "## 交通" in markdown.read_text("utf-8")
+    written = markdown.read_text("utf-8")
+    assert "## 交通" in written
+    assert written.count(f"# {LAKE}") == written.count("> 示例模式") == 1
     text = "\n".join(page.extract_text() for page in PdfReader(pdf).pages)
     for words in (LAKE, "示例模式", "摘要", "交通", "来源", "1. [示例]"):
         assert words in text

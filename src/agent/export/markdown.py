@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from agent.evidence.types import Place
-from agent.export.finished import FinishedAnswer, by_mention
+from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.geojson import AMAP_ATTRIBUTION
 from agent.export.links import safe_url
 from agent.export.wording import WORDS, credit, local_time, metres, rating
@@ -15,7 +15,9 @@ _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|!])")
 
 def markdown_document(answer: FinishedAnswer) -> str:
     """Question, answer with its sources, table of places."""
-    parts = [f"# {escaped(answer.question)}", local_time(answer.generated_at), answer.answer]
+    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
+    notice = [f"> {answer.notice}"] if answer.notice else []
+    parts = [f"# {escaped(answer.question)}", local_time(answer.generated_at), *notice, text]
     if answer.places:
         parts.append(f"## {WORDS[answer.language]['places']}")
         parts.append(place_table(by_mention(answer.places), answer.language))
