@@ -51,17 +51,20 @@ async def finalize_answer(
              turn["id"], NODE, len(used), len(writer.gaps), seconds)  # fmt: skip
     await given.close_turn(turn["id"])
     runtime.stream_writer(event("done", NODE, count=len(used), seconds=seconds))
-    numbered = {source["id"]: source for source in used}
     return Update(
         messages=[AIMessage(content=text, id=said.id, name=ASSISTANT, additional_kwargs=kept)],
-        sources_gathered=replaced(
-            [numbered.get(s["id"], s) for s in state.get("sources_gathered", [])]
-        ),
+        sources_gathered=replaced(numbered_ledger(state.get("sources_gathered", []), used)),
         places=replaced(places),
         geojson=_geojson(state, places),
         gaps=writer.gaps[len(state.get("gaps", [])) :],
         usage=meter.usage,
     )
+
+
+def numbered_ledger(ledger: list[Source], used: list[Source]) -> list[Source]:
+    """The turn's ledger, in which the cited sources carry their numbers."""
+    cited = {source["id"]: source for source in used}
+    return [cited.get(source["id"], source) for source in ledger]
 
 
 def _told(state: OverallState, writer: AnswerWriter) -> dict[str, Any]:

@@ -15,7 +15,12 @@ from agent.configuration import Configuration
 from agent.evidence.types import Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.finished import FinishedText
-from agent.nodes.finalize_answer import refuse_if_all_failed, resolved_links, with_mentions
+from agent.nodes.finalize_answer import (
+    numbered_ledger,
+    refuse_if_all_failed,
+    resolved_links,
+    with_mentions,
+)
 from agent.progress import event
 from agent.state import replaced
 
@@ -65,11 +70,9 @@ def _last(
     state: DeepState, writer: ReportWriter, used: list[Source], places: list[Place]
 ) -> DeepUpdate:
     """What the state keeps: the cited sources numbered, the texts of the pages dropped."""
-    numbered, question = {source["id"]: source for source in used}, state["turn"]["question"]
+    question = state["turn"]["question"]
     return DeepUpdate(
-        sources_gathered=replaced(
-            [numbered.get(s["id"], s) for s in state.get("sources_gathered", [])]
-        ),
+        sources_gathered=replaced(numbered_ledger(state.get("sources_gathered", []), used)),
         pages_read=replaced([]),
         places=replaced(places),
         geojson=feature_collection(places, anchor=None, query=question) if places else None,
