@@ -64,7 +64,7 @@ class Configuration(BaseModel):
     )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
     context_token_limit: int = Field(
-        48_000, ge=8000, le=1_000_000, description="Estimated tokens of a prompt in deep research."
+        48_000, ge=8000, le=1_000_000, description="Estimated tokens of a prompt, in deep research and a team."
     )
     max_exploration_rounds: int = Field(
         40, ge=2, le=200, description="Model calls that explore, in deep research."
@@ -72,6 +72,15 @@ class Configuration(BaseModel):
     max_topics: int = Field(10, ge=1, le=30, description="Topics of a deep research.")
     max_parallel_reads: int = Field(
         5, ge=1, le=30, description="Topics read and compressed at once, in deep research."
+    )
+    max_group_chat_rounds: int = Field(
+        20, ge=1, le=100, description="Turns of a team's discussion."
+    )
+    max_tool_rounds: int = Field(
+        4, ge=0, le=20, description="Rounds of tools within one turn of a discussion."
+    )
+    chat_engine: Literal["native", "autogen"] = Field(
+        "native", description="What runs a team's turns; autogen needs the extra tanlu[autogen]."
     )
 
     def __init__(self, **values: Any) -> None:

@@ -24,6 +24,11 @@ EventType = Literal[
     "topic_done",
     "reading",
     "compressed",
+    "analysis",
+    "sub_questions",
+    "turn_started",
+    "turn",
+    "code",
     "gap",
     "answering",
     "done",
@@ -35,6 +40,8 @@ class ProgressEvent(TypedDict):
     node: str
     id: NotRequired[str]
     text: NotRequired[str]
+    speaker: NotRequired[str]
+    """Who says it, in a discussion."""
     count: NotRequired[int]
     seconds: NotRequired[float]
 
@@ -51,6 +58,7 @@ def event(
     text: str | None = None,
     count: int | None = None,
     seconds: float | None = None,
+    speaker: str | None = None,
 ) -> ProgressEvent:
     """A progress event without its empty keys."""
     told: ProgressEvent = {"type": kind, "node": node}
@@ -58,6 +66,8 @@ def event(
         told["id"] = id
     if text is not None:
         told["text"] = text
+    if speaker is not None:
+        told["speaker"] = speaker
     if count is not None:
         told["count"] = count
     if seconds is not None:

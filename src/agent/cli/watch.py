@@ -1,6 +1,7 @@
 """Telling what a run does while it works, on stderr: live on a terminal, plain lines elsewhere."""
 
 import logging
+import re
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from agent.language import Language
 from agent.redaction import scrub
 
 _WIDEST = 160
+_PLACEHOLDER = re.compile(r"\{(count|speaker|text)\}")
 _TAIL_LINES = 8
 
 _WORDS: Final[dict[Language, dict[str, str]]] = {
@@ -34,6 +36,11 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "topic_done": "子题完成，留下 {count} 个网页：{text}",
         "reading": "阅读 {count} 个网页：{text}",
         "compressed": "已整理：{text}",
+        "analysis": "要回答的是：{text}",
+        "sub_questions": "分解为：{text}",
+        "turn_started": "轮到{speaker}",
+        "turn": "{speaker}：{text}",
+        "code": "计算：{text}",
         "gap": "未查到：{text}",
         "answering": "正在写答案",
         "starting": "开始",
@@ -52,12 +59,18 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "topic_done": "Topic done, pages kept: {count}: {text}",
         "reading": "Reading, pages: {count}: {text}",
         "compressed": "Notes written: {text}",
+        "analysis": "What is asked: {text}",
+        "sub_questions": "Split into: {text}",
+        "turn_started": "Next: {speaker}",
+        "turn": "{speaker}: {text}",
+        "code": "Calculated: {text}",
         "gap": "Not found: {text}",
         "answering": "Writing the answer",
         "starting": "Starting",
     },
 }
-_PASSING = ("search_started", "map_started", "map_call", "reading", "answering")
+_SPEAKERS = {"researcher": "研究员", "analyst": "分析员", "verifier": "核查员"}
+_PASSING = ("search_started", "map_started", "map_call", "reading", "answering", "turn_started")
 """Shown while they last; what came of them is said afterwards."""
 
 
@@ -183,9 +196,12 @@ def event_line(told: Mapping[str, Any], language: Language) -> str:
     words = _WORDS[language].get(kind)
     if words is None:
         return ""
-    if kind == "queries":
+    if kind in ("queries", "sub_questions"):
         text = ("；" if language == "zh" else "; ").join(text.splitlines())
-    line = words.replace("{count}", str(told.get("count", 0))).replace("{text}", text)
+    speaker = str(told.get("speaker") or "")
+    shown = _SPEAKERS.get(speaker, speaker) if language == "zh" else speaker
+    values = {"count": str(told.get("count", 0)), "speaker": shown, "text": text}
+    line = _PLACEHOLDER.sub(lambda key: values[key[1]], words)
     line = one_line(line, longest=_WIDEST)
     seconds = told.get("seconds")
     return f"{line} ({seconds:.1f} s)" if isinstance(seconds, int | float) else line

@@ -1,0 +1,1 @@
+"""One exact, checked answer, by a team that discusses it."""

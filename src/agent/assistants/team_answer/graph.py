@@ -1,0 +1,49 @@
+"""The assistant `team_answer`: one exact answer, by a team that checks itself. Wiring only.
+
+analyze ─ decompose ─ group_chat ─ synthesize ─ format_answer
+                        ⟲   ⇅
+                     (next) use_tools
+"""
+
+from functools import partial
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.stream import CustomTransformer
+
+from agent.assistants.team_answer.nodes.analyze import analyze
+from agent.assistants.team_answer.nodes.decompose import decompose
+from agent.assistants.team_answer.nodes.format_answer import format_answer
+from agent.assistants.team_answer.nodes.group_chat import group_chat
+from agent.assistants.team_answer.nodes.routing import after_group_chat
+from agent.assistants.team_answer.nodes.synthesize import synthesize
+from agent.assistants.team_answer.nodes.use_tools import use_tools
+from agent.assistants.team_answer.state import TeamConfiguration, TeamInput, TeamState
+from agent.assistants.team_answer.toolbox import TeamServices
+from agent.services import process_services
+
+Graph = StateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
+Compiled = CompiledStateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
+
+
+def build_graph(services: TeamServices = process_services) -> Graph:
+    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    graph = StateGraph(TeamState, context_schema=TeamConfiguration, input_schema=TeamInput)
+    nodes = (analyze, decompose, group_chat, use_tools, synthesize, format_answer)
+    for node in nodes:
+        graph.add_node(node.__name__, partial(node, services=services), input_schema=TeamState)
+
+    graph.add_edge(START, "analyze")
+    graph.add_edge("analyze", "decompose")
+    graph.add_edge("decompose", "group_chat")
+    graph.add_conditional_edges(
+        "group_chat", after_group_chat, ["group_chat", "use_tools", "synthesize"]
+    )
+    graph.add_edge("use_tools", "group_chat")
+    graph.add_edge("synthesize", "format_answer")
+    graph.add_edge("format_answer", END)
+    return graph
+
+
+# The transformer brings progress events to clients of the event protocol (`threads.stream`).
+graph: Compiled = build_graph().compile(name="team_answer", transformers=[CustomTransformer])

@@ -1,0 +1,1 @@
+"""The nodes of `team_answer`, one verb each."""

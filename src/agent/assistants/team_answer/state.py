@@ -1,0 +1,211 @@
+"""State of `team_answer`: the analysis, one shared transcript, the evidence, the answer.
+
+A speaker's turn may take several steps (it calls tools and goes on): its messages stand in
+`pending` until it has spoken, then the turn enters the `transcript`.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import EphemeralValue
+from langgraph.graph.message import add_messages
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from agent.assistants.team_answer.speakers import Speaker
+from agent.budget import add_usage
+from agent.configuration import Configuration
+from agent.evidence.types import Gap, Place, Point, Route, Source, Usage, Weather
+from agent.state import AgentInput, PlannedQuery, Previous, Turn, extend
+
+Verdict = Literal["agree", "disagree", "unsure"]
+ToolKind = Literal["search", "map", "code"]
+
+
+class TeamConfiguration(Configuration):
+    """The same knobs with the limits that a discussion needs."""
+
+    max_searches: int = Field(60, ge=0, le=1000, description="Executed web searches per run.")
+    max_model_calls: int = Field(120, ge=1, le=1000, description="Model calls per run.")
+    max_map_calls: int = Field(40, ge=0, le=500, description="Map calls per run.")
+    max_run_tokens: int = Field(
+        2_000_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
+    )
+    max_run_seconds: float = Field(
+        900, ge=1, le=86_400, description="Wall clock seconds per run, the answer included."
+    )
+
+
+class TeamInput(TypedDict, total=False):
+    """What a client sends: a question, and optionally the form its answer must have."""
+
+    messages: Annotated[
+        list[AnyMessage],
+        Field(description="The conversation; its last human message is the question."),
+        add_messages,
+    ]
+    format_requirement: Annotated[
+        str | None,
+        Field(description="The form of the answer, such as “a year” or “like: Alibaba Group”."),
+        EphemeralValue,
+    ]
+    reasoning_model: Annotated[
+        str | None,
+        Field(description="Replaces the model that settles the answer in this run."),
+        EphemeralValue,
+    ]
+    user_location: Annotated[
+        Point | None,
+        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
+        EphemeralValue,
+    ]
+
+
+class Analysis(TypedDict):
+    """What is asked, before anybody searches."""
+
+    asked: str
+    """What exactly is wanted, in one sentence."""
+    answer_type: str
+    """number, date, name, list, yes_no or text."""
+    format_requirement: str
+    """The caller's, else the one the question states, else empty."""
+    region: Literal["china", "world", "both"]
+    """Where the subject is; decides which search engine suits it."""
+
+
+class Evidence(TypedDict):
+    """What one tool call brought, whole."""
+
+    id: str
+    """`s3` search, `m1` map, `c0` code; numbered within the turn."""
+    kind: ToolKind
+    tool: str
+    asked: str
+    """The query, the map call or the program."""
+    text: str
+    """The whole result; the transcript holds it cut to 6,000 characters."""
+    source_ids: list[str]
+    """What of it can be cited (`s3-0`)."""
+    speaker: Speaker
+    round: int
+    cached: bool
+    """Whether an earlier result answered, so that nothing was asked."""
+    failed: bool
+
+
+class ToolNote(TypedDict):
+    """A tool call as the transcript keeps it."""
+
+    tool: str
+    asked: str
+    evidence: str
+    """`id` of the Evidence."""
+    text: str
+    """The result, cut to 6,000 characters."""
+
+
+class Hypothesis(TypedDict):
+    """One branch of the analyst's tree, as last scored."""
+
+    text: str
+    score: float
+    """0 to 1."""
+    pruned: bool
+
+
+class ChatTurn(TypedDict):
+    """What one speaker said, after the tools it used."""
+
+    round: int
+    """From 1."""
+    speaker: Speaker
+    text: str
+    tools: list[ToolNote]
+    verdict: Verdict | None
+    """The verifier's, where it gave one."""
+    ends: bool
+    """Whether the speaker ended the discussion (TERMINATE)."""
+
+
+class TraceEntry(TypedDict):
+    """One step of the reasoning, for people and for `--trace-dir`."""
+
+    step: str
+    """The node."""
+    text: str
+    speaker: NotRequired[Speaker]
+    round: NotRequired[int]
+    tools: NotRequired[list[str]]
+
+
+class TeamState(AgentInput, total=False):
+    """Everything the nodes share. `evidence_pool`, `reasoning_trace`, `final_answer` are the
+    original design's."""
+
+    format_requirement: Annotated[str | None, EphemeralValue]
+    turn: Turn
+    previous: Previous
+    conversation: str
+    analysis: Analysis
+    sub_questions: list[str]
+    transcript: Annotated[list[ChatTurn], extend]
+    hypotheses: list[Hypothesis]
+    speaker: Speaker | None
+    """Whose turn it is; None where it is to be picked."""
+    pending: list[AnyMessage]
+    """The present turn's calls and their results."""
+    pending_tools: list[ToolNote]
+    tool_rounds: int
+    """Rounds of tools in the present turn."""
+    failures: int
+    """Model calls that failed in a row."""
+    ended: str | None
+    """Why the discussion ended: terminated, rounds, failures, budget, or None while it goes on."""
+    evidence_pool: Annotated[list[Evidence], extend]
+    reasoning_trace: Annotated[list[TraceEntry], extend]
+    raw_answer: str
+    """The bare answer as it was settled; empty where none was found."""
+    explanation: str
+    """Marked text: why, in a few sentences."""
+    answer_evidence: list[str]
+    """Ids of the sources the answer rests on."""
+    verified: bool
+    """Whether the verifier's last verdict was to agree."""
+    final_answer: str
+    """Empty where no answer was found."""
+    queries: Annotated[list[PlannedQuery], extend]
+    sources_gathered: Annotated[list[Source], extend]
+    places: Annotated[list[Place], extend]
+    routes: Annotated[list[Route], extend]
+    weather: Annotated[list[Weather], extend]
+    gaps: Annotated[list[Gap], extend]
+    usage: Annotated[Usage, add_usage]
+    geojson: dict[str, Any] | None
+
+
+class TeamUpdate(TeamState, total=False):
+    """What a node returns."""
+
+
+def new_discussion() -> TeamUpdate:
+    """Empties everything that belongs to the previous question."""
+    gathered = dict.fromkeys(
+        ("transcript", "evidence_pool", "reasoning_trace", "queries", "sources_gathered",
+         "places", "routes", "weather", "gaps", "usage", "geojson", "speaker", "ended")
+    )  # fmt: skip
+    empty: dict[str, Any] = {
+        **gathered,
+        "sub_questions": [],
+        "hypotheses": [],
+        "pending": [],
+        "pending_tools": [],
+        "tool_rounds": 0,
+        "failures": 0,
+        "raw_answer": "",
+        "explanation": "",
+        "answer_evidence": [],
+        "verified": False,
+        "final_answer": "",
+    }
+    return cast(TeamUpdate, empty)

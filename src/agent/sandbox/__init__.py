@@ -1,0 +1,1 @@
+"""Code that a model wrote, run where it can do no harm."""
