@@ -1,0 +1,251 @@
+"""A discussion in one process: scripted members, and a search of made-up pages on loopback."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.team_answer.state import TeamConfiguration
+from agent.journal import SqliteJournal
+from agent.mcp.desk import build_map_desk
+from agent.offline.amap import AmapService
+from agent.offline.brain import Answer, FunctionCall, Turn
+from agent.offline.gemini import GeminiService
+from agent.offline.rules_text import block, lines, task_of
+from agent.offline.search import KEY, BochaService, SerperService
+from agent.offline.service import Service, serve
+from agent.services import Services, build_services
+from agent.settings import Settings
+from tests.support.deep_lab import MODEL_KEY, Web
+from tests.support.faults import impatient
+
+ZH = "青岚大桥是哪一年通车的？"
+EN = "In which year did the Qinglan bridge open?"
+ENGINES = ["native"]
+"""What the tests of behaviour run with."""
+Rule = Callable[[Turn], Answer]
+_RESULT = re.compile(r'<result id="([^"]+)"')
+_MARKED = re.compile(r"\[\^([\w-]+)\]")
+
+
+def bridge_page(query: str, number: int) -> str:
+    return f"青岚大桥于1987年9月1日通车，全长{1200 + number}米。（{query}，第{number}页）"
+
+
+def google(query: str) -> FunctionCall:
+    return FunctionCall("search_google", {"query": query})
+
+
+def bocha(query: str) -> FunctionCall:
+    return FunctionCall("search_bocha", {"query": query})
+
+
+def code(program: str) -> FunctionCall:
+    return FunctionCall("run_code", {"code": program})
+
+
+def says(*texts: str) -> Rule:
+    """A rule that says these texts one after another, the last one for ever."""
+    left = list(texts)
+    return lambda turn: Answer(text=left.pop(0) if len(left) > 1 else left[0])
+
+
+def speaks_now(turn: Turn) -> list[tuple[int, str]]:
+    """Round and speaker of every turn in the transcript that a member was shown."""
+    found = re.findall(r'<turn round="(\d+)" speaker="(\w+)"', turn.user)
+    return [(int(number), speaker) for number, speaker in found]
+
+
+def shown_ids(turn: Turn) -> list[str]:
+    """The ids of results that a member has seen: in this turn's tool results, then before."""
+    texts = [result.text for result in turn.tool_results] + [turn.user]
+    found = [name for text in texts for name in _RESULT.findall(text)]
+    return list(dict.fromkeys(found + _MARKED.findall(turn.user)))
+
+
+def offers(turn: Turn, name: str) -> bool:
+    return any(tool.name == name for tool in turn.tools)
+
+
+def searching(turn: Turn, query: str) -> Answer | None:
+    """A search with what is offered, where this turn has not used a tool yet."""
+    names = [tool.name for tool in turn.tools if tool.name.startswith("search_")]
+    if turn.tool_results or not names:
+        return None
+    return Answer(calls=(FunctionCall(names[0], {"query": query}),))
+
+
+class Team:
+    """Answers for every member; any rule can be replaced by its task's name."""
+
+    def __init__(self, answer: str = "1987年", **rules: Rule) -> None:
+        self.answer = answer
+        self.rules: dict[str, Rule] = {
+            "team_analyze": self.analyze,
+            "team_decompose": lambda turn: Answer(json={"sub_questions": [_question(turn)]}),
+            "team_select": lambda turn: Answer(text=lines(turn.user, "candidates")[0]),
+            "team_researcher": self.researcher,
+            "team_analyst": self.analyst,
+            "team_verifier": self.verifier,
+            "team_synthesize": self.synthesize,
+            "team_format": lambda turn: Answer(json={"answer": block(turn.user, "answer")}),
+            **rules,
+        }
+        self.turns: list[Turn] = []
+
+    def respond(self, turn: Turn) -> Answer:
+        self.turns.append(turn)
+        return self.rules[task_of(turn)](turn)
+
+    def asked(self, task: str) -> list[Turn]:
+        return [turn for turn in self.turns if task_of(turn) == task]
+
+    def analyze(self, turn: Turn) -> Answer:
+        required = block(turn.user, "format_requirement")
+        found = {"asked": _question(turn), "answer_type": "date", "region": "china"}
+        return Answer(json={**found, "format_requirement": required})
+
+    def researcher(self, turn: Turn) -> Answer:
+        """One search, then a claim with its marker."""
+        spoken = any(speaker == "researcher" for _, speaker in speaks_now(turn))
+        search = None if spoken else searching(turn, _question(turn))
+        return search or Answer(text=f"答案是{self.answer}{_mark(turn)}。")
+
+    def analyst(self, turn: Turn) -> Answer:
+        return Answer(
+            text=f"H1 [0.8] {self.answer}{_mark(turn)}\nH2 [0.1] 另有说法（剪枝）\n证据一致。"
+        )
+
+    def verifier(self, turn: Turn) -> Answer:
+        """A search for the opposite, then agreement and the end."""
+        search = searching(turn, f"{_question(turn)} 质疑 反驳")
+        text = f"没有查到相反的说法{_mark(turn)}。\nVERDICT: AGREE\nTERMINATE"
+        return search or Answer(text=text)
+
+    def synthesize(self, turn: Turn) -> Answer:
+        ids = _MARKED.findall(block(turn.user, "evidence"))[:1]
+        return Answer(
+            json={
+                "found": bool(ids),
+                "answer": self.answer if ids else "",
+                "evidence": ids,
+                "explanation": "".join(f"资料写明{self.answer}[^{name}]。" for name in ids),
+            }
+        )
+
+
+def _question(turn: Turn) -> str:
+    return block(turn.user, "question")
+
+
+def _mark(turn: Turn) -> str:
+    return "".join(f"[^{name}]" for name in shown_ids(turn)[:1])
+
+
+@dataclass
+class TeamLab:
+    """The graph, its services, and the stand-ins."""
+
+    services: Services
+    graph: Any
+    brain: Any
+    serper: SerperService
+    bocha: BochaService
+    gemini: GeminiService
+    amap: AmapService
+    web: Web
+    context: dict[str, Any] = field(default_factory=dict)
+    """What every run is configured with unless it says otherwise."""
+
+    async def ask(
+        self,
+        question: Any = ZH,
+        thread: str = "t",
+        *,
+        inputs: dict[str, Any] | None = None,
+        **context: Any,
+    ) -> dict[str, Any]:
+        """The state after a run; None goes on with the thread, `inputs` are further keys."""
+        given: Any = None if question is None else {"messages": question, **(inputs or {})}
+        state: dict[str, Any] = await self.graph.ainvoke(
+            given, self.where(thread), context=self.configured(**context)
+        )
+        return state
+
+    async def events(
+        self, question: Any = ZH, thread: str = "t", **context: Any
+    ) -> list[dict[str, Any]]:
+        """The custom events of a run, in order."""
+        given: Any = None if question is None else {"messages": question}
+        found = self.graph.astream(
+            given,
+            self.where(thread),
+            context=self.configured(**context),
+            stream_mode="custom",
+        )
+        return [told async for told in found]
+
+    def where(self, thread: str = "t") -> dict[str, Any]:
+        return {"configurable": {"thread_id": thread}, "recursion_limit": 500}
+
+    def configured(self, **context: Any) -> TeamConfiguration:
+        return TeamConfiguration(**{**self.context, **context})
+
+    def queries(self) -> list[str]:
+        """What was sent to the search services, in order of service and arrival."""
+        sent = [request.body.get("q") for request in self.serper.requests]
+        return sent + [request.body.get("query") for request in self.bocha.requests]
+
+
+@asynccontextmanager
+async def team_laboratory(
+    brain: Any = None,
+    *,
+    web: Web | None = None,
+    engine: str = "native",
+    journal: Path | None = None,
+    saver: Any = None,
+    amap: bool = False,
+    **settings: Any,
+) -> AsyncIterator[TeamLab]:
+    """A deployment whose models are the brain and whose web is made up; the map is the sample's.
+
+    Serper and Bocha are both configured; `serper_api_key=None` takes one away. Nobody waits
+    before trying again.
+    """
+    from agent.assistants.team_answer.graph import build_graph
+
+    brain, web = brain or Team(), web or Web(text=bridge_page)
+    gemini = GeminiService(brain, key=MODEL_KEY)
+    serper, bocha_ = SerperService(key=KEY, pages=web), BochaService(key=KEY, pages=web)
+    map_service = AmapService(key=KEY)
+    async with AsyncExitStack() as stack:
+
+        def url(service: Service) -> str:
+            return stack.enter_context(serve(service.app)).url
+
+        where: dict[str, Any] = {
+            "gemini_api_key": MODEL_KEY,
+            "google_gemini_base_url": url(gemini),
+            "serper_api_key": KEY,
+            "serper_base_url": url(serper),
+            "bocha_api_key": KEY,
+            "bocha_base_url": url(bocha_),
+            "model_rpm": 0,
+            **({"amap_maps_api_key": KEY, "amap_qps": 1000.0} if amap else {}),
+        }
+        used = Settings(**{**where, **settings})
+        services = impatient(
+            build_services(used, journal=SqliteJournal(journal) if journal else None)
+        )
+        if amap:
+            desk = build_map_desk(used, services.calls, redirect=url(map_service))
+            services = replace(services, maps=desk)
+        stack.push_async_callback(services.aclose)
+        graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
+        context = {"chat_engine": engine, **({} if amap else {"geo_routing": "never"})}
+        yield TeamLab(services, graph, brain, serper, bocha_, gemini, map_service, web, context)
