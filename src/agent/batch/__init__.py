@@ -1,0 +1,1 @@
+"""Many questions from one file: read, run, written row by row, resumed, scored."""
