@@ -1,38 +1,19 @@
 """The prompts of exploration, and how much of `context_token_limit` they use."""
 
-import json
 from collections.abc import Sequence
 
-from langchain_core.messages import (
-    AIMessage,
-    AnyMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-)
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
 from agent.assistants.deep_research.state import DeepState
 from agent.configuration import Configuration
-from agent.evidence.lengths import cut_to_tokens, estimated_tokens
+from agent.evidence.lengths import cut_to_tokens
+from agent.nodes.prompt_size import prompt_tokens
 from agent.prompts import element, render
 
-_PER_MESSAGE = 8
 _TOOLS = 700
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
 _MAP_TOOLS = 1500
 _RECORD = 400
-
-
-def prompt_tokens(messages: Sequence[BaseMessage]) -> int:
-    """The estimated tokens of a prompt: texts, tool calls and what separates them."""
-    return sum(_message_tokens(message) for message in messages)
-
-
-def _message_tokens(message: BaseMessage) -> int:
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    asked = json.dumps([[call["name"], call["args"]] for call in calls], ensure_ascii=False)
-    content = message.content if isinstance(message.content, str) else str(message.content)
-    return estimated_tokens(content) + estimated_tokens(asked if calls else "") + _PER_MESSAGE
 
 
 def topic_messages(state: DeepState) -> list[AnyMessage]:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from agent.assistants.deep_research.context import prompt_tokens
 from agent.assistants.deep_research.state import DeepState
 from agent.assistants.deep_research.toolbox import DeepToolbox
 from agent.assistants.deep_research.wording import run_gap
@@ -19,6 +18,7 @@ from agent.evidence.types import Gap
 from agent.nodes.answer_text import attribution, gap_section, record_sections, say
 from agent.nodes.answer_writer import distinct_places
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
+from agent.nodes.prompt_size import prompt_tokens
 from agent.nodes.toolbox import gap_of
 from agent.prompts import Raw, element, render
 

@@ -8,7 +8,6 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.assistants.deep_research.context import prompt_tokens
 from agent.assistants.deep_research.lanes import Lanes
 from agent.assistants.deep_research.reading import ReadPage, read_pages
 from agent.assistants.deep_research.state import (
@@ -29,6 +28,7 @@ from agent.evidence.markers import MARKER, cited_ids
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
+from agent.nodes.prompt_size import prompt_tokens
 from agent.nodes.toolbox import open_meter
 from agent.progress import Emit, event
 from agent.prompts import Raw, element, render
