@@ -9,7 +9,7 @@ import contextlib
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -38,15 +38,25 @@ def connect(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = not path.exists()
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
-        if new:
-            with contextlib.suppress(OSError):
-                path.chmod(0o600)
-        _use_wal(connection)
-        connection.execute("PRAGMA synchronous=NORMAL")
+        with _closed_on_failure(connection):
+            if new:
+                with contextlib.suppress(OSError):
+                    path.chmod(0o600)
+            _use_wal(connection)
+            connection.execute("PRAGMA synchronous=NORMAL")
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigurationError("TANLU_DATA_DIR", f"{path} cannot be used: {reason}") from None
     return connection
+
+
+@contextlib.contextmanager
+def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -79,8 +89,9 @@ class SqliteFile:
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         if self._connection is None:
             connection = connect(self.path)
-            self._opened(connection)
-            connection.commit()
+            with _closed_on_failure(connection):
+                self._opened(connection)
+                connection.commit()
             self._connection = connection
         with self._connection:
             return work(self._connection)

@@ -1,5 +1,6 @@
 """Threads on SQLite, without any process but this one."""
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from typing_extensions import TypedDict
 from agent import checkpointer
 from agent.checkpointer import Threads, open_saver, open_threads, run_config
 from agent.errors import ConfigurationError
+from agent.journal import connect
 from agent.settings import Settings
 from tests.support.run_fixtures import a_run, whole_folder
 
@@ -137,6 +139,18 @@ async def test_a_file_that_is_no_database_names_its_variable(tmp_path: Path) -> 
     with pytest.raises(ConfigurationError, match="TANLU_DATA_DIR"):
         async with open_saver(tmp_path):
             pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at open files as Linux shows them")
+def test_a_file_that_is_no_database_is_not_left_open(tmp_path: Path) -> None:
+    path = tmp_path / "threads.sqlite"
+    path.write_text("this is certainly not an SQLite file" * 50)
+    # The error is kept: its traceback would keep an unclosed connection alive.
+    with pytest.raises(ConfigurationError) as kept:
+        connect(path)
+    still_open = [link for link in Path("/proc/self/fd").iterdir() if link.exists()]
+    assert path not in [link.resolve() for link in still_open]
+    assert str(path) in str(kept.value)
 
 
 async def test_the_server_s_threads_ignore_mistakes_in_other_settings(
