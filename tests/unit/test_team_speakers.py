@@ -1,0 +1,144 @@
+"""What a turn says in lines that code reads."""
+
+import pytest
+
+from agent.assistants.team_answer.speakers import (
+    SPEAKERS,
+    Speaker,
+    chosen,
+    ends_discussion,
+    hypothesis_lines,
+    said_text,
+    spoken,
+    updated_hypotheses,
+    verdict_of,
+    without_signals,
+)
+from agent.assistants.team_answer.state import Hypothesis
+
+
+def branch(text: str, score: float, pruned: bool = False) -> Hypothesis:
+    return {"text": text, "score": score, "pruned": pruned}
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [
+        ("researcher", "researcher"),
+        ("**Verifier**", "verifier"),
+        ("请analyst发言。", "analyst"),
+        ("下一位：核查员", "verifier"),
+        ("研究员（researcher）", "researcher"),
+        ("<think>analyst or verifier?</think>verifier", "verifier"),
+        ("", None),
+        ("the user", None),
+        ("researchers", None),
+        ("analyst or verifier", None),
+        ("不要研究员，请分析员", None),
+    ],
+)
+def test_a_selection_counts_only_where_exactly_one_speaker_is_named(
+    text: str, speaker: Speaker | None
+) -> None:
+    assert chosen(text, SPEAKERS) == speaker
+
+
+def test_a_speaker_who_is_no_candidate_is_not_chosen() -> None:
+    assert chosen("researcher", ["analyst", "verifier"]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "同意。\nTERMINATE",
+        "agreed\n\n**TERMINATE**\n\n",
+        "TERMINATE",
+        "`TERMINATE`.",
+        "```\nTERMINATE\n```",
+        "TERMINATE\nVERDICT: AGREE",
+    ],
+)
+def test_a_last_line_that_is_only_terminate_ends_the_discussion(text: str) -> None:
+    assert ends_discussion(text)
+    assert "TERMINATE" not in without_signals(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The process should TERMINATE",
+        "TERMINATE\n但是还要再查。",
+        "他说 TERMINATE 是什么意思？",
+        "TERMINATED",
+        "We terminate\nterminate when sure",
+    ],
+)
+def test_terminate_inside_a_sentence_or_before_other_words_means_nothing(text: str) -> None:
+    assert not ends_discussion(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("查过了。\nVERDICT: AGREE", "agree"),
+        ("**VERDICT: DISAGREE** — 年份不对", "disagree"),
+        ("VERDICT：UNSURE。", "unsure"),
+        ("- verdict: agree", "agree"),
+        ("VERDICT: AGREE\n再想想\nVERDICT: DISAGREE", "disagree"),
+        ("VERDICT: AGREE|DISAGREE|UNSURE", None),
+        ("VERDICT: NOT AGREE", None),
+        ("my VERDICT: AGREE", None),
+        ("VERDICT: AGREEABLE", None),
+        ("I agree.", None),
+    ],
+)
+def test_the_last_verdict_line_counts(text: str, verdict: str | None) -> None:
+    assert verdict_of(text) == verdict
+
+
+def test_hypotheses_are_read_with_scores_and_what_was_pruned() -> None:
+    lines = ["H1 [0.7] 1987年[^s0-0]", "- **H2** [20%]: 1990年（剪枝）", "H3 [.05] none (pruned)"]
+    text = "\n".join(["先比较：", *lines, "所以"])
+    assert updated_hypotheses(text, []) == [
+        branch("1987年[^s0-0]", 0.7),
+        branch("1990年", 0.2, True),
+        branch("none", 0.05, True),
+    ]
+
+
+def test_a_known_hypothesis_is_scored_anew_by_its_number_and_others_stay() -> None:
+    known = [branch("甲", 0.6), branch("乙", 0.4)]
+    tree = updated_hypotheses("H2 [0.9]\nH7 [0.3] 丙", known)
+    assert tree == [branch("甲", 0.6), branch("乙", 0.9), branch("丙", 0.3)]
+
+
+def test_a_turn_without_hypothesis_lines_keeps_the_old_ones() -> None:
+    known = [branch("甲", 0.6)]
+    assert updated_hypotheses("H 1 可能对。见 H1。", known) == known
+
+
+def test_more_than_four_live_hypotheses_are_pruned_by_score() -> None:
+    text = "\n".join(f"H{n} [0.{n}] 说法{n}" for n in range(1, 7))
+    tree = updated_hypotheses(text, [])
+    assert [b["text"] for b in tree if not b["pruned"]] == ["说法3", "说法4", "说法5", "说法6"]
+
+
+def test_the_tree_stays_small_however_many_branches_are_written() -> None:
+    text = "\n".join(f"H{n} [0.{n:02}] 说法{n}" for n in range(1, 40))
+    tree = updated_hypotheses(text, [])
+    assert len(tree) == 8
+    assert "说法39" in {b["text"] for b in tree}
+
+
+def test_hypotheses_are_shown_as_they_are_written() -> None:
+    tree = [branch("甲", 0.75), branch("乙", 0, True)]
+    lines = hypothesis_lines(tree)
+    assert lines == "H1 [0.75] 甲\nH2 [0] 乙 (pruned)"
+    assert updated_hypotheses(lines, []) == tree
+
+
+def test_what_is_said_besides_control_lines_is_kept() -> None:
+    text = "<think>嗯</think>\nH1 [0.7] 甲\n证据一致[^s0-0]。\nVERDICT: AGREE\nTERMINATE"
+    assert without_signals(spoken(text)) == "H1 [0.7] 甲\n证据一致[^s0-0]。"
+    assert said_text(spoken(text)) == "证据一致[^s0-0]。"
