@@ -1,7 +1,7 @@
 """The report as finished pieces: the model's text made clean and checked, code's sections."""
 
-import logging
 from collections.abc import AsyncIterator
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
@@ -10,99 +10,73 @@ from agent.assistants.deep_research.toolbox import DeepToolbox
 from agent.assistants.deep_research.wording import run_gap
 from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.errors import AgentError, ConfigurationError
-from agent.evidence.citations import Citer, references
 from agent.evidence.figures import FigureMarker
 from agent.evidence.lengths import cut_to_tokens
-from agent.evidence.types import Gap
-from agent.nodes.answer_text import attribution, gap_section, record_sections, say
-from agent.nodes.answer_writer import distinct_places
+from agent.nodes.answer_text import say
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.prompt_size import prompt_tokens
-from agent.nodes.toolbox import gap_of
+from agent.nodes.writer import ModelWriter
 from agent.prompts import Raw, element, render
 
-log = logging.getLogger(__name__)
 _SHOWN_PLACES = 20
 _MAP_TOPIC = {"zh": "地图", "en": "Map"}
+_COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes")
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
 
-class ReportWriter:
-    """Holds what came of writing: the citer and marker with their counts, gaps, degradation."""
+class ReportWriter(ModelWriter):
+    """Writes from the topics' notes; its marker counts the figures no cited page has."""
+
+    _part = "report"
 
     def __init__(
         self, state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
     ) -> None:
-        self._state, self._configuration = state, configuration
-        self._given, self._meter = given, meter
-        self._turn = state["turn"]
-        self._language = self._turn["language"]
-        ledger = [*state.get("sources_gathered", []), *state["previous"]["sources"]]
-        self.citer = Citer({source["id"]: source for source in ledger})
+        super().__init__(state, configuration, given, meter)
+        self._state = state
         self.marker = FigureMarker(_texts(state), self._language)
-        self.places = distinct_places(state.get("places", []))
-        self.gaps: list[Gap] = list(state.get("gaps", []))
-        self.degraded = False
-        self.report = ""
         self._topics = self._noted()
 
     @property
     def has_evidence(self) -> bool:
         """Whether there is anything to report."""
-        return bool(self._topics or self._state["previous"]["sources"])
+        return bool(self._topics or self._previous["sources"])
 
-    async def pieces(self) -> AsyncIterator[str]:
-        """The whole message, piece by piece, as it will be stored."""
-        if notice := self._given.notice(self._language):
-            yield f"> {notice}\n\n"
-        if not self.has_evidence:
-            self.report = say("nothing", self._language)
-            yield self.report
-        else:
-            async for piece in self._body():
-                self.report += piece
-                yield piece
-        for section in self._sections():
-            self.report += f"\n\n{section}"
-            yield f"\n\n{section}"
+    def told(self) -> dict[str, Any]:
+        topics = [
+            {"topic": entry["topic"], "pages": len(entry["useful_webpages"])}
+            for entry in self._state.get("search_results", [])
+        ]
+        return {**super().told(), "search_results": topics}
+
+    def checks(self) -> dict[str, int]:
+        counts: dict[str, Any] = {**self._state.get("counts", {})}
+        return {
+            **super().checks(),
+            "unverified_figures": self.marker.marked,
+            "rounds": self._state.get("rounds", 0),
+            **{name: counts.get(name, 0) for name in _COUNTS},
+        }
 
     async def _body(self) -> AsyncIterator[str]:
-        written = False
-        try:
-            async for piece in self._model_text():
-                written = written or bool(piece.strip())
-                yield piece
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            log.warning("turn=%s report: %s", self._turn["id"], error)
-            self.gaps.append(gap_of("", error, "report"))
-            self.degraded = True
-        if written and not self.citer.used:
+        if not self.has_evidence:
+            yield say("nothing", self._language)
+            return
+        async for piece in self._model_text():
+            yield piece
+        if self._written and not self.citer.used:
             self.gaps.append(run_gap("report_uncited", self._language))
         if not self.citer.used:
             self.degraded = True
-            lead = "\n\n" if written else f"{say('extractive', self._language)}\n\n"
-            yield lead + self.citer.feed(self._notes()) + self.citer.flush()
+            lead = "\n\n" if self._written else f"{say('extractive', self._language)}\n\n"
+            yield lead + self._cited(self._notes())
 
-    async def _model_text(self) -> AsyncIterator[str]:
-        configuration, chosen = self._configuration, self._turn["reasoning_model"]
-        stream = self._given.models.stream(
-            chosen or configuration.answer_model,
-            self._messages(),
-            meter=self._meter,
-            fallback=chosen or configuration.reflection_model,
-        )
-        try:
-            async for chunk in stream:
-                if piece := self.citer.feed(self.marker.feed(chunk)):
-                    yield piece
-        finally:
-            tail = self.citer.feed(self.marker.flush()) + self.citer.flush()
-        if tail:
-            yield tail
+    def _clean(self, chunk: str) -> str:
+        return self.citer.feed(self.marker.feed(chunk))
+
+    def _rest(self) -> str:
+        return self.citer.feed(self.marker.flush()) + self.citer.flush()
 
     def _messages(self) -> list[BaseMessage]:
         """The prompt with every topic's notes, each cut to its share of the limit."""
@@ -144,18 +118,6 @@ class ReportWriter:
     def _notes(self) -> str:
         """The notes themselves, for when no model can write."""
         return "\n\n".join(f"## {name}\n\n{notes}" for name, notes in self._topics if notes)
-
-    def _sections(self) -> list[str]:
-        state, language = self._state, self._language
-        routes, weather = state.get("routes", []), state.get("weather", [])
-        sections = [
-            self.citer.feed(section) + self.citer.flush()
-            for section in record_sections(routes, weather, language)
-        ]
-        sections.append(attribution(self.places, routes, weather, language))
-        sections.append(gap_section(self.gaps, language))
-        sections.append(references(self.citer.used, language) if self.citer.used else "")
-        return [section for section in sections if section]
 
 
 def _texts(state: DeepState) -> dict[str, str]:

@@ -1,0 +1,172 @@
+"""The last message of a turn as finished pieces: what every assistant's writer has in common."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from typing_extensions import TypedDict
+
+from agent.budget import Meter
+from agent.configuration import Configuration
+from agent.errors import AgentError, ConfigurationError
+from agent.evidence.citations import Citer, references
+from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
+from agent.nodes.answer_text import attribution, gap_section, record_sections
+from agent.nodes.toolbox import Toolbox, gap_of
+from agent.state import PlannedQuery, Previous, Turn
+
+log = logging.getLogger(__name__)
+
+
+class Gathered(TypedDict, total=False):
+    """What a turn gathered, under the keys that the states of all assistants have."""
+
+    turn: Turn
+    previous: Previous
+    queries: list[PlannedQuery]
+    sources_gathered: list[Source]
+    places: list[Place]
+    routes: list[Route]
+    weather: list[Weather]
+    gaps: list[Gap]
+    usage: Usage
+
+
+class TurnWriter(ABC):
+    """Holds what came of writing: the citer with its counts, the gaps, whether it is degraded."""
+
+    def __init__(
+        self, gathered: Gathered, configuration: Configuration, given: Toolbox, meter: Meter
+    ) -> None:
+        self._gathered, self._configuration = gathered, configuration
+        self._given, self._meter = given, meter
+        self._turn = gathered["turn"]
+        self._language = self._turn["language"]
+        self._previous = gathered.get("previous") or Previous(sources=[], places=[])
+        ledger = [*gathered.get("sources_gathered", []), *self._previous["sources"]]
+        self.citer = Citer({source["id"]: source for source in ledger})
+        self.places = distinct_places(gathered.get("places", []))
+        self.gaps: list[Gap] = list(gathered.get("gaps", []))
+        self.degraded = False
+
+    @property
+    def lead(self) -> str:
+        """What stands before everything: that this is sample data, or nothing."""
+        notice = self._given.notice(self._language)
+        return f"> {notice}\n\n" if notice else ""
+
+    async def pieces(self) -> AsyncIterator[str]:
+        """The whole message, piece by piece, as it will be stored."""
+        if lead := self.lead:
+            yield lead
+        async for piece in self._body():
+            yield piece
+        for section in self._sections():
+            yield f"\n\n{section}"
+
+    def told(self) -> dict[str, Any]:
+        """What a client wants beside the text, as far as this assistant has it; once written."""
+        return {
+            "routes": self._gathered.get("routes", []),
+            "weather": self._gathered.get("weather", []),
+            "gaps": self.gaps,
+            "queries": self._gathered.get("queries", []),
+            "degraded": self.degraded,
+            "needs": None,
+            "search_entry_points": [],
+        }
+
+    def checks(self) -> dict[str, int]:
+        """What was counted, once written."""
+        return {
+            "cited": len(self.citer.used),
+            "unknown_ids_removed": self.citer.unknown_ids_removed,
+            "places_rejected": 0,
+        }
+
+    @abstractmethod
+    def _body(self) -> AsyncIterator[str]:
+        """The message between the notice and the sections that code adds."""
+
+    def _own_sections(self) -> list[str]:
+        """What this assistant's code adds first: the map's routes and weather."""
+        gathered = self._gathered
+        sections = record_sections(
+            gathered.get("routes", []), gathered.get("weather", []), self._language
+        )
+        return [self._cited(section) for section in sections]
+
+    def _cited(self, marked: str) -> str:
+        """A whole marked text with its citations numbered."""
+        return self.citer.feed(marked) + self.citer.flush()
+
+    def _sections(self) -> list[str]:
+        gathered, language = self._gathered, self._language
+        routes, weather = gathered.get("routes", []), gathered.get("weather", [])
+        sections = [
+            *self._own_sections(),
+            attribution(self.places, routes, weather, language),
+            gap_section(self.gaps, language),
+            references(self.citer.used, language),
+        ]
+        return [section for section in sections if section]
+
+
+class ModelWriter(TurnWriter):
+    """A writer whose body is a model's text, made clean while it streams."""
+
+    _part = "answer"
+    """What is written, in the gap that a failing model leaves."""
+    _written = False
+
+    async def _model_text(self) -> AsyncIterator[str]:
+        """What the model writes; a failure is a gap, after the text there is."""
+        try:
+            async for piece in self._streamed():
+                self._written = self._written or bool(piece.strip())
+                yield piece
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            log.warning("turn=%s %s: %s", self._turn["id"], self._part, error)
+            self.gaps.append(gap_of("", error, self._part))
+            self.degraded = True
+
+    async def _streamed(self) -> AsyncIterator[str]:
+        configuration, chosen = self._configuration, self._turn["reasoning_model"]
+        stream = self._given.models.stream(
+            chosen or configuration.answer_model,
+            self._messages(),
+            meter=self._meter,
+            fallback=chosen or configuration.reflection_model,
+        )
+        try:
+            async for chunk in stream:
+                if piece := self._clean(chunk):
+                    yield piece
+        finally:
+            tail = self._rest()
+        if tail:
+            yield tail
+
+    @abstractmethod
+    def _messages(self) -> Sequence[BaseMessage]:
+        """The prompt."""
+
+    def _clean(self, chunk: str) -> str:
+        return self.citer.feed(chunk)
+
+    def _rest(self) -> str:
+        return self.citer.flush()
+
+
+def distinct_places(places: list[Place]) -> list[Place]:
+    """One record a place: the more detailed one wins, in order of first appearance."""
+    best: dict[str, Place] = {}
+    for place in places:
+        known = best.get(place["id"])
+        if known is None or (place["detailed"] and not known["detailed"]):
+            best[place["id"]] = place
+    return list(best.values())
