@@ -84,6 +84,10 @@ class ThreadSaver(AsyncSqliteSaver):
         """Store what one task of a step wrote."""
         await self._in_one_hop(lambda saver: saver.put_writes(config, writes, task_id, task_path))
 
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Remove a thread; through the same connection, so that runs do not wait for its lock."""
+        await self._in_one_hop(lambda saver: saver.delete_thread(thread_id))
+
     async def _in_one_hop(self, work: Callable[[SqliteSaver], T]) -> T:
         def with_saver(connection: sqlite3.Connection) -> T:
             if self._blocking is None:

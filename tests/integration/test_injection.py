@@ -9,12 +9,12 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from agent.cli.outcome import RunName, outcome_of
 from agent.evidence.links import link_url
 from agent.export.html import html_page
 from agent.offline.rules import SampleBrain
 from agent.offline.rules_text import task_of
 from agent.offline.service import Service, serve
+from agent.outcome import RunName, outcome_of
 from tests.support.faults import impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from agent.cli.console import one_line, printable
 from agent.cli.logs import RUN_ID, configure_logging
-from agent.cli.outcome import Outcome, RunName, outcome_of
 from agent.cli.render import print_json, print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, event_line, telling_of_installs
 from agent.errors import AgentError
+from agent.outcome import Outcome, RunName, outcome_of
 from agent.progress import event
 from agent.redaction import hide
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source

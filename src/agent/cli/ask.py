@@ -11,12 +11,12 @@ from pathlib import Path
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail
 from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
-from agent.cli.outcome import Outcome
 from agent.cli.request import Request, read_request
 from agent.errors import AgentError, ConfigurationError
 from agent.export.geojson import feature_collection
 from agent.export.markdown import markdown_document
 from agent.language import Language, detect_language
+from agent.outcome import Outcome
 
 
 def run(arguments: Namespace) -> int:

@@ -1,7 +1,6 @@
 """Asking in this process: the graph on the SQLite threads, written down before it starts."""
 
 import asyncio
-import importlib
 import logging
 import sys
 import time
@@ -10,21 +9,20 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
-from langgraph.pregel import Pregel
 
 from agent.checkpointer import Threads, continue_interrupted, open_threads, run_config
 from agent.cli.console import called_as
 from agent.cli.logs import RUN_ID
-from agent.cli.outcome import Outcome, RunName, outcome_of
-from agent.cli.request import ASSISTANTS, Request
+from agent.cli.request import Request
 from agent.cli.watch import Watcher
 from agent.errors import AgentError, InputError
+from agent.installed import Graph, compiled
 from agent.outbox import AcceptedRun, End
+from agent.outcome import Outcome, RunName, outcome_of
 from agent.services import close_process_services
 from agent.settings import read_settings
 
 log = logging.getLogger(__name__)
-Graph = Pregel[Any, Any, Any, Any]
 Tell = Callable[[str], None]
 
 
@@ -63,11 +61,7 @@ class _Course:
     def graph(self, assistant: str) -> Graph:
         """The assistant's graph over these threads."""
         if assistant not in self._graphs:
-            module, _, name = ASSISTANTS[assistant].partition(":")
-            built = getattr(importlib.import_module(module), name)
-            self._graphs[assistant] = built.builder.compile(
-                checkpointer=self._threads.saver, name=assistant
-            )
+            self._graphs[assistant] = compiled(assistant, self._threads.saver)
         return self._graphs[assistant]
 
     async def taken_up(self) -> AcceptedRun | None:

@@ -4,7 +4,7 @@ import importlib
 import os
 import uuid
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,10 @@ from agent.errors import ConfigurationError, InputError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Point
+from agent.installed import ASSISTANTS
 
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""
-ASSISTANTS: Mapping[str, str] = {
-    "agent": "agent.graph:graph",
-    "deep_research": "agent.assistants.deep_research.graph:graph",
-}
-"""What this installation can run by itself: the id and where its graph is."""
 
 
 @dataclass(frozen=True)
