@@ -2,9 +2,10 @@
 
 from agent.assistants.deep_research.state import DeepState
 from agent.assistants.deep_research.wording import run_gap
-from agent.budget import Meter, no_usage
+from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.evidence.types import Gap
+from agent.nodes.budget_share import Share, share_spent
 
 ENDING = frozenset({"rounds_spent", "run_share_spent", "model_stuck", "model_failed"})
 MAX_FRUITLESS = 4
@@ -24,21 +25,11 @@ def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap 
         return run_gap("rounds_spent", language, limit=limit)
     if state["fruitless"] >= MAX_FRUITLESS:
         return run_gap("model_stuck", language, limit=str(MAX_FRUITLESS))
-    if spent := _share_spent(state, configuration, meter):
+    if spent := share_spent(_share(state), state.get("usage"), configuration, meter):
         return run_gap("run_share_spent", language, limit=spent)
     return None
 
 
-def _share_spent(state: DeepState, configuration: Configuration, meter: Meter) -> str:
-    """The limit whose part for exploration is used up; a call is kept for each topic."""
-    usage = state.get("usage") or no_usage()
-    kept = len(state.get("search_results", [])) + 3
-    if usage["model_calls"] >= configuration.max_model_calls - kept:
-        return "max_model_calls"
-    tokens = usage["input_tokens"] + usage["output_tokens"]
-    if tokens >= configuration.max_run_tokens * _TOKEN_SHARE:
-        return "max_run_tokens"
-    budget = meter.budget
-    if budget.seconds() >= configuration.max_run_seconds * _SECOND_SHARE:
-        return "max_run_seconds"
-    return ""
+def _share(state: DeepState) -> Share:
+    """What exploration leaves to reading and writing: a call for each topic, and three."""
+    return Share(len(state.get("search_results", [])) + 3, _TOKEN_SHARE, _SECOND_SHARE)

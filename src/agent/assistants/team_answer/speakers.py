@@ -41,6 +41,16 @@ _PRUNED = re.compile(
 )
 
 
+def next_in_turn(spoken_by: Sequence[Speaker]) -> list[Speaker]:
+    """Who may speak next, who has waited longest first; two turns in a row are the most."""
+    ahead = SPEAKERS.index(spoken_by[-1]) + 1 if spoken_by else 0
+    order = [*SPEAKERS[ahead:], *SPEAKERS[:ahead]]
+    latest = {speaker: place for place, speaker in enumerate(spoken_by)}
+    waiting = sorted(order, key=lambda speaker: latest.get(speaker, -1))
+    silent = spoken_by[-1] if len(spoken_by) > 1 and spoken_by[-1] == spoken_by[-2] else None
+    return [speaker for speaker in waiting if speaker != silent]
+
+
 def speakers_named(text: str) -> list[Speaker]:
     """Every speaker that the text names, as a word of its own or in Chinese."""
     return [speaker for speaker in SPEAKERS if _NAMED[speaker].search(text)]
@@ -64,6 +74,11 @@ def ends_discussion(text: str) -> bool:
     return bool(said and _TERMINATE.match(said[-1]))
 
 
+def without_ending(text: str) -> str:
+    """The text without lines that are only TERMINATE: what the transcript keeps."""
+    return "\n".join(line for line in text.splitlines() if not _TERMINATE.match(line)).strip()
+
+
 def verdict_of(text: str) -> "Verdict | None":
     """The last verdict line's word."""
     found = [match[1].lower() for line in text.splitlines() if (match := _VERDICT.match(line))]
@@ -72,12 +87,8 @@ def verdict_of(text: str) -> "Verdict | None":
 
 def without_signals(text: str) -> str:
     """The text without verdicts and TERMINATE, for people."""
-    kept = [
-        line
-        for line in text.splitlines()
-        if not _VERDICT.match(line) and not _TERMINATE.match(line)
-    ]
-    return "\n".join(kept).strip()
+    lines = without_ending(text).splitlines()
+    return "\n".join(line for line in lines if not _VERDICT.match(line)).strip()
 
 
 def said_text(text: str) -> str:
