@@ -1,6 +1,5 @@
 """The prompts of exploration, and how much of `context_token_limit` they use."""
 
-from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
@@ -8,7 +7,7 @@ from agent.assistants.deep_research.state import DeepState
 from agent.configuration import Configuration
 from agent.evidence.lengths import cut_to_tokens
 from agent.nodes.prompt_size import prompt_tokens
-from agent.prompts import element, render
+from agent.prompts import render
 
 _TOOLS = 700
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
@@ -52,17 +51,3 @@ def room(state: DeepState, configuration: Configuration, *, maps: bool) -> int:
     """The tokens that the next prompt could still take."""
     used = prompt_tokens(explore_prompt(state, configuration))
     return configuration.context_token_limit - used - _TOOLS - (_MAP_TOOLS if maps else 0)
-
-
-def result_element(query: str, rows: Sequence[str]) -> str:
-    """The results of one query as a model is shown them; rows are elements already."""
-    return "\n".join([f'<results query="{_quoted(query)}">', *rows, "</results>"])
-
-
-def page_row(url: str, title: str, snippet: str, **more: str | None) -> str:
-    """One result; its text cannot look like an attribute of ours."""
-    return element("result", snippet.replace('"', "”"), url=url, title=title, **more)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("<", "‹").replace(">", "›").replace('"', "”")

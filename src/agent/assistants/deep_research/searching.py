@@ -4,20 +4,19 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
-from agent.assistants.deep_research.context import page_row, result_element
 from agent.assistants.deep_research.state import FoundPage
 from agent.assistants.deep_research.toolbox import DeepSearch, search_services
 from agent.assistants.deep_research.wording import say
 from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.errors import AgentError, BudgetExceeded, ProviderError
+from agent.errors import AgentError
 from agent.evidence.lengths import cut_to_tokens, estimated_tokens
 from agent.evidence.links import link_url
 from agent.evidence.types import Gap
+from agent.nodes.searching import ask_services, page_row, result_element
 from agent.nodes.toolbox import gap_of
 from agent.progress import Emit, event
-from agent.search.gaps import LABELS, failure_gap
-from agent.search.types import Hit, SearchProvider, WebTask
+from agent.search.types import Hit, SearchProvider
 from agent.state import Turn
 
 NODE = "act"
@@ -40,9 +39,8 @@ class Found:
             return result_element(self.query, [say("failed", language, reason=self.failure)])
         for page in self.pages:
             snippet = cut_to_tokens(page["snippet"], min(_SNIPPET_TOKENS, max(left // 2, 40)))
-            row = page_row(
-                page["url"], page["title"], snippet, site=page["site"], date=page["published"]
-            )
+            about = {"title": page["title"], "site": page["site"], "date": page["published"]}
+            row = page_row(snippet, url=page["url"], **about)
             if (left := left - estimated_tokens(row)) < 0:
                 break
             rows.append(row)
@@ -83,26 +81,10 @@ class Searching:
         return found
 
     async def _asked(self, query: str, services: list[SearchProvider]) -> Found:
-        task = WebTask(query, "", self.turn["language"], self.turn["today"],
-                       self.configuration.research_model)  # fmt: skip
-        gaps: list[Gap] = []
-        for service, following in zip(services, [*services[1:], None], strict=True):
-            try:
-                hits = await service.search(query, meter=self.meter)
-            except BudgetExceeded as error:
-                return self._failed(gap_of(query, error, service.name))
-            except ProviderError as error:
-                if following is None:
-                    gaps.append(failure_gap(task, service.name, error, text="failed"))
-                else:
-                    other = LABELS.get(following.name, following.name)
-                    gaps.append(
-                        failure_gap(task, service.name, error, text="fallback", other=other)
-                    )
-            else:
-                pages = [_page(hit, service.name) for hit in hits if link_url(hit.url)]
-                return Found(query, pages, gaps)
-        return Found(query, gaps=gaps, failure=gaps[-1]["message"])
+        model = self.configuration.research_model
+        brought = await ask_services(query, services, turn=self.turn, model=model, meter=self.meter)
+        pages = [_page(hit, brought.service) for hit in brought.hits]
+        return Found(query, pages, brought.gaps, brought.failure)
 
     def _failed(self, gap: Gap) -> Found:
         return Found(gap["query"], gaps=[gap], failure=gap["message"])

@@ -8,23 +8,20 @@ from langgraph.runtime import Runtime
 from agent.assistants.deep_research.state import DeepConfiguration, DeepState
 from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.errors import AgentError, ConfigurationError
+from agent.errors import AgentError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.intent import has_location_intent
+from agent.nodes.searching import Hits, services_of
 from agent.nodes.toolbox import Toolbox, open_meter
 from agent.search.types import PageContent, SearchProvider, WebChoice, WebResearch
 
 
-class DeepSearch(WebResearch, Protocol):
+class DeepSearch(WebResearch, Hits, Protocol):
     """The search desk, as far as this assistant uses it."""
 
     @property
     def can_extract(self) -> bool:
         """Whether a configured service reads pages."""
-        ...
-
-    def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
-        """A service that answers with hits; raises ConfigurationError."""
         ...
 
     async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
@@ -110,15 +107,5 @@ def search_services(web: DeepSearch, configuration: Configuration) -> list[Searc
     """
     choice = configuration.web_search
     choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
-    found: dict[str, SearchProvider] = {}
-    problem: ConfigurationError | None = None
-    for wanted in choices:
-        try:
-            provider = web.provider(wanted, model=configuration.research_model)
-        except ConfigurationError as error:
-            problem = error
-        else:
-            found.setdefault(provider.name, provider)
-    if not found and problem:
-        raise problem
-    return list(found.values())
+    found = services_of(web, choices, model=configuration.research_model)
+    return list({service.name: service for service in found.values()}.values())
