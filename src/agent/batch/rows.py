@@ -1,94 +1,96 @@
 """The file of answers: one JSON row a line, appended durably, by one batch at a time."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NotRequired, Self
+from typing import Any, Self, TypeVar
 
-from typing_extensions import TypedDict
+from agent.batch.row import Row, RowSource, Status
+from agent.batch.store import Entry, Store
 
-Status = Literal["answered", "no_answer", "failed", "skipped", "paused"]
+__all__ = ["Entry", "Row", "RowFile", "RowSource", "Status", "config_key"]
 
-
-class RowSource(TypedDict):
-    number: int
-    title: str
-    url: str
-
-
-class Row(TypedDict):
-    """One answered (or not answered) question; `config` says under which configuration."""
-
-    id: str
-    question: str
-    answer: str
-    status: Status
-    error: str | None
-    sources: list[RowSource]
-    usage: dict[str, Any]
-    """agent.evidence.types.Usage; `cost_usd` is what counts towards a file's cost."""
-    models: dict[str, str]
-    seconds: float
-    config: str
-    attempt: int
-    """How many rows of this (id, config) came before, from 0."""
-    earlier_cost_usd: NotRequired[float]
-    """What attempts that `compact` removed had cost."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is kept in memory of the last row of one (id, config)."""
-
-    status: Status
-    attempts: int
-    """Rows so far: the number of the next attempt."""
-    offset: int
-    length: int
+_T = TypeVar("_T")
 
 
 def config_key(assistant: str, context: Mapping[str, Any]) -> str:
-    """A short stable hash of all that changes an answer."""
-    raise NotImplementedError
+    """A short stable hash of all that changes an answer; the order of `context` does not."""
+    told = json.dumps([assistant, context], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
 class RowFile:
     """Append-only JSON lines; by (id, config) the last row wins.
 
-    `async with await RowFile.open(path) as file:` holds the lock until the end. Raises
-    InputError("ANSWERS", …) if another batch writes the file or it cannot be written.
+    `async with await RowFile.open(path) as file:` holds the lock until the end. Only places
+    in the file are kept in memory. Every access to the disk runs on one thread, in turn.
     """
 
-    path: Path
-    broken: int
-    """Lines that are not rows; they are left alone, and dropped by `compact`."""
-    repaired: bool
-    """A last line cut short by a crash was removed (or its newline added)."""
-    cost_usd: float
-    """Of every row in the file, each attempt, each configuration."""
+    def __init__(self, store: Store, thread: ThreadPoolExecutor) -> None:
+        self._store, self._thread = store, thread
+        self._closed = False
 
     @classmethod
     async def open(cls, path: Path) -> Self:
-        raise NotImplementedError
+        """InputError("ANSWERS", …) if another batch has it, or it is no file of rows."""
+        store = Store(path)
+        self = cls(store, ThreadPoolExecutor(1, thread_name_prefix="rows"))
+        try:
+            await self._run(store.open)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    @property
+    def path(self) -> Path:
+        """Absolute, links followed."""
+        return self._store.path
+
+    @property
+    def broken(self) -> int:
+        """Lines that are no rows; they are left alone, and dropped by `compact`."""
+        return self._store.index.broken
+
+    @property
+    def repaired(self) -> bool:
+        """The last line had been cut short: it was removed, or got its newline."""
+        return self._store.repaired
+
+    @property
+    def cost_usd(self) -> float:
+        """Of all that is in the file: each attempt, each configuration."""
+        return self._store.index.cost_usd
 
     def entry(self, id: str, config: str) -> Entry | None:
-        raise NotImplementedError
+        """What the file holds about this question under this configuration."""
+        return self._store.index.entries.get((id, config))
 
     async def append(self, row: Row) -> None:
-        """Returns when the row is on disk (flushed and synced)."""
-        raise NotImplementedError
+        """Returns when the row is on disk, flushed and synced; AgentError if it cannot be."""
+        await self._run(lambda: self._store.append(row))
 
-    async def rows(self, config: str | None = None) -> list[Row]:
-        """The last row of each (id, config), in the file's order; read from disk."""
-        raise NotImplementedError
+    async def rows(self, config: str | None = None, order: Sequence[str] = ()) -> list[Row]:
+        """The last row of each (id, config): ids of `order` first, then as first written."""
+        return await self._run(lambda: list(self._store.kept(order, config)))
 
     async def compact(self, order: Sequence[str] = ()) -> None:
         """Rewrites the file atomically: each (id, config) once, ids of `order` first."""
-        raise NotImplementedError
+        await self._run(lambda: self._store.compact(order))
 
     async def close(self) -> None:
-        raise NotImplementedError
+        """Gives the lock back; may be called twice."""
+        if not self._closed:
+            self._closed = True
+            await self._run(self._store.close)
+            self._thread.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def __aenter__(self) -> Self:
         return self
