@@ -1,0 +1,213 @@
+"""The engine on AG2 Classic (the package `autogen`): its agents and its selection, turn by turn.
+
+AG2 keeps the roles, the order of replies and the choice of the next speaker with its requeries;
+its agents ask through our models, so that budget, journal, retries and keys stay in one place.
+See docs/decisions/0008-autogen-turn-by-turn.md.
+"""
+
+import contextlib
+import warnings
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
+
+from agent.assistants.team_answer.engine import Chat, Selection
+from agent.assistants.team_answer.engine_native import (
+    SELECTION_RETRIES,
+    NativeEngine,
+    selection_problem,
+)
+from agent.assistants.team_answer.speakers import (
+    SPEAKERS,
+    Speaker,
+    chosen,
+    speakers_named,
+    spoken,
+)
+from agent.errors import MalformedReply
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.types import Reply
+
+with warnings.catch_warnings():
+    # AG2 imports a name that jsonschema has deprecated.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from autogen import Agent, ConversableAgent, GroupChat
+    from autogen.io.base import IOStream
+
+_NOBODY = "…"
+Answering = Callable[[list[dict[str, Any]]], Awaitable[str]]
+
+
+class AutogenEngine:
+    """Implements `GroupChatEngine`."""
+
+    name = "autogen"
+
+    def __init__(self) -> None:
+        self._asking = NativeEngine()
+
+    async def select(
+        self, chat: Chat, prompt: Sequence[BaseMessage], candidates: Sequence[Speaker]
+    ) -> Selection:
+        """One of the candidates; see GroupChatEngine.select."""
+        if len(candidates) == 1:
+            return Selection(candidates[0], chosen=False)
+        agents = [_agent(speaker, "") for speaker in _in_turn(candidates[0])]
+        group = _Selecting(chat, prompt, agents, candidates)
+        with _silence():
+            picked = await group.next_after(agents[-1])
+        return Selection(cast(Speaker, picked.name), chosen=group.resolved)
+
+    async def speak(
+        self,
+        chat: Chat,
+        speaker: Speaker,
+        prompt: Sequence[BaseMessage],
+        tools: Sequence[BaseTool],
+    ) -> AIMessage:
+        """One message of the speaker; see GroupChatEngine.speak.
+
+        The message itself goes past AG2's dictionaries, which have no room for a model's
+        signatures of its thoughts.
+        """
+        said: list[AIMessage] = []
+
+        async def answer(_messages: list[dict[str, Any]]) -> str:
+            said.append(await self._asking.speak(chat, speaker, prompt, tools))
+            return str(said[-1].text) or _NOBODY
+
+        agent = _agent(speaker, str(prompt[0].text))
+        _answers_by(agent, answer)
+        with _silence():
+            await agent.a_generate_reply(messages=[_as_dict(message) for message in prompt[1:]])
+        if not said:
+            raise MalformedReply("autogen", "no reply function was asked")
+        return said[-1]
+
+
+class _Selecting(GroupChat):
+    """AG2's choice of the next speaker, asked of our manager model in our words."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        prompt: Sequence[BaseMessage],
+        agents: list[ConversableAgent],
+        candidates: Sequence[Speaker],
+    ) -> None:
+        problem = selection_problem("", candidates, chat.language)
+        several = selection_problem(" ".join(candidates), candidates, chat.language)
+        super().__init__(
+            agents=list(agents),
+            messages=[_as_dict(message) for message in prompt[1:]],
+            speaker_selection_method="auto",
+            max_retries_for_selecting_speaker=SELECTION_RETRIES,
+            select_speaker_message_template=_literal(str(prompt[0].text)),
+            select_speaker_prompt_template="",
+            select_speaker_auto_none_template=_literal(problem),
+            select_speaker_auto_multiple_template=_literal(several),
+            role_for_select_speaker_messages="user",
+        )
+        self._chat, self._prompt, self._candidates = chat, list(prompt), list(candidates)
+        self._asked: list[BaseMessage] = list(prompt)
+        self._eligible: list[Agent] = [a for a in agents if a.name in candidates]
+        self.resolved = False
+
+    async def next_after(self, last: ConversableAgent) -> Agent:
+        """The chosen agent, or the first candidate after `last` where the model chose none."""
+        return await self.a_auto_select_speaker(last, last, self.messages, self._eligible)
+
+    def _create_internal_agents(
+        self, agents: Any, max_attempts: int, messages: Any, validate_speaker_name: Any,
+        selector: Any = None,
+    ) -> tuple[ConversableAgent, ConversableAgent]:  # fmt: skip
+        """The pair that settles the choice; AG2's own would ask its own client."""
+        checking = ConversableAgent("checking_agent", llm_config=False, human_input_mode="NEVER")
+        checking.register_reply(
+            [ConversableAgent, None], validate_speaker_name, remove_other_reply_funcs=True
+        )
+        system = self.select_speaker_msg(agents)
+        selecting = ConversableAgent(
+            "speaker_selection_agent", system_message=system, llm_config=False,
+            human_input_mode="NEVER",
+        )  # fmt: skip
+        _answers_by(selecting, self._named)
+        return checking, selecting
+
+    async def _named(self, messages: list[dict[str, Any]]) -> str:
+        """The manager model's choice in the agents' names, so that AG2 counts what we count."""
+        if len(self._asked) > len(self._prompt):
+            self._asked.append(HumanMessage(str(messages[-1]["content"])))
+        reply: Reply[BaseModel] = await self._chat.models.ask(
+            self._chat.manager_model,
+            self._asked,
+            meter=self._chat.meter,
+            thinking=DEFAULT_THINKING["query"],
+        )
+        self._asked.append(AIMessage(reply.text))
+        speaker = chosen(reply.text, self._candidates)
+        self.resolved = speaker is not None
+        several = len(speakers_named(spoken(reply.text))) > 1
+        return speaker or (" ".join(self._candidates) if several else _NOBODY)
+
+
+def _agent(speaker: Speaker, system: str) -> ConversableAgent:
+    return ConversableAgent(
+        speaker, system_message=system, description=speaker, llm_config=False,
+        human_input_mode="NEVER", code_execution_config=False,
+    )  # fmt: skip
+
+
+def _answers_by(agent: ConversableAgent, answer: Answering) -> None:
+    """Has the agent reply with what `answer` says.
+
+    AG2's own clients are synchronous and hold a thread of the pool for as long as a model takes.
+    """
+
+    async def reply(
+        _self: Any, messages: list[dict[str, Any]], sender: Any, config: Any
+    ) -> tuple[bool, str]:
+        return True, await answer(messages)
+
+    agent.register_reply([ConversableAgent, None], reply, remove_other_reply_funcs=True)
+
+
+def _in_turn(first: Speaker) -> list[Speaker]:
+    """Everybody, so that after the last one `first` is next."""
+    place = SPEAKERS.index(first)
+    return [*SPEAKERS[place:], *SPEAKERS[:place]]
+
+
+def _as_dict(message: BaseMessage) -> dict[str, Any]:
+    """A message as AG2 keeps it."""
+    role = "assistant" if isinstance(message, AIMessage) else "user"
+    return {"role": role, "content": str(message.text)}
+
+
+def _literal(text: str) -> str:
+    """A template of AG2's that says exactly this."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """AG2 tells its events on standard output; ours are told by the graph."""
+    with IOStream.set_default(_Nowhere()):
+        yield
+
+
+class _Nowhere:
+    """An IOStream that shows nothing and knows nobody to ask."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Nothing is printed."""
+
+    def send(self, message: Any) -> None:
+        """Nothing is sent."""
+
+    def input(self, prompt: str = "", *, password: bool = False) -> str:
+        """Nobody answers."""
+        return ""
