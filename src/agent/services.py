@@ -18,6 +18,8 @@ from agent.offline.endpoints import SampleServices, start_sample_services
 from agent.reading.fetch import Fetcher, FetchLimits
 from agent.reading.guard import Guard
 from agent.reading.reader import Reader
+from agent.sandbox.desk import CodeDesk
+from agent.sandbox.types import CodeRunner
 from agent.search.desk import SearchDesk
 from agent.search.links import resolve_links
 from agent.settings import Settings, read_settings
@@ -36,6 +38,7 @@ class Services:
     web: SearchDesk
     maps: MapDesk
     reader: Reader
+    code: CodeDesk
     calls: Calls
     journal: SqliteJournal | None = None
     sample: SampleServices | None = None
@@ -58,6 +61,10 @@ class Services:
         """Where Google's redirect links lead."""
         return await resolve_links(self.web.http, urls)
 
+    async def code_runner(self) -> CodeRunner | None:
+        """What runs a model's code; None where no safe way exists, then none is run."""
+        return await self.code.runner()
+
     async def close_turn(self, turn_id: str) -> None:
         """Forget what was kept for a turn that is over."""
         self.budgets.close(turn_id)
@@ -66,6 +73,7 @@ class Services:
 
     async def aclose(self) -> None:
         """Close clients and files, end the map server, stop the sample services."""
+        await self.code.aclose()
         await self.maps.aclose()
         await self.web.aclose()
         await self.models.aclose()
@@ -90,6 +98,7 @@ def build_services(settings: Settings, *, journal: SqliteJournal | None = None) 
         web=SearchDesk(used, models, calls),
         maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
+        code=CodeDesk(used),
         calls=calls,
         journal=journal,
         sample=sample,

@@ -61,6 +61,13 @@ class Settings(BaseSettings):
     reader_max_bytes: int = Field(8 << 20, ge=1024, le=1 << 30)
     """Of one page, decompressed."""
 
+    code_sandbox: Literal["auto", "process", "monty", "off"] = "auto"
+    code_wall_seconds: float = Field(3, gt=0, le=600)
+    code_cpu_seconds: float = Field(2, gt=0, le=600)
+    code_memory_mb: int = Field(256, ge=16, le=65_536)
+    code_output_bytes: int = Field(65_536, ge=256, le=1 << 24)
+    code_parallel: int = Field(2, ge=1, le=64)
+
     tanlu_mode: Literal["auto", "online", "offline"] = "auto"
     tanlu_data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("tanlu"))
     tanlu_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

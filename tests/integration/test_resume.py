@@ -23,6 +23,7 @@ from agent.models.desk import ModelDesk
 from agent.offline.brain import Answer, FunctionCall
 from agent.offline.endpoints import SampleServices, start_sample_services
 from agent.offline.gemini import GeminiService
+from agent.sandbox.desk import CodeDesk
 from agent.search.desk import SearchDesk
 from agent.services import Services, build_reader
 from agent.settings import read_settings
@@ -75,14 +76,15 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     maps = build_map_desk(settings, calls, redirect=world.sample.amap_url)
     searches = SearchDesk(settings, models, calls)
     reader = build_reader(settings, calls, origins=world.sample.origins)
+    code = CodeDesk(settings)
     services = Services(
-        settings, "offline", models, searches, maps, reader, calls, journal, world.sample
+        settings, "offline", models, searches, maps, reader, code, calls, journal, world.sample
     )
     async with open_saver(folder) as saver:
         try:
             yield build_graph(lambda: services).compile(checkpointer=saver)
         finally:
-            for part in (maps, searches, models, journal):
+            for part in (code, maps, searches, models, journal):
                 await part.aclose()
 
 

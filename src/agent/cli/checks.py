@@ -143,6 +143,7 @@ def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[li
         *models,
         _bounded("map server", lambda: _map(services, settings)),
         _bounded("web search", lambda: _search(services, configuration)),
+        _bounded("code", lambda: _code(services, settings)),
     ]
 
 
@@ -175,6 +176,15 @@ async def _map(services: Any, settings: Settings) -> list[Check]:
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
     reports = await services.web.health(configuration.research_model)
     return [_reported(report) for report in reports]
+
+
+async def _code(services: Any, settings: Settings) -> list[Check]:
+    works, found = await services.code.health()
+    if works:
+        return [check("code", "ok", f"runs in a sandbox: {found}")]
+    if settings.code_sandbox == "off":
+        return [check("code", "off", found)]
+    return [check("code", "missing", f"not run: {found}", 'pip install "tanlu[sandbox]"')]
 
 
 def _reported(report: Mapping[str, Any]) -> Check:

@@ -1,0 +1,54 @@
+"""The program within what a model wrote: without fences, language words and talk around it."""
+
+import re
+import textwrap
+from typing import Final
+
+_FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<word>[\w+.#-]*)[^`\n]*$")
+_WORDS: Final = frozenset({"python", "python3", "py", "py3"})
+
+
+def program_of(text: str) -> str:
+    """Fenced blocks marked as Python, joined; else the first fenced block; else the whole text.
+
+    A first line that is only a language's name goes, and so does common indentation. Nothing is
+    parsed here: a hostile text can exhaust a parser, and this runs in our own process.
+    """
+    lines = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    blocks = _blocks(lines)
+    if blocks:
+        python = [body for word, body in blocks if word in _WORDS]
+        lines = [line for body in python or [blocks[0][1]] for line in body]
+    return _bare(lines)
+
+
+def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Language word and lines of each fenced block; one that is never closed goes to the end."""
+    blocks: list[tuple[str, list[str]]] = []
+    mark = ""
+    for line in lines:
+        fence = _FENCE.match(line)
+        if not mark and fence:
+            mark = fence["mark"]
+            blocks.append((fence["word"].lower(), []))
+        elif mark and _closes(line, mark):
+            mark = ""
+        elif mark:
+            blocks[-1][1].append(line)
+    return blocks
+
+
+def _closes(line: str, mark: str) -> bool:
+    bare = line.strip()
+    return len(bare) >= len(mark) and set(bare) == {mark[0]}
+
+
+def _bare(lines: list[str]) -> str:
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    if lines and lines[0].strip().lower() in _WORDS:
+        lines = lines[1:]
+    program = textwrap.dedent("\n".join(lines)).strip("\n")
+    if "\n" not in program and len(program) > 2 and program[0] == program[-1] == "`":
+        program = program.strip("`")
+    return program

@@ -1,0 +1,271 @@
+"""Programs in a child process that the Linux kernel confines; see child.py for its side."""
+
+import codecs
+import contextlib
+import functools
+import json
+import os
+import platform
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Final
+
+from agent.sandbox.filter import filter_for
+from agent.sandbox.listing import program_of
+from agent.sandbox.slots import Slots
+from agent.sandbox.types import CodeLimits, CodeResult
+
+LONGEST_PROGRAM: Final = 100_000
+_START_SECONDS: Final = 20.0
+"""Until the child is confined; only a machine that is out of everything needs so long."""
+_TICK: Final = 0.05
+_CHUNK: Final = 1 << 16
+_FLOOD: Final = 16
+"""A program that prints so many times what is kept is ended; until then the rest is dropped."""
+_WORDS_KEPT: Final = 1 << 14
+_CHILD: Final = Path(__file__).with_name("child.py")
+
+
+class ProcessRunner:
+    """Each program gets a new interpreter; nothing of it is left afterwards."""
+
+    name = "process"
+
+    def __init__(self, limits: CodeLimits) -> None:
+        self._limits = limits
+        self._slots = Slots(limits.parallel)
+
+    async def run(self, code: str) -> CodeResult:
+        """Trailing newlines of the output are dropped."""
+        program = program_of(code)
+        if len(program) > LONGEST_PROGRAM:
+            return CodeResult(
+                "", f"not run: the program has more than {LONGEST_PROGRAM} characters"
+            )
+        return await self._slots.run(functools.partial(run_program, program, self._limits))
+
+    async def aclose(self) -> None:
+        await self._slots.aclose()
+
+
+def run_program(program: str, limits: CodeLimits, stop: threading.Event) -> CodeResult:
+    """Run it and wait; blocks the calling thread, whose end would also be the child's."""
+    request = _request(program, limits)
+    if request is None:
+        return CodeResult("", f"not run: no list of system calls for {platform.machine()}")
+    try:
+        child = _start()
+    except OSError as error:
+        return CodeResult("", f"not run: {error.strerror or error}")
+    return _Watch(child, limits, stop, request).until_its_end()
+
+
+def _request(program: str, limits: CodeLimits) -> bytes | None:
+    lines = filter_for(platform.machine())
+    if lines is None:
+        return None
+    asked = {
+        "code": program,
+        "wall_seconds": limits.wall_seconds,
+        "cpu_seconds": limits.cpu_seconds,
+        "memory_mb": limits.memory_mb,
+        "output_bytes": limits.output_bytes,
+        "filter": lines.hex(),
+        "parent": os.getpid(),
+        "zone": _zone(),
+    }
+    return json.dumps(asked).encode()
+
+
+def _zone() -> str:
+    """The present distance to UTC as a TZ value: it needs no file, which the child cannot open."""
+    offset = datetime.now().astimezone().strftime("%z")
+    hours, minutes = offset[1:3], offset[3:5]
+    return f"<{offset[:5]}>{'-' if offset[0] == '+' else '+'}{hours}:{minutes}"
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and our own file
+        [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(_CHILD)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        close_fds=True,
+        cwd="/",
+        env={},
+        start_new_session=True,
+    )
+
+
+@dataclass
+class _Stream:
+    """What came through a pipe: its beginning, and how much there was."""
+
+    kept: bytearray = field(default_factory=bytearray)
+    seen: int = 0
+
+    def add(self, chunk: bytes, limit: int) -> None:
+        self.seen += len(chunk)
+        self.kept += chunk[: max(limit - len(self.kept), 0)]
+
+
+class _Watch:
+    """One child from its start to its end, which comes for certain."""
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        limits: CodeLimits,
+        stop: threading.Event,
+        request: bytes,
+    ) -> None:
+        self._child, self._limits, self._stop = child, limits, stop
+        self._request = memoryview(request)
+        self._started = time.monotonic()
+        self._ends_at = self._started + _START_SECONDS
+        self._ready = False
+        self._output, self._words = _Stream(), _Stream()
+
+    def until_its_end(self) -> CodeResult:
+        why = "not run: could not be watched"
+        try:
+            with selectors.DefaultSelector() as pipes:
+                why = self._read(pipes)
+        finally:
+            self._kill()
+        return self._result(why or self._said())
+
+    def _read(self, pipes: selectors.BaseSelector) -> str:
+        """Until the child has ended; why it must be killed, else empty."""
+        child = self._child
+        for pipe, event, step in (
+            (child.stdin, selectors.EVENT_WRITE, self._write),
+            (child.stdout, selectors.EVENT_READ, self._read_output),
+            (child.stderr, selectors.EVENT_READ, self._read_words),
+        ):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+            pipes.register(pipe, event, (step, pipe))
+        while pipes.get_map():
+            if why := self._must_end():
+                return why
+            for key, _ in pipes.select(min(_TICK, max(self._ends_at - time.monotonic(), 0))):
+                self._advance(pipes, *key.data)
+        return self._last_moments()
+
+    @staticmethod
+    def _advance(
+        pipes: selectors.BaseSelector, step: Callable[[IO[bytes]], bool], pipe: IO[bytes]
+    ) -> None:
+        if not step(pipe):
+            pipes.unregister(pipe)
+            pipe.close()
+
+    def _last_moments(self) -> str:
+        """Between closing its pipes and its end; a program that lingers there is killed."""
+        while self._child.poll() is None:
+            if why := self._must_end():
+                return why
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(_TICK)
+        return ""
+
+    def _must_end(self) -> str:
+        limits = self._limits
+        if self._stop.is_set():
+            return "cancelled"
+        if self._output.seen + self._words.seen > _FLOOD * limits.output_bytes + _WORDS_KEPT:
+            return f"output limit: more than {_FLOOD * limits.output_bytes} bytes printed"
+        if time.monotonic() < self._ends_at:
+            return ""
+        if not self._ready:
+            return f"not run: no interpreter after {_START_SECONDS:g} s"
+        return f"timeout: longer than {limits.wall_seconds:g} s"
+
+    def _write(self, pipe: IO[bytes]) -> bool:
+        try:
+            written = os.write(pipe.fileno(), self._request[:_CHUNK])
+        except BlockingIOError:
+            return True
+        except OSError:
+            written = len(self._request)
+        self._request = self._request[written:]
+        return len(self._request) > 0
+
+    def _read_output(self, pipe: IO[bytes]) -> bool:
+        # One byte more tells a full output from a cut one.
+        return _take(pipe, self._output, self._limits.output_bytes + 1)
+
+    def _read_words(self, pipe: IO[bytes]) -> bool:
+        more = _take(pipe, self._words, _WORDS_KEPT)
+        if not self._ready and self._words.kept.startswith(b"ready\n"):
+            self._ready = True
+            self._ends_at = time.monotonic() + self._limits.wall_seconds
+        return more
+
+    def _kill(self) -> None:
+        """The whole group, then wait for it: SIGKILL cannot be refused."""
+        if self._child.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._child.pid, signal.SIGKILL)
+            self._child.kill()
+            self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _said(self) -> str:
+        """The error the child reported, or what its death means."""
+        code = self._child.returncode
+        if code < 0:
+            return self._death(-code)
+        try:
+            report = json.loads(bytes(self._words.kept).rpartition(b"\n")[2])
+            refused, error = report.get("refused"), report.get("error")
+        except (ValueError, AttributeError, RecursionError):
+            return "crash: ended without a result"
+        if refused:
+            return f"not run: cannot be confined ({refused})"
+        return error if isinstance(error, str) else "crash: ended without a result"
+
+    def _death(self, number: int) -> str:
+        limits = self._limits
+        if number in (signal.SIGPROF, signal.SIGXCPU):
+            return f"timeout: more than {limits.cpu_seconds:g} s of computing"
+        if number == signal.SIGALRM:
+            return f"timeout: longer than {limits.wall_seconds:g} s"
+        if number == signal.SIGKILL:
+            return "killed: perhaps the machine is out of memory"
+        try:
+            return f"crash: {signal.Signals(number).name}"
+        except ValueError:
+            return f"crash: signal {number}"
+
+    def _result(self, error: str) -> CodeResult:
+        limit = self._limits.output_bytes
+        truncated = self._output.seen > limit
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        text = decoder.decode(bytes(self._output.kept[:limit]), final=not truncated)
+        seconds = round(time.monotonic() - self._started, 3)
+        return CodeResult(text.rstrip("\n"), " ".join(error.split()), truncated, seconds)
+
+
+def _take(pipe: IO[bytes], stream: _Stream, limit: int) -> bool:
+    """Whether the pipe may have more."""
+    try:
+        chunk = os.read(pipe.fileno(), _CHUNK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    stream.add(chunk, limit)
+    return bool(chunk)
