@@ -64,7 +64,10 @@ class Configuration(BaseModel):
     )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
     context_token_limit: int = Field(
-        48_000, ge=8000, le=1_000_000, description="Estimated tokens of a prompt, in deep research and a team."
+        48_000,
+        ge=8000,
+        le=1_000_000,
+        description="Estimated tokens of a prompt, in deep research and a team.",
     )
     max_exploration_rounds: int = Field(
         40, ge=2, le=200, description="Model calls that explore, in deep research."
@@ -81,6 +84,22 @@ class Configuration(BaseModel):
     )
     chat_engine: Literal["native", "autogen"] = Field(
         "native", description="What runs a team's turns; autogen needs the extra tanlu[autogen]."
+    )
+    plan_mode: Literal["flat", "dag"] = Field(
+        "flat", description="Whether a plan's tasks may depend on each other (dag)."
+    )
+    max_tasks: int = Field(6, ge=1, le=30, description="Tasks of a plan.")
+    max_executors: int = Field(4, ge=1, le=30, description="Tasks worked on at once.")
+    max_executor_rounds: int = Field(
+        3, ge=0, le=20, description="Rounds of optional tools within one task."
+    )
+    max_downloads: int = Field(3, ge=0, le=30, description="Papers downloaded for one task.")
+    rerank_top_n: int = Field(8, ge=1, le=100, description="Papers kept of one task, best first.")
+    rerank_threshold: float = Field(
+        0.1, ge=0, le=1, description="Papers scored below are dropped; 1 is the best possible."
+    )
+    max_passages: int = Field(
+        24, ge=0, le=200, description="Passages of own documents and papers shown to the writer."
     )
 
     def __init__(self, **values: Any) -> None:

@@ -1,0 +1,1 @@
+"""A dossier from papers, filings, the web and own documents, task by task."""

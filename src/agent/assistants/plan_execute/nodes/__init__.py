@@ -1,0 +1,1 @@
+"""The nodes of `plan_execute`, one verb each."""

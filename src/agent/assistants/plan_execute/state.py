@@ -1,0 +1,190 @@
+"""State of `plan_execute`: the tasks, what their executors brought, what the knowledge base says.
+
+`ExecutorState` is the inner graph's, one per task; its keys are the original design's.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from langchain_core.messages import AnyMessage, ToolMessage
+from langgraph.channels import EphemeralValue
+from langgraph.graph.message import add_messages
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from agent.budget import add_usage
+from agent.configuration import Configuration
+from agent.evidence.types import Gap, Place, Point, Route, Source, Usage, Weather
+from agent.search.documents import Document
+from agent.state import AgentInput, PlannedQuery, Previous, Turn, extend
+
+TaskStatus = Literal["done", "empty", "failed", "skipped"]
+
+
+class PlanConfiguration(Configuration):
+    """The same knobs with the limits that a dossier needs."""
+
+    max_searches: int = Field(150, ge=0, le=1000, description="Executed searches per run.")
+    max_model_calls: int = Field(120, ge=1, le=1000, description="Model calls per run.")
+    max_map_calls: int = Field(30, ge=0, le=500, description="Map calls per run.")
+    max_run_tokens: int = Field(
+        2_000_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
+    )
+    max_run_seconds: float = Field(
+        1200, ge=1, le=86_400, description="Wall clock seconds per run, the answer included."
+    )
+
+
+class PlanInput(TypedDict, total=False):
+    """What a client sends: a question, and optionally which collections may be read."""
+
+    messages: Annotated[
+        list[AnyMessage],
+        Field(description="The conversation; its last human message is the question."),
+        add_messages,
+    ]
+    collections: Annotated[
+        list[str] | None,
+        Field(description="Collections of own documents to read; all one may read if left out."),
+        EphemeralValue,
+    ]
+    reasoning_model: Annotated[
+        str | None,
+        Field(description="Replaces the model that writes the dossier in this run."),
+        EphemeralValue,
+    ]
+    user_location: Annotated[
+        Point | None,
+        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
+        EphemeralValue,
+    ]
+
+
+class Task(TypedDict):
+    """A part of the question; `dep` are ids of tasks whose results it needs."""
+
+    id: str
+    """`T1`…"""
+    query: str
+    dep: list[str]
+
+
+class DownloadedPaper(TypedDict):
+    """A paper's PDF, or why it could not be had."""
+
+    title: str
+    url: str
+    """Of the PDF."""
+    page_url: str
+    """Of the paper."""
+    path: str | None
+    sha256: str | None
+    document: str | None
+    """Its id in the knowledge base."""
+    error: str | None
+
+
+class ExecutorResult(TypedDict):
+    """What one task came to. Citable ids are `e{task}-{n}` for documents, as everywhere."""
+
+    task: str
+    query: str
+    status: TaskStatus
+    documents: list[Document]
+    """Reranked where its source is scored, untouched where not; in the order of their ids."""
+    rerank: str
+    """The back-end that scored, with the note where another one had to serve."""
+    papers: list[DownloadedPaper]
+    decisions: list[str]
+    """What the model decided to look up, one line each."""
+
+
+class ExecutorState(TypedDict, total=False):
+    """One executor's, from its decision to its result."""
+
+    executor_messages: Annotated[list[AnyMessage], add_messages]
+    current_query: str
+    optional_search_results: Annotated[list[ToolMessage], extend]
+    search_results: Annotated[list[Document], extend]
+    reranked_results: list[Document]
+    downloaded_papers: list[DownloadedPaper]
+    executor_result: ExecutorResult
+    task: Task
+    turn: Turn
+    earlier: list[ExecutorResult]
+    """Results of the tasks it depends on."""
+    decisions: Annotated[list[str], extend]
+    rounds: int
+    rerank_note: str
+    sources_gathered: Annotated[list[Source], extend]
+    places: Annotated[list[Place], extend]
+    routes: Annotated[list[Route], extend]
+    weather: Annotated[list[Weather], extend]
+    gaps: Annotated[list[Gap], extend]
+    usage: Annotated[Usage, add_usage]
+
+
+class Passage(TypedDict):
+    """A passage of the knowledge base that bears on the question; its Source has the same id."""
+
+    id: str
+    """`d3-2`: the third target's second passage."""
+    target: str
+    title: str
+    path: str
+    page: int | None
+    headings: list[str]
+    text: str
+    score: float
+
+
+class PlanState(AgentInput, total=False):
+    """Everything the nodes share."""
+
+    collections: Annotated[list[str] | None, EphemeralValue]
+    turn: Turn
+    previous: Previous
+    conversation: str
+    readable: list[str]
+    """The collections this run may read, settled at its start."""
+    plan_note: str
+    """Why the plan is not as the model wrote it; empty where it is."""
+    tasks: list[Task]
+    executor_result: list[ExecutorResult]
+    downloaded_papers: list[DownloadedPaper]
+    question_pool: list[str]
+    """The planner's tasks and the rewritten headings of the documents."""
+    pre_questions: list[str]
+    """The targets of the search in the knowledge base."""
+    passages: list[Passage]
+    queries: Annotated[list[PlannedQuery], extend]
+    sources_gathered: Annotated[list[Source], extend]
+    places: Annotated[list[Place], extend]
+    routes: Annotated[list[Route], extend]
+    weather: Annotated[list[Weather], extend]
+    gaps: Annotated[list[Gap], extend]
+    usage: Annotated[Usage, add_usage]
+    geojson: dict[str, Any] | None
+    dossier: NotRequired[str]
+
+
+class PlanUpdate(PlanState, total=False):
+    """What a node returns."""
+
+
+def new_plan() -> PlanUpdate:
+    """Empties everything that belongs to the previous question."""
+    gathered = dict.fromkeys(
+        ("queries", "sources_gathered", "places", "routes", "weather", "gaps", "usage", "geojson")
+    )
+    empty: dict[str, Any] = {
+        **gathered,
+        "plan_note": "",
+        "tasks": [],
+        "executor_result": [],
+        "downloaded_papers": [],
+        "question_pool": [],
+        "pre_questions": [],
+        "passages": [],
+        "dossier": "",
+    }
+    return cast(PlanUpdate, empty)

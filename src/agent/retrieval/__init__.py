@@ -1,0 +1,1 @@
+"""Documents kept, found and put in order: the knowledge base and reranking."""
