@@ -27,7 +27,8 @@ from agent.prompts import Raw, element, fence, render
 
 _MARGIN = 60
 """Tokens for tags that an empty value leaves out, and the sentence about what was left out."""
-_ASKED = 200
+_PER_TURN = 20
+_ASKED = 120
 _WHOLE = 1_000_000
 _DETAILS: tuple[tuple[int | None, int], ...] = (
     (_WHOLE, _WHOLE),
@@ -54,7 +55,7 @@ def turn_prompt(
     """What a speaker is asked: the instructions, the discussion so far, its own calls."""
     language = state["turn"]["language"]
     limit = configuration.context_token_limit - tools_tokens(tools) - _MARGIN
-    values = _about(state, limit) | {
+    values = about(state, limit) | {
         "rounds_left": str(configuration.max_group_chat_rounds - len(_turns(state))),
         "tools_spent": "" if may_use_tools else say("tools_spent", language),
     }
@@ -64,7 +65,7 @@ def turn_prompt(
         return [SystemMessage(render(f"team_{speaker}_system", language)), HumanMessage(told)]
 
     free = limit - prompt_tokens(asked(""))
-    wanted = estimated_tokens(transcript_block(_turns(state), free, language))
+    wanted = sum(_sizes(turn)[0] for turn in _turns(state))
     pending = fitted(state.get("pending") or [], free - min(wanted, free // 3))
     room = free - prompt_tokens(pending)
     return [*asked(transcript_block(_turns(state), room, language)), *pending]
@@ -92,23 +93,20 @@ def select_prompt(
 
 def transcript_block(turns: Sequence[ChatTurn], tokens: int, language: Language) -> Raw:
     """The turns as elements, within so many tokens; the oldest go where nothing else helps."""
+    sizes = [_sizes(turn) for turn in turns]
     levels = [0] * len(turns)
-    shown = [turn_element(turn) for turn in turns]
-    sizes = [estimated_tokens(text) + 1 for text in shown]
-    total = sum(sizes)
+    total = sum(size[0] for size in sizes)
     for index, level in _shortenings(len(turns)):
         if total <= tokens:
             break
+        total += sizes[index][level] - sizes[index][levels[index]]
         levels[index] = level
-        shown[index] = turn_element(turns[index], level)
-        total -= sizes[index]
-        sizes[index] = estimated_tokens(shown[index]) + 1
-        total += sizes[index]
     gone = 0
-    while total > tokens and gone < len(shown):
-        total -= sizes[gone]
+    while total > tokens and gone < len(turns):
+        total -= sizes[gone][levels[gone]]
         gone += 1
     told = [say("earlier_turns", language, count=str(gone))] if gone else []
+    shown = [turn_element(turn, level) for turn, level in zip(turns, levels, strict=True)]
     return Raw("\n".join([*told, *shown[gone:]]))
 
 
@@ -119,6 +117,21 @@ def turn_element(turn: ChatTurn, level: int = 0) -> str:
     notes = [] if results is None else [_note(note, results) for note in turn["tools"]]
     said = fence(cut_to_tokens(turn["text"], text))
     return "\n".join(part for part in (opening, said, *notes, "</turn>") if part)
+
+
+def _sizes(turn: ChatTurn) -> list[int]:
+    """The estimated tokens of a turn at each level, without writing it out."""
+    said = estimated_tokens(turn["text"])
+    notes = [
+        (estimated_tokens(_note(note, 0)) + 1, estimated_tokens(note["text"]))
+        for note in turn["tools"]
+    ]
+    return [
+        _PER_TURN
+        + min(said, text)
+        + sum(head + min(size, results) for head, size in notes if results is not None)
+        for results, text in _DETAILS
+    ]
 
 
 def fitted(pending: Sequence[AnyMessage], tokens: int) -> list[AnyMessage]:
@@ -147,7 +160,7 @@ def _shortened(message: ToolMessage, least: int, excess: int) -> ToolMessage:
     return message.model_copy(update={"content": cut_to_tokens(text, size)})
 
 
-def _about(state: TeamState, limit: int) -> dict[str, str]:
+def about(state: TeamState, limit: int) -> dict[str, str]:
     """The question and what is known of it, each within its share."""
     turn, analysis = state["turn"], state["analysis"]
     questions = [cut_to_tokens(text, limit // 40) for text in state.get("sub_questions", [])]
@@ -173,7 +186,7 @@ def _shortenings(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _note(note: ToolNote, tokens: int) -> str:
-    asked = cut_to_tokens(note["asked"], _ASKED if tokens else _LINE)
+    asked = cut_to_tokens(note["asked"], _ASKED)
     text = cut_to_tokens(note["text"], tokens) if tokens else ""
     return element("tool", text, name=note["tool"], evidence=note["evidence"], asked=asked)
 

@@ -169,7 +169,11 @@ class TeamState(AgentInput, total=False):
     explanation: str
     """Marked text: why, in a few sentences."""
     answer_evidence: list[str]
-    """Ids of the sources the answer rests on."""
+    """Ids of the sources and calculations the answer rests on."""
+    unknown_ids: int
+    """Ids the settled answer named that nobody issued."""
+    unsettled: bool
+    """Whether no model could settle the answer."""
     verified: bool
     """Whether the verifier's last verdict was to agree."""
     final_answer: str
@@ -205,6 +209,8 @@ def new_discussion() -> TeamUpdate:
         "raw_answer": "",
         "explanation": "",
         "answer_evidence": [],
+        "unknown_ids": 0,
+        "unsettled": False,
         "verified": False,
         "final_answer": "",
     }

@@ -61,6 +61,11 @@ _GAPS: dict[str, dict[Language, str]] = {
         "zh": "本次运行的额度（{limit}）只够作答，讨论提前结束。",
         "en": "The discussion ended early: what is left of {limit} is kept for the answer.",
     },
+    "answer_unsupported": {
+        "zh": "模型给出的答案没有任何来源或计算支持，因此不采用。",
+        "en": "The model gave an answer that no source and no calculation bears out; it is not "
+        "used.",
+    },
 }
 
 
