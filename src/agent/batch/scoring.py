@@ -1,12 +1,25 @@
 """Compares answers with expected ones by GAIA's rule."""
 
-from collections.abc import Iterable
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from typing_extensions import TypedDict
 
 from agent.batch.questions import Question
 from agent.batch.rows import Row, Status
+
+_Z = 1.959963984540054
+"""Of a normal distribution, 95% lie within so many standard deviations."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE)
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
+_SEPARATOR = re.compile(r"[,;、]")
+# Full-width forms mean what their ASCII forms mean; so does the typographic minus.
+_WIDTHS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
+_UNITS = str.maketrans("", "", "$%")
 
 
 @dataclass(frozen=True)
@@ -48,19 +61,150 @@ class Wrong(TypedDict):
 
 
 def is_correct(answer: str, expected: str, status: Status) -> bool:
-    raise NotImplementedError
+    """GAIA's rule. An `expected` of "" asks for the status no_answer, whatever the text.
+
+    A number is compared as a number, without `$`, `%` and the commas of thousands; a list
+    (`,`, `;` or `、`) element by element in order; all else without space, punctuation, case.
+    """
+    if not expected.strip():
+        return status == "no_answer"
+    if status != "answered":
+        return False
+    given, wanted = _ascii_width(answer), _ascii_width(expected)
+    number = _expected_number(wanted)
+    # "100,200,300" may be one number or three: the answer may be right in either reading.
+    if number is not None and _given_number(given) == number:
+        return True
+    if _SEPARATOR.search(wanted):
+        return _same_lists(given, wanted)
+    return number is None and _same_texts(given, wanted)
+
+
+def _ascii_width(text: str) -> str:
+    return text.translate(_WIDTHS).strip()
+
+
+def _expected_number(text: str) -> Decimal | None:
+    """Its commas must stand between groups of three digits: "1, 2" is a list."""
+    bare = text.translate(_UNITS).strip()
+    if _GROUPED.fullmatch(bare):
+        bare = bare.replace(",", "")
+    return Decimal(bare) if _NUMBER.fullmatch(bare) else None
+
+
+def _given_number(text: str) -> Decimal | None:
+    bare = text.translate(_UNITS).replace(",", "").strip()
+    return Decimal(bare) if _NUMBER.fullmatch(bare) else None
+
+
+def _same_lists(given: str, wanted: str) -> bool:
+    answers, expected = _SEPARATOR.split(given), _SEPARATOR.split(wanted)
+    return len(answers) == len(expected) and all(map(_same_elements, answers, expected))
+
+
+def _same_elements(given: str, wanted: str) -> bool:
+    number = _expected_number(wanted)
+    if number is not None:
+        return _given_number(given) == number
+    return _same_texts(given, wanted)
+
+
+def _same_texts(given: str, wanted: str) -> bool:
+    """What is nothing but punctuation is compared as it is."""
+    bare = _bare(wanted)
+    return _bare(given) == bare if bare else given.strip() == wanted.strip()
+
+
+def _bare(text: str) -> str:
+    folded = unicodedata.normalize("NFC", text).casefold()
+    return "".join(sign for sign in folded if not _is_ignored(sign))
+
+
+def _is_ignored(sign: str) -> bool:
+    """Space, format marks, punctuation of any script, and all that ASCII calls punctuation."""
+    category = unicodedata.category(sign)
+    return (
+        sign.isspace()
+        or category.startswith("P")
+        or category == "Cf"
+        or (sign.isascii() and category.startswith("S"))
+    )
 
 
 def interval(correct: int, total: int) -> tuple[float, float]:
     """Wilson's 95% interval of a proportion; (0, 1) where nothing was tried."""
-    raise NotImplementedError
+    if total == 0:
+        return 0.0, 1.0
+    share, spread = correct / total, _Z**2 / total
+    middle = (share + spread / 2) / (1 + spread)
+    half = _Z * math.sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
+    # Rounding must put neither end on the wrong side of the share itself.
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
+
+
+@dataclass(frozen=True)
+class _Scored:
+    question: Question
+    expected: str
+    row: Row
+    correct: bool
 
 
 def summary(rows: Iterable[Row], questions: Iterable[Question]) -> Summary:
     """`rows` of one configuration; the last of an id counts."""
-    raise NotImplementedError
+    asked = [question for question in questions if question.expected is not None]
+    scored = _scored(rows, asked)
+    return Summary(
+        overall=_tally(scored, lambda one: True),
+        levels=_levels(scored),
+        answered=_tally(scored, lambda one: one.row["status"] == "answered"),
+        unanswerable=_tally(scored, lambda one: not one.expected.strip()),
+        not_scored=len(asked) - len(scored),
+    )
+
+
+def _levels(scored: list[_Scored]) -> dict[str, Tally]:
+    """Levels that are numbers come in their order; what has none comes last."""
+    by_level: dict[str, list[_Scored]] = {}
+    for one in scored:
+        by_level.setdefault(one.question.level or "-", []).append(one)
+    if by_level.keys() <= {"-"}:
+        return {}
+    order = sorted(by_level, key=lambda name: (name == "-", name.isdigit() * len(name), name))
+    return {name: _tally(by_level[name], lambda one: True) for name in order}
 
 
 def wrong(rows: Iterable[Row], questions: Iterable[Question]) -> list[Wrong]:
     """The scored rows that are not correct, in the order of the questions."""
-    raise NotImplementedError
+    return [
+        Wrong(
+            id=one.question.id,
+            question=one.question.text,
+            expected=one.expected,
+            answer=one.row["answer"],
+            status=one.row["status"],
+        )
+        for one in _scored(rows, questions)
+        if not one.correct
+    ]
+
+
+def _scored(rows: Iterable[Row], questions: Iterable[Question]) -> list[_Scored]:
+    last = {row["id"]: row for row in rows}
+    return [
+        _Scored(
+            question,
+            question.expected,
+            row,
+            is_correct(row["answer"], question.expected, row["status"]),
+        )
+        for question in questions
+        if question.expected is not None
+        and (row := last.get(question.id)) is not None
+        and row["status"] in ("answered", "no_answer", "failed")
+    ]
+
+
+def _tally(scored: list[_Scored], counts: Callable[[_Scored], bool]) -> Tally:
+    chosen = [one.correct for one in scored if counts(one)]
+    return Tally(sum(chosen), len(chosen))

@@ -1,0 +1,83 @@
+"""ANSWERS in the formats that benchmarks take."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.batch.formats import rows_path, write_answers, write_lines
+from agent.batch.rows import Row
+from agent.errors import AgentError
+
+
+def row(id: str, answer: str, status: str = "answered") -> Row:
+    made = {"id": id, "question": "", "answer": answer, "status": status, "error": None}
+    rest = {"sources": [], "usage": {}, "models": {}, "seconds": 0.0, "config": "", "attempt": 0}
+    return Row(**{**made, **rest})  # type: ignore[typeddict-item]
+
+
+ROWS = [row("1", "北京"), row("2", "", "no_answer"), row("3", "", "paused"), row("4", "", "failed")]
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_gaias_submission_has_a_line_for_every_question_that_is_through(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    assert write_answers(path, ROWS, "gaia", lambda row: f"trace of {row['id']}") == 3
+    assert lines_of(path)[0] == {
+        "task_id": "1",
+        "model_answer": "北京",
+        "reasoning_trace": "trace of 1",
+    }
+    assert [line["model_answer"] for line in lines_of(path)] == ["北京", "", ""]
+
+
+def test_without_traces_gaias_column_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    write_answers(path, ROWS[:1], "gaia")
+    assert lines_of(path)[0]["reasoning_trace"] == ""
+
+
+def test_the_minimal_format_is_id_and_answer_with_readable_characters(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    assert write_answers(path, ROWS, "minimal") == 3
+    assert path.read_text(encoding="utf-8").startswith('{"id": "1", "answer": "北京"}\n')
+
+
+def test_the_rows_are_their_own_file_and_other_formats_have_it_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    assert rows_path(path, "rows") == path
+    assert rows_path(path, "gaia") == tmp_path / "answers.jsonl.rows.jsonl"
+    assert write_answers(path, ROWS, "rows") == 0
+    assert not path.exists()
+
+
+def test_an_older_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text("old\n")
+
+    def trace_of(row: Row) -> str:
+        if row["id"] == "2":
+            raise AgentError("the trace is gone")
+        return ""
+
+    with pytest.raises(AgentError, match="trace is gone"):
+        write_answers(path, ROWS, "gaia", trace_of)
+    assert path.read_text() == "old\n"
+    write_answers(path, ROWS, "gaia")
+    assert len(lines_of(path)) == 3
+
+
+def test_half_a_character_does_not_stop_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    write_lines(path, [{"id": "1", "answer": "a \ud83d"}])
+    assert lines_of(path) == [{"id": "1", "answer": "a ?"}]
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="cannot be written") as failed:
+        write_lines(tmp_path / "absent" / "answers.jsonl", [])
+    assert failed.value.code == "answers_unwritable"

@@ -1,0 +1,208 @@
+"""GAIA's rule, its interval and its table per level."""
+
+import random
+from typing import Any
+
+import pytest
+
+from agent.batch.questions import Question
+from agent.batch.rows import Row
+from agent.batch.scoring import Tally, interval, is_correct, summary, wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        # numbers
+        ("17", "17"),
+        ("17.0", "17"),
+        ("$1,234.50", "1234.5"),
+        ("1234", "1,234"),
+        ("1,234,567", "1234567"),
+        ("12%", "12"),
+        ("12", "12%"),
+        ("12 %", "12%"),
+        ("１２％", "12"),
+        ("−5", "-5"),
+        (".5", "0.50"),
+        ("1e3", "1000"),
+        ("+3", "3"),
+        # texts
+        ("paris", "Paris"),
+        ("St Petersburg", "St. Petersburg"),
+        ("Straße", "STRASSE"),
+        ("《红楼梦》", "红楼梦"),
+        ("红楼梦。", "《红楼梦》"),
+        ("北京 大学", "北京大学"),
+        ("1949-10-01", "1949-10-01"),
+        ("e\u0301tude", "étude"),
+        ("17 kg", "17kg"),
+        ("right-hand", "Right hand"),
+        ("C", "C++"),
+        ("!", "!"),
+        # lists
+        ("Paris, Rome", "paris,rome"),
+        ("Paris; Rome", "Paris, Rome"),
+        ("张三、李四", "张三，李四"),
+        ("张三; 李四", "张三；李四"),
+        ("1, 2.0, $3", "1,2,3"),
+        ("b, 1,  c d", "B; 1; cd"),
+        ("100, 200, 300", "100,200,300"),
+        ("100200300", "100,200,300"),
+    ],
+)
+def test_a_right_answer_in_another_writing_is_correct(answer: str, expected: str) -> None:
+    assert is_correct(answer, expected, "answered")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("18", "17"),
+        ("17 kg", "17"),
+        ("about 17", "17"),
+        ("", "17"),
+        ("0.12", "12%"),
+        ("3.75", "375"),
+        ("-5", "5"),
+        ("٣", "3"),
+        ("10²", "102"),
+        ("nan", "17"),
+        ("nano", "nan"),
+        ("1e99999", "17"),
+        ("London", "Paris"),
+        ("Paris, France", "Paris"),
+        ("", "Paris"),
+        ("?", "!"),
+        ("Rome, Paris", "Paris, Rome"),
+        ("Paris", "Paris, Rome"),
+        ("Paris, Rome, Bonn", "Paris, Rome"),
+        ("1, 2, 4", "1, 2, 3"),
+        ("1, two", "1, 2"),
+        ("李四、张三", "张三、李四"),
+        ("123", "1, 23"),
+    ],
+)
+def test_a_wrong_answer_is_not(answer: str, expected: str) -> None:
+    assert not is_correct(answer, expected, "answered")
+
+
+@pytest.mark.parametrize("status", ["failed", "no_answer", "skipped", "paused"])
+def test_a_right_text_counts_only_as_an_answer(status: Any) -> None:
+    assert not is_correct("17", "17", status)
+
+
+def test_where_there_is_no_answer_only_an_honest_none_is_correct() -> None:
+    assert is_correct("", "", "no_answer")
+    assert is_correct("none was found", " ", "no_answer")
+    assert not is_correct("", "", "answered")
+    assert not is_correct("", "", "failed")
+
+
+def test_case_space_and_punctuation_never_decide() -> None:
+    chance = random.Random(8)
+    words = ["Paris", "red panda", "熊猫", "Ångström", "x-ray", "No 7b"]
+    for _ in range(300):
+        expected = " ".join(chance.choices(words, k=chance.randint(1, 4)))
+        noisy = "".join(
+            f"{chance.choice(['', ' ', '.', '“', '!'])}{chance.choice([sign, sign.upper()])}"
+            for sign in expected
+        )
+        assert is_correct(noisy, expected, "answered")
+        assert not is_correct(f"{noisy}x", expected, "answered")
+
+
+def test_a_number_is_correct_in_every_writing_and_its_neighbour_is_not() -> None:
+    chance = random.Random(9)
+    for _ in range(300):
+        cents = chance.randint(0, 10**9)
+        for text in (f"{cents / 100:.2f}", f"{cents / 100:,.2f}", f"$ {cents / 100:.2f}"):
+            for expected in (f"{cents / 100:,.2f}", f"{cents / 100:.2f}"):
+                assert is_correct(text, expected, "answered")
+                assert not is_correct(f"{(cents + 1) / 100:.2f}", expected, "answered")
+
+
+@pytest.mark.parametrize(
+    ("correct", "total", "low", "high"),
+    [(50, 100, 0.4038, 0.5962), (8, 10, 0.4902, 0.9433), (0, 10, 0, 0.2775), (10, 10, 0.7225, 1)],
+)
+def test_wilsons_interval(correct: int, total: int, low: float, high: float) -> None:
+    assert interval(correct, total) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_without_a_trial_anything_is_possible() -> None:
+    assert interval(0, 0) == (0.0, 1.0)
+    assert Tally(0, 0).accuracy == 0.0
+
+
+def test_the_interval_holds_the_share_and_narrows_with_more_trials() -> None:
+    for total in (1, 3, 10, 1000):
+        for correct in range(0, total + 1, max(1, total // 7)):
+            low, high = interval(correct, total)
+            assert 0 <= low <= correct / total <= high <= 1
+            wider = interval(correct * 10, total * 10)
+            assert wider[1] - wider[0] < high - low
+
+
+def row(id: str, answer: str, status: str = "answered") -> Row:
+    made = {"id": id, "question": "", "answer": answer, "status": status, "error": None}
+    rest = {"sources": [], "usage": {}, "models": {}, "seconds": 0.0, "config": "", "attempt": 0}
+    return Row(**{**made, **rest})  # type: ignore[typeddict-item]
+
+
+QUESTIONS = [
+    Question("1", "one", 1, expected="17", level="2"),
+    Question("2", "two", 2, expected="Paris", level="2"),
+    Question("3", "three", 3, expected="x", level="10"),
+    Question("4", "four", 4, expected="", level="1"),
+    Question("5", "five", 5, expected="", level="1"),
+    Question("6", "six", 6, expected="x"),
+    Question("7", "seven", 7, expected="x", level="3", needs_file=True),
+    Question("8", "eight", 8, expected="x", level="3"),
+    Question("9", "nine", 9, expected="x", level="3"),
+    Question("10", "ten", 10, level="3"),
+]
+ROWS = [
+    row("1", "", "failed"),
+    row("1", "17"),
+    row("2", "Rome"),
+    row("3", "", "failed"),
+    row("4", "", "no_answer"),
+    row("5", "something"),
+    row("6", "x"),
+    row("7", "", "skipped"),
+    row("8", "", "paused"),
+    row("10", "unknown"),
+    row("other", "x"),
+]
+
+
+def test_the_summary_counts_each_question_once_by_its_last_row() -> None:
+    found = summary(ROWS, QUESTIONS)
+    assert found.overall == Tally(3, 6)
+    assert found.answered == Tally(2, 4)
+    assert found.unanswerable == Tally(1, 2)
+    assert found.not_scored == 3
+    assert found.levels == {"1": Tally(1, 2), "2": Tally(1, 2), "10": Tally(0, 1), "-": Tally(1, 1)}
+    assert list(found.levels) == ["1", "2", "10", "-"]
+
+
+def test_questions_without_levels_have_no_table() -> None:
+    assert summary([row("6", "x")], QUESTIONS).levels == {}
+    assert summary([], []).overall == Tally(0, 0)
+
+
+def test_wrong_answers_are_listed_with_what_was_expected() -> None:
+    assert [one["id"] for one in wrong(ROWS, QUESTIONS)] == ["2", "3", "5"]
+    assert wrong(ROWS, QUESTIONS)[0] == {
+        "id": "2",
+        "question": "two",
+        "expected": "Paris",
+        "answer": "Rome",
+        "status": "answered",
+    }
+
+
+def test_questions_may_come_from_a_generator() -> None:
+    assert summary(iter(ROWS), iter(QUESTIONS)).overall == Tally(3, 6)
+    assert len(wrong(iter(ROWS), iter(QUESTIONS))) == 3
