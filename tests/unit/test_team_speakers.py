@@ -8,6 +8,7 @@ from agent.assistants.team_answer.speakers import (
     chosen,
     ends_discussion,
     hypothesis_lines,
+    next_in_turn,
     said_text,
     spoken,
     updated_hypotheses,
@@ -142,3 +143,24 @@ def test_what_is_said_besides_control_lines_is_kept() -> None:
     text = "<think>嗯</think>\nH1 [0.7] 甲\n证据一致[^s0-0]。\nVERDICT: AGREE\nTERMINATE"
     assert without_signals(spoken(text)) == "H1 [0.7] 甲\n证据一致[^s0-0]。"
     assert said_text(spoken(text)) == "证据一致[^s0-0]。"
+
+
+@pytest.mark.parametrize(
+    ("spoken_by", "order"),
+    [
+        ("", "rav"),
+        ("r", "avr"),
+        ("ra", "vra"),
+        ("rav", "rav"),
+        ("rv", "arv"),
+        ("rr", "av"),
+        ("rrarr", "va"),
+        ("rvv", "ar"),
+    ],
+)
+def test_who_waited_longest_is_next_and_nobody_speaks_three_times_in_a_row(
+    spoken_by: str, order: str
+) -> None:
+    names = {speaker[0]: speaker for speaker in SPEAKERS}
+    found = next_in_turn([names[letter] for letter in spoken_by])
+    assert found == [names[letter] for letter in order]
