@@ -5,12 +5,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agent import __version__
+from agent.cli.parser_batch import declare_batch
 
 _NEGATIVE = re.compile(r"-[\d.]")
 _EPILOG = """examples:
   tanlu ask "王府井附近适合遛娃的好去处"
   tanlu ask "coffee near me" --near 116.41,39.91 --html answer.html
   tanlu ask --thread ID "那附近有停车场吗"
+  tanlu batch questions.jsonl -o answers.jsonl --score
   tanlu doctor"""
 
 
@@ -80,4 +82,4 @@ def _declare_doctor(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]
     doctor.add_argument("--log-file", metavar="FILE", help="write the log to this file")
 
 
-_DECLARED = {"ask": _declare_ask, "doctor": _declare_doctor}
+_DECLARED = {"ask": _declare_ask, "batch": declare_batch, "doctor": _declare_doctor}

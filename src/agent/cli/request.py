@@ -4,7 +4,7 @@ import importlib
 import os
 import uuid
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,12 +48,11 @@ class Request:
 def read_request(arguments: Namespace) -> Request:
     """The request, or an InputError or ConfigurationError that names the argument."""
     question = _question(arguments.question, arguments.thread)
-    url = _server(arguments.url, offline=arguments.offline)
-    if url is None and arguments.assistant not in ASSISTANTS:
-        known = ", ".join(sorted(ASSISTANTS))
-        raise InputError("--assistant", f"there is no {arguments.assistant!r}; known: {known}")
+    url = server_url(arguments.url, offline=arguments.offline)
+    if url is None:
+        known_assistant(arguments.assistant)
     for option in ("html", "markdown", "pdf", "geojson", "log_file"):
-        _writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
+        writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
     if arguments.pdf is not None:
         _pdf_extra()
     return Request(
@@ -66,6 +65,13 @@ def read_request(arguments: Namespace) -> Request:
         url=url,
         saves=_saves(arguments),
     )
+
+
+def known_assistant(wanted: str) -> None:
+    """Raises InputError for one that this installation does not have."""
+    if wanted not in ASSISTANTS:
+        known = ", ".join(sorted(ASSISTANTS))
+        raise InputError("--assistant", f"there is no {wanted!r}; known: {known}")
 
 
 def split_sets(sets: Sequence[str]) -> dict[str, str]:
@@ -103,7 +109,8 @@ def _thread(given: str | None) -> str:
         raise InputError("--thread", "must be a thread's id (a UUID)") from None
 
 
-def _server(url: str | None, *, offline: bool) -> str | None:
+def server_url(url: str | None, *, offline: bool) -> str | None:
+    """The server's address without a slash at its end, checked."""
     if url is None:
         return None
     if offline:
@@ -126,16 +133,23 @@ def _near(given: str | None) -> Point | None:
 def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
     """This run's settings; the ones of a server are checked against its own schema."""
     context: dict[str, Any] = split_sets(arguments.sets)
-    if not local:
-        return context
-    for key in context:
+    return local_context(context, saves=_saves(arguments)) if local else context
+
+
+def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:
+    """Settings of a run in this process, in their types; raises ConfigurationError naming one.
+
+    With `saves` (an answer that is kept in a file) links are resolved.
+    """
+    given = dict(context)
+    for key in given:
         if key not in Configuration.model_fields:
             known = ", ".join(Configuration.model_fields)
             raise ConfigurationError(f"--set {key}", f"there is no such setting; known: {known}")
-    if _saves(arguments) and "resolve_links" not in context and not os.environ.get("RESOLVE_LINKS"):
-        context["resolve_links"] = True
-    checked = configure(context)
-    return {key: getattr(checked, key) for key in context}
+    if saves and "resolve_links" not in given and not os.environ.get("RESOLVE_LINKS"):
+        given["resolve_links"] = True
+    checked = configure(given)
+    return {key: getattr(checked, key) for key in given}
 
 
 def _saves(arguments: Namespace) -> bool:
@@ -151,7 +165,7 @@ def _pdf_extra() -> None:
         raise ConfigurationError("--pdf", hint) from None
 
 
-def _writable(option: str, file: str | None) -> None:
+def writable(option: str, file: str | None) -> None:
     """Better to say it before the question is paid for."""
     if file is None:
         return

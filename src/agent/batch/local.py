@@ -1,0 +1,131 @@
+"""Questions in this process: one graph, one set of services, a thread for each question."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from langgraph.types import StateSnapshot
+
+from agent.batch.jobs import Finished, Job
+from agent.checkpointer import Threads, open_threads, run_config
+from agent.configuration import MODEL_FIELDS, Configuration
+from agent.errors import AgentError, ConfigurationError, InputError
+from agent.installed import compiled
+from agent.nodes.toolbox import limits_of
+from agent.services import Services, close_process_services, process_services
+from agent.settings import read_settings
+
+log = logging.getLogger(__name__)
+Values = Mapping[str, Any]
+
+
+@asynccontextmanager
+async def local_worker(assistant: str, context: Mapping[str, Any]) -> AsyncIterator["LocalWorker"]:
+    """A worker over the threads in TANLU_DATA_DIR; closes everything. Raises AgentError."""
+    try:
+        async with open_threads(read_settings()) as threads:
+            services = await asyncio.to_thread(process_services)
+            yield LocalWorker(assistant, context, threads=threads, services=services)
+    finally:
+        await close_process_services()
+
+
+class LocalWorker:
+    """Runs questions on SQLite threads; a killed one goes on from its last step."""
+
+    def __init__(
+        self,
+        assistant: str,
+        context: Mapping[str, Any],
+        *,
+        threads: Threads,
+        services: Services,
+    ) -> None:
+        # A turn's paid replies are kept until its row is on disk, not only until its last step:
+        # between the two the process may be killed. So the graph itself cannot forget them.
+        kept = replace(services, journal=None)
+        self._assistant, self._context = assistant, dict(context)
+        self._threads, self._services = threads, services
+        self._graph = compiled(assistant, threads.saver, lambda: kept)
+        known = self._graph.get_input_jsonschema().get("properties", {})
+        self._formatted = "format_requirement" in known
+        schema: type[Configuration] = self._graph.context_schema or Configuration
+        self._configuration = schema(**self._context)
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        return {name: getattr(self._configuration, name) for name in MODEL_FIELDS}
+
+    async def work(self, job: Job) -> Finished:
+        """Run it, or go on with it, or find it finished."""
+        began = time.monotonic()
+        values, error = await self._values(job)
+        return Finished(values, self._seconds(values, began), error)
+
+    async def _values(self, job: Job) -> tuple[Values, AgentError | None]:
+        found = await self._found(job)
+        if found.values and not found.next and not found.tasks:
+            return found.values, None
+        self._go_on_counting(found)
+        run = job.accepted(self._assistant, self._context, formatted=self._formatted)
+        log.info("question=%s run=%s thread=%s attempt=%d%s", job.question.id, job.run_id,
+                 job.thread_id, job.attempt, " (continued)" if found.values else "")  # fmt: skip
+        try:
+            values = await self._graph.ainvoke(
+                run.input, run_config(run), context=run.context or None, durability="sync"
+            )
+        except ConfigurationError as error:
+            if not isinstance(error, InputError):
+                raise
+            return await self._left(job), error
+        except AgentError as error:
+            return await self._left(job), error
+        except Exception as error:
+            log.exception("question=%s failed", job.question.id)
+            unexpected = AgentError(f"unexpected {type(error).__name__}: {error}")
+            return await self._left(job), unexpected
+        if "__interrupt__" in values:
+            return values, AgentError("the run waits for a review, which a batch cannot give")
+        return values, None
+
+    async def forget(self, job: Job, finished: Finished | None) -> None:
+        """Remove thread, paid replies and account."""
+        await self._threads.saver.adelete_thread(job.thread_id)
+        turn = (finished.values.get("turn") or {}) if finished else {}
+        if turn_id := turn.get("id"):
+            self._services.budgets.close(turn_id)
+            if self._services.journal:
+                await self._services.journal.forget(turn_id)
+
+    async def _found(self, job: Job) -> StateSnapshot:
+        return await self._graph.aget_state({"configurable": {"thread_id": job.thread_id}})
+
+    async def _left(self, job: Job) -> Values:
+        """What the steps before a failure had found and spent."""
+        values: Values = (await self._found(job)).values
+        return values
+
+    def _go_on_counting(self, found: StateSnapshot) -> None:
+        """Open the account of a question from a dead process: the night between did not count."""
+        turn = found.values.get("turn") if found.values else None
+        if not turn or not found.created_at:
+            return
+        until = datetime.fromisoformat(found.created_at).timestamp()
+        self._services.budgets.of(
+            turn["id"],
+            limits_of(self._configuration),
+            spent=found.values.get("usage"),
+            elapsed=max(0.0, until - turn["started_at"]),
+        )
+
+    def _seconds(self, values: Values, began: float) -> float:
+        """The run's own count, which knows of earlier processes; else ours."""
+        messages = values.get("messages") or []
+        kept = getattr(messages[-1], "additional_kwargs", {}) if messages else {}
+        counted = (kept.get("usage") or {}).get("seconds")
+        return float(counted) if counted else time.monotonic() - began

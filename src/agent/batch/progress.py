@@ -1,0 +1,173 @@
+"""How a batch goes, on stderr: a bar on a terminal, a line a question elsewhere; then a table."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as RichProgress
+from rich.table import Table
+from rich.text import Text
+
+from agent.batch.rows import Row, Status
+from agent.batch.runner import Counts, Progress
+from agent.batch.scoring import Summary, Tally
+from agent.redaction import scrub
+
+_LONGEST = 160
+_SHOWN: tuple[Status, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
+
+
+def money(dollars: float) -> str:
+    """Cents where they matter, fractions of them below."""
+    return f"${dollars:.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
+
+
+def _line(text: str) -> str:
+    """One printable line; whatever a model or a file brought cannot steer the terminal."""
+    shown = " ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split())
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def _told(row: Row) -> str:
+    cost = row["usage"].get("cost_usd", 0.0)
+    priced = "cost unknown" if cost is None else money(cost)
+    told = f"{row['status']} {row['id']} ({row['seconds']:.1f} s, {priced})"
+    what = row["error"] or row["answer"]
+    return _line(f"{told}: {what}" if what else told)
+
+
+class LineProgress:
+    """For pipes and logs."""
+
+    def began(self, counts: Counts) -> None:
+        already = f", {counts.before} already done" if counts.before else ""
+        self.said(f"{counts.asked} questions{already}")
+
+    def told(self, row: Row, counts: Counts) -> None:
+        self.said(f"[{counts.before + counts.done}/{counts.asked}] {_told(row)}")
+
+    def said(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+class _Rate(ProgressColumn):
+    """Questions a minute."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed * 60:.1f}/min" if speed else "–/min", style="cyan")
+
+
+class BarProgress:
+    """A bar with rate, time left, cost so far, and how many were answered or failed."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self.bar = RichProgress(
+            SpinnerColumn("line" if console.options.ascii_only else "dots"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            transient=True,
+            refresh_per_second=4,
+            expand=True,
+        )
+        self._task = self.bar.add_task("", total=None)
+
+    def began(self, counts: Counts) -> None:
+        # Earlier starts are not part of the rate, so the bar is of what is left.
+        self.bar.reset(self._task, total=counts.asked - counts.before)
+        self.bar.update(self._task, description=_state(counts))
+        if counts.before:
+            self.said(f"{counts.before} of {counts.asked} questions are already done")
+
+    def told(self, row: Row, counts: Counts) -> None:
+        self.bar.update(self._task, completed=counts.done, description=_state(counts))
+        if row["status"] in ("failed", "paused"):
+            self._console.print(Text(_told(row), style="yellow"))
+
+    def said(self, line: str) -> None:
+        self._console.print(Text(line))
+
+
+def _state(counts: Counts) -> str:
+    answered = counts.rows.get("answered", 0) + counts.rows.get("no_answer", 0)
+    failed = counts.rows.get("failed", 0) + counts.rows.get("paused", 0)
+    return f"{money(counts.cost_usd)}  {answered} answered  {failed} failed"
+
+
+@contextmanager
+def showing() -> Iterator[Progress]:
+    """The progress that fits this standard error; a bar leaves nothing behind."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield LineProgress()
+        return
+    progress = BarProgress(console)
+    with progress.bar:
+        yield progress
+
+
+def summary_table(counts: Counts, *, file_cost: float) -> Table:
+    """Counts, seconds, tokens and cost of this start, and what the file has cost in all."""
+    table = Table(title="batch", show_header=False, title_justify="left")
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("questions", str(counts.asked))
+    table.add_row("done before", str(counts.before))
+    for status in _SHOWN:
+        table.add_row(status, str(counts.rows.get(status, 0)))
+    table.add_row("left", str(counts.left))
+    table.add_row("seconds", f"{_seconds(counts):.1f}")
+    table.add_row("tokens in / out", f"{counts.input_tokens:,} / {counts.output_tokens:,}")
+    table.add_row("searches", f"{counts.searches:,}")
+    unknown = f" + {counts.unpriced} unpriced" if counts.unpriced else ""
+    table.add_row("cost now", money(counts.cost_usd) + unknown)
+    table.add_row("cost of the file", money(file_cost))
+    return table
+
+
+def _seconds(counts: Counts) -> float:
+    return time.monotonic() - counts.began
+
+
+def score_table(summary: Summary) -> Table:
+    """Accuracy with its 95% interval, in all and by level."""
+    table = Table(title="score (GAIA's rule, 95% interval)", title_justify="left")
+    for heading in ("", "correct", "of", "accuracy", "interval"):
+        table.add_column(heading, justify="right" if heading else "left")
+    table.add_row("all", *_figures(summary.overall))
+    for level, tally in summary.levels.items():
+        table.add_row(_line(f"level {level}"), *_figures(tally))
+    if summary.answered.total != summary.overall.total:
+        table.add_row("where answered", *_figures(summary.answered))
+    if summary.unanswerable.total:
+        table.add_row("without an answer", *_figures(summary.unanswerable))
+    if summary.not_scored:
+        table.add_row("not scored", "", str(summary.not_scored), "", "")
+    return table
+
+
+def _figures(tally: Tally) -> tuple[str, str, str, str]:
+    if not tally.total:
+        return "0", "0", "–", "–"
+    low, high = tally.interval
+    accuracy = f"{100 * tally.accuracy:.1f}%"
+    return str(tally.correct), str(tally.total), accuracy, f"{100 * low:.1f}–{100 * high:.1f}%"

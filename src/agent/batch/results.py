@@ -1,0 +1,136 @@
+"""From a finished run to its row and its trace."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent.batch.jobs import Finished, Job
+from agent.batch.quota import spent_quota
+from agent.batch.rows import Row, RowSource, Status
+from agent.errors import AgentError
+from agent.outcome import Outcome, RunName, outcome_of
+from agent.redaction import scrub
+
+_TRACED = (
+    "analysis", "sub_questions", "reasoning_trace", "transcript", "hypotheses", "evidence_pool",
+    "raw_answer", "explanation", "verified", "ended", "queries", "search_results",
+    "web_research_result", "amap_research_result", "places", "gaps",
+)  # fmt: skip
+_USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row and what is told beside it."""
+
+    row: Row
+    trace: dict[str, Any]
+    quota: str | None = None
+    """What is spent, where the row is paused for it."""
+
+
+def result_of(
+    job: Job, finished: Finished, *, config: str, assistant: str, models: Mapping[str, str]
+) -> Result:
+    """The row of a finished run; paused where a spent quota kept it from an answer."""
+    values, error = finished.values, finished.error
+    outcome: Outcome | None = None
+    if error is None:
+        try:
+            name = RunName(assistant, job.thread_id, job.run_id)
+            outcome = outcome_of(values, name, finished.seconds)
+        except AgentError as problem:
+            error = problem
+    answer, status = _answer(values, outcome)
+    quota = None
+    if status != "answered" or (outcome is not None and outcome.degraded):
+        gaps = outcome.gaps if outcome else list(values.get("gaps") or [])
+        quota = spent_quota(gaps, error)
+    if quota is not None:
+        answer, status = "", "paused"
+    row = Row(
+        id=job.question.id,
+        question=job.question.text,
+        answer=answer,
+        status=status,
+        error=quota or (error.message if error else None),
+        sources=_sources(outcome),
+        usage=_usage(values, outcome, finished.seconds),
+        models=dict(models),
+        seconds=round(finished.seconds, 2),
+        config=config,
+        attempt=job.attempt,
+    )
+    cleaned: Row = _scrubbed(row)
+    return Result(cleaned, _trace(cleaned, values, outcome, job), quota)
+
+
+def skipped_row(job: Job, *, config: str) -> Row:
+    """The row of a question that cannot be asked in words alone."""
+    return Row(
+        id=job.question.id,
+        question=job.question.text,
+        answer="",
+        status="skipped",
+        error="the question needs a file",
+        sources=[],
+        usage={},
+        models={},
+        seconds=0.0,
+        config=config,
+        attempt=job.attempt,
+    )
+
+
+def _answer(values: Mapping[str, Any], outcome: Outcome | None) -> tuple[str, Status]:
+    if outcome is None:
+        return "", "failed"
+    if "final_answer" in values:
+        final = str(values.get("final_answer") or "").strip()
+        return final, "answered" if final else "no_answer"
+    return outcome.answer, "no_answer" if outcome.needs else "answered"
+
+
+def _sources(outcome: Outcome | None) -> list[RowSource]:
+    cited = outcome.sources if outcome else []
+    return [
+        RowSource(number=source.get("number") or place, title=source["title"], url=source["url"])
+        for place, source in enumerate(cited, 1)
+    ]
+
+
+def _usage(values: Mapping[str, Any], outcome: Outcome | None, seconds: float) -> dict[str, Any]:
+    """Of the answer; of a run without one, what its steps had written down."""
+    if outcome is not None:
+        return dict(outcome.usage)
+    spent = values.get("usage") or {}
+    usage: dict[str, Any] = {name: int(spent.get(name) or 0) for name in _USAGE}
+    usage["seconds"] = round(seconds, 2)
+    usage["cost_usd"] = spent.get("cost_usd", 0.0)
+    return usage
+
+
+def _trace(
+    row: Row, values: Mapping[str, Any], outcome: Outcome | None, job: Job
+) -> dict[str, Any]:
+    """The row, and how the assistant came to it."""
+    steps = {name: values[name] for name in _TRACED if values.get(name)}
+    text = outcome.answer if outcome else ""
+    sources = outcome.sources if outcome else values.get("sources_gathered") or []
+    whole = {**row, "thread_id": job.thread_id, "text": text, **steps, "sources": sources}
+    cleaned: dict[str, Any] = _scrubbed(whole)
+    return cleaned
+
+
+def _scrubbed(value: Any) -> Any:
+    """Plain JSON values without any key in any text."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, Mapping):
+        return {str(name): _scrubbed(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(inner) for inner in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return scrub(json.dumps(value, ensure_ascii=False, default=str))

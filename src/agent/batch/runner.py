@@ -1,0 +1,203 @@
+"""Runs the questions that are left, a few at a time; every row is on disk before it is counted."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from agent.batch.jobs import Finished, Job, Place, Worker, job_of
+from agent.batch.questions import Question
+from agent.batch.results import result_of, skipped_row
+from agent.batch.rows import Row, RowFile, Status
+from agent.batch.trace import TraceFolder
+from agent.errors import AgentError
+
+log = logging.getLogger(__name__)
+
+Stop = Literal["interrupted", "max_cost", "quota", "error"]
+
+
+@dataclass
+class Counts:
+    """What this start of the batch did; rows of earlier starts are in `before`."""
+
+    asked: int = 0
+    """Questions this start was to see to, those of earlier starts included."""
+    before: int = 0
+    rows: dict[Status, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    searches: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Rows whose cost nobody knows."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def done(self) -> int:
+        return sum(self.rows.values())
+
+    @property
+    def left(self) -> int:
+        """Without a row, or with one that a later start replaces."""
+        return self.asked - self.before - self.done + self.rows.get("paused", 0)
+
+    def count(self, row: Row) -> None:
+        status, usage = row["status"], row["usage"]
+        self.rows[status] = self.rows.get(status, 0) + 1
+        self.input_tokens += int(usage.get("input_tokens") or 0)
+        self.output_tokens += int(usage.get("output_tokens") or 0)
+        self.searches += int(usage.get("searches") or 0)
+        cost = usage.get("cost_usd", 0.0)
+        self.cost_usd += cost or 0.0
+        self.unpriced += cost is None
+
+
+class Progress(Protocol):
+    """Shows how a batch goes."""
+
+    def began(self, counts: Counts) -> None: ...
+
+    def told(self, row: Row, counts: Counts) -> None:
+        """A row is on disk."""
+        ...
+
+    def said(self, line: str) -> None:
+        """Something a person should read at once."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How a batch goes about it."""
+
+    concurrency: int = 8
+    retry_failed: bool = False
+    max_cost: float | None = None
+    """USD of all rows in the file, those of earlier starts included."""
+
+
+class Runner:
+    """One start of a batch."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        file: RowFile,
+        place: Place,
+        *,
+        limits: Limits,
+        progress: Progress,
+        traces: TraceFolder | None = None,
+    ) -> None:
+        self._worker, self._file, self._place = worker, file, place
+        self._limits, self._progress, self._traces = limits, progress, traces
+        self._waiting: deque[Question] = deque()
+        self._lanes: list[asyncio.Task[None]] = []
+        self.counts = Counts()
+        self.stopped: Stop | None = None
+        self.reason = ""
+        """Why it stopped, in words."""
+
+    async def run(self, questions: Sequence[Question]) -> Counts:
+        """Bring every question that is left to its row, or stop as `stopped` says.
+
+        Raises OSError where a row cannot be written; what is in flight then resumes later.
+        """
+        self._waiting.extend(q for q in questions if self._is_left(q))
+        self.counts.asked = len(questions)
+        self.counts.before = len(questions) - len(self._waiting)
+        self._progress.began(self.counts)
+        lanes = min(self._limits.concurrency, len(self._waiting))
+        self._lanes = [asyncio.create_task(self._lane()) for _ in range(lanes)]
+        if self._lanes:
+            try:
+                await asyncio.wait(self._lanes, return_when=asyncio.FIRST_EXCEPTION)
+            finally:
+                await self._end_lanes()
+        return self.counts
+
+    def stop(self, why: Stop, reason: str) -> None:
+        """Begin nothing new; what is in flight comes to its end."""
+        if self.stopped is None:
+            self.stopped, self.reason = why, reason
+            log.info("stopping: %s", reason)
+
+    def cancel(self) -> None:
+        """Leave what is in flight where it is; it goes on from its last step another time."""
+        for lane in self._lanes:
+            lane.cancel()
+
+    async def _end_lanes(self) -> None:
+        failed = [t.exception() for t in self._lanes if t.done() and not t.cancelled()]
+        self.cancel()
+        await asyncio.gather(*self._lanes, return_exceptions=True)
+        for error in failed:
+            if error is not None:
+                raise error
+
+    def _is_left(self, question: Question) -> bool:
+        entry = self._file.entry(question.id, self._place.config)
+        if entry is None or entry.status == "paused":
+            return True
+        return entry.status == "failed" and self._limits.retry_failed
+
+    async def _lane(self) -> None:
+        while (question := self._next()) is not None:
+            await self._see_to(question)
+
+    def _next(self) -> Question | None:
+        most = self._limits.max_cost
+        if self._waiting and most is not None and self._file.cost_usd >= most:
+            spent = f"${self._file.cost_usd:.4f} of --max-cost {most:g} is spent"
+            self.stop("max_cost", spent)
+        return self._waiting.popleft() if self._waiting and self.stopped is None else None
+
+    async def _see_to(self, question: Question) -> None:
+        entry = self._file.entry(question.id, self._place.config)
+        job = job_of(question, entry.attempts if entry else 0, self._place)
+        if question.needs_file:
+            await self._write(skipped_row(job, config=self._place.config), job, None)
+            return
+        try:
+            finished = await self._worker.work(job)
+        except AgentError as error:
+            # What no question can pass (a wrong setting, a server that is gone) fails no row.
+            self.stop("error", error.message)
+            return
+        result = result_of(
+            job,
+            finished,
+            config=self._place.config,
+            assistant=self._place.assistant,
+            models=self._worker.models,
+        )
+        if result.quota is not None:
+            self.stop("quota", result.quota)
+        if self._traces is not None:
+            await asyncio.to_thread(self._traces.write, question.id, result.trace)
+        await self._write(result.row, job, finished)
+
+    async def _write(self, row: Row, job: Job, finished: Finished | None) -> None:
+        await _whole(self._file.append(row))
+        self.counts.count(row)
+        log.info("question=%s %s in %.1f s%s", row["id"], row["status"], row["seconds"],
+                 f": {row['error']}" if row["error"] else "")  # fmt: skip
+        self._progress.told(row, self.counts)
+        if finished is not None:
+            with contextlib.suppress(AgentError):
+                await self._worker.forget(job, finished)
+
+
+async def _whole(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for `work` even when cancelled: a second Ctrl-C must not cut a row off its answer."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise

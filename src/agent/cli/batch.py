@@ -1,0 +1,179 @@
+"""`tanlu batch`: many questions, a row each, resumable at any moment."""
+
+import asyncio
+import os
+import signal
+from argparse import Namespace
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from rich.console import Console
+
+from agent.batch.formats import write_answers, write_lines
+from agent.batch.jobs import Worker
+from agent.batch.progress import score_table, showing, summary_table
+from agent.batch.rows import RowFile
+from agent.batch.runner import Counts, Progress, Runner
+from agent.batch.scoring import summary, wrong
+from agent.batch.trace import TraceFolder
+from agent.cli.batch_plan import Plan, read_plan
+from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, fail
+from agent.cli.environment import read_environment
+from agent.cli.logs import configure_logging
+from agent.errors import AgentError, ConfigurationError, InputError
+
+_BAD_LINES_SHOWN = 20
+
+
+def run(arguments: Namespace) -> int:
+    """0 nothing is left to do, 1 something is, 2 bad usage, 130 after Ctrl-C."""
+    try:
+        read_environment(offline=arguments.offline)
+        plan = read_plan(arguments)
+        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), str(plan.log_file))
+        traces = TraceFolder(plan.trace_dir) if plan.trace_dir else None
+    except AgentError as error:
+        return fail(error.message, code=USAGE)
+    _tell_bad_lines(plan)
+    try:
+        return asyncio.run(_batch(plan, traces))
+    except InputError as error:
+        return fail(error.message, code=USAGE)
+    except AgentError as error:
+        return fail(error.message, code=USAGE if _is_usage(error) else FAILED)
+    except OSError as error:
+        return fail(f"{plan.place.rows} cannot be written: {error}; go on with: {plan.resume}")
+    except KeyboardInterrupt:
+        return fail(f"cancelled; go on with: {plan.resume}", code=CANCELLED)
+
+
+def _is_usage(error: AgentError) -> bool:
+    """What only a server knows (its assistants, its settings) is bad usage, too."""
+    return isinstance(error, ConfigurationError) and error.name.startswith("--")
+
+
+def _tell_bad_lines(plan: Plan) -> None:
+    for bad in plan.bad_lines[:_BAD_LINES_SHOWN]:
+        fail(f"line {bad.line} is left out: {bad.problem}")
+    if (more := len(plan.bad_lines) - _BAD_LINES_SHOWN) > 0:
+        fail(f"{more} more lines are left out")
+
+
+async def _batch(plan: Plan, traces: TraceFolder | None) -> int:
+    async with await RowFile.open(plan.place.rows) as file, _worker(plan) as worker:
+        with showing() as progress:
+            _tell_damage(file, progress)
+            runner = Runner(
+                worker,
+                file,
+                plan.place,
+                limits=plan.limits,
+                progress=progress,
+                traces=traces,
+            )
+            counts = await _interruptible(runner, plan, progress)
+        await _write(plan, file, traces)
+        await _show(plan, file, counts)
+        failed = _failed(plan, file)
+    return _told_how_it_ended(plan, runner, counts, failed)
+
+
+def _tell_damage(file: RowFile, progress: Progress) -> None:
+    if file.repaired:
+        progress.said("the file of answers ended within a line, as after a crash; it is mended")
+    if file.broken:
+        progress.said(f"{file.broken} lines of the file of answers are no rows and are left out")
+
+
+def _worker(plan: Plan) -> AbstractAsyncContextManager[Worker]:
+    """Who runs the questions: this process, or a server."""
+    if plan.url is None:
+        from agent.batch.local import local_worker
+
+        return local_worker(plan.place.assistant, plan.context())
+    from agent.batch.remote import remote_worker
+    from agent.server_settings import checked_settings
+
+    return remote_worker(
+        plan.url,
+        plan.place.assistant,
+        lambda schema: checked_settings(plan.sets, schema, saves=True),
+    )
+
+
+async def _interruptible(runner: Runner, plan: Plan, progress: Progress) -> Counts:
+    """The batch; the first Ctrl-C lets what is in flight finish, the second leaves it."""
+
+    def interrupt() -> None:
+        if runner.stopped != "interrupted":
+            runner.stop("interrupted", "interrupted")
+            runner.stopped = "interrupted"
+            progress.said("finishing what is in flight; Ctrl-C again leaves it for the next start")
+        else:
+            runner.cancel()
+
+    restore = _on_interrupt(interrupt)
+    try:
+        return await runner.run(plan.questions)
+    finally:
+        restore()
+
+
+def _on_interrupt(act: Callable[[], None]) -> Callable[[], None]:
+    """Have Ctrl-C call `act` within the loop; gives back what undoes that."""
+    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+    # Not loop.add_signal_handler: Windows has none, and this wakes the loop as well.
+    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(act))
+
+    def restore() -> None:
+        signal.signal(signal.SIGINT, before)
+
+    return restore
+
+
+async def _write(plan: Plan, file: RowFile, traces: TraceFolder | None) -> None:
+    """Each id once in the rows file; ANSWERS from it where another form was asked for."""
+    await file.compact([question.id for question in plan.questions])
+    if plan.format != "rows":
+        rows = await file.rows(plan.place.config)
+        known = {question.id for question in plan.questions}
+        chosen = [row for row in rows if row["id"] in known]
+        trace_of = (lambda row: traces.reasoning(row["id"])) if traces else None
+        await asyncio.to_thread(write_answers, plan.answers, chosen, plan.format, trace_of)
+
+
+async def _show(plan: Plan, file: RowFile, counts: Counts) -> None:
+    """The summary, and the score where it was asked for."""
+    console = Console(highlight=False)
+    console.print(summary_table(counts, file_cost=file.cost_usd))
+    if plan.score:
+        rows = await file.rows(plan.place.config)
+        console.print(score_table(summary(rows, plan.questions)))
+        found: list[Any] = list(wrong(rows, plan.questions))
+        await asyncio.to_thread(write_lines, plan.wrong, found)
+        console.print(f"{len(found)} wrong: {plan.wrong}", soft_wrap=True, markup=False)
+    console.print(f"answers: {plan.answers}", soft_wrap=True, markup=False)
+
+
+def _failed(plan: Plan, file: RowFile) -> int:
+    """Questions whose last row is a failure, of this start or an earlier one."""
+    entries = (file.entry(question.id, plan.place.config) for question in plan.questions)
+    return sum(entry is not None and entry.status == "failed" for entry in entries)
+
+
+def _told_how_it_ended(plan: Plan, runner: Runner, counts: Counts, failed: int) -> int:
+    """Why it stopped and how to go on, as the last line of stderr; the exit code."""
+    go_on = f"; go on with: {plan.resume}"
+    match runner.stopped:
+        case "interrupted":
+            return fail(f"interrupted, {counts.left} left{go_on}", code=CANCELLED)
+        case "quota":
+            return fail(f"paused, {counts.left} left: {runner.reason}{go_on}")
+        case "max_cost":
+            return fail(f"stopped, {counts.left} left: {runner.reason}{go_on}")
+        case "error":
+            return fail(f"stopped, {counts.left} left: {runner.reason}{go_on}")
+    if failed and not plan.limits.retry_failed:
+        return fail(f"{failed} failed; ask them again with: {plan.resume} --retry-failed")
+    return FAILED if failed or counts.left or plan.bad_lines else ANSWERED
