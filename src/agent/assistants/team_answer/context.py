@@ -141,17 +141,16 @@ def fitted(pending: Sequence[AnyMessage], tokens: int) -> list[AnyMessage]:
     is refused by every service.
     """
     kept = list(pending)
+    sizes = [prompt_tokens([message]) for message in kept]
     for least in _RESULTS:
         for index, message in enumerate(kept):
-            excess = prompt_tokens(kept) - tokens
-            if excess <= 0:
-                return kept
-            if isinstance(message, ToolMessage):
+            excess = sum(sizes) - tokens
+            if excess > 0 and isinstance(message, ToolMessage):
                 kept[index] = _shortened(message, least, excess)
-    while kept and prompt_tokens(kept) > tokens:
-        begins = [i for i, m in enumerate(kept) if isinstance(m, AIMessage) and i > 0]
-        kept = kept[begins[0] :] if begins else []
-    return kept
+                sizes[index] = prompt_tokens([kept[index]])
+    rounds = [i for i, m in enumerate(kept) if isinstance(m, AIMessage)]
+    begin = next((i for i in [0, *rounds] if sum(sizes[i:]) <= tokens), len(kept))
+    return kept[begin:]
 
 
 def _shortened(message: ToolMessage, least: int, excess: int) -> ToolMessage:
