@@ -64,7 +64,7 @@ async def ask_services(
             hits = await service.search(query, meter=meter)
         except BudgetExceeded as error:
             return _failed(query, [*gaps, failure_gap(task, service.name, error, text="failed")])
-        except ProviderError as error:
+        except (ProviderError, ConfigurationError) as error:
             if following is None:
                 gaps.append(failure_gap(task, service.name, error, text="failed"))
             else:
