@@ -1,22 +1,12 @@
 """Encrypted benchmark texts, encrypted here with the keys the benchmarks use."""
 
-import base64
 import hashlib
 import random
-from itertools import cycle
 
 import pytest
 
 from agent.batch.decrypt import decrypted, is_encrypted
-
-CANARY = "BENCH:11111111-2222-3333-4444-555555555555"
-
-
-def encrypt(text: str, key: bytes) -> str:
-    return base64.b64encode(
-        bytes(a ^ b for a, b in zip(text.encode(), cycle(key), strict=False))
-    ).decode()
-
+from tests.unit.batch_samples import CANARY, encrypt
 
 KEYS = {"browsecomp": hashlib.sha256(CANARY.encode()).digest(), "xbench": CANARY.encode()}
 

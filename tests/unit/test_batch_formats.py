@@ -1,27 +1,20 @@
 """ANSWERS in the formats that benchmarks take."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent.batch.formats import rows_path, write_answers, write_lines
 from agent.batch.rows import Row
 from agent.errors import AgentError
+from tests.unit.batch_samples import lines_of, row
 
-
-def row(id: str, answer: str, status: str = "answered") -> Row:
-    made = {"id": id, "question": "", "answer": answer, "status": status, "error": None}
-    rest = {"sources": [], "usage": {}, "models": {}, "seconds": 0.0, "config": "", "attempt": 0}
-    return Row(**{**made, **rest})  # type: ignore[typeddict-item]
-
-
-ROWS = [row("1", "北京"), row("2", "", "no_answer"), row("3", "", "paused"), row("4", "", "failed")]
-
-
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+ROWS = [
+    row("1", answer="北京"),
+    row("2", answer="", status="no_answer"),
+    row("3", answer="", status="paused"),
+    row("4", answer="", status="failed"),
+]
 
 
 def test_gaias_submission_has_a_line_for_every_question_that_is_through(tmp_path: Path) -> None:

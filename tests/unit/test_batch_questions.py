@@ -1,43 +1,20 @@
-"""A file of questions: the shapes of the benchmarks, and everything that may be wrong in it."""
+"""A file of questions in the shapes of the benchmarks."""
 
-import base64
 import csv
 import hashlib
 import io
-import json
 import random
-from collections.abc import Callable
-from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent.batch.questions import BadLine, Question, read_questions
-from agent.errors import InputError
-
-Write = Callable[..., Path]
-CANARY = "BENCH:11111111-2222-3333-4444-555555555555"
+from tests.unit.batch_samples import CANARY, Write, encrypt, json_lines, writer
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    def write(content: str | bytes, name: str = "questions.jsonl") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-def json_lines(*rows: dict[str, Any]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def encrypt(text: str, key: bytes) -> str:
-    return base64.b64encode(
-        bytes(a ^ b for a, b in zip(text.encode(), cycle(key), strict=False))
-    ).decode()
+    return writer(tmp_path)
 
 
 def only(path: Path, *, decrypt: bool = False) -> Question:
@@ -183,138 +160,6 @@ def test_a_wrong_canary_spoils_one_line_only(write: Write) -> None:
 def test_a_decrypted_copy_that_kept_its_canary_is_read_with_and_without(write: Write) -> None:
     path = write(json_lines({"id": "1", "problem": "Who is it?", "answer": "x", "canary": CANARY}))
     assert only(path) == only(path, decrypt=True)
-
-
-# one bad line
-
-BAD_JSON: dict[str, tuple[bytes, str]] = {
-    "cut": (b'{"id": "x", "question": "a', "not valid JSON"),
-    "bare": (b"hello", "not valid JSON"),
-    "array": (b'[{"id": "x", "question": "a"}]', "an array"),
-    "number": (b"12", "a bare value"),
-    "text": (b'"a question?"', "a text"),
-    "no question": (b'{"id": "x", "answer": "a"}', "no question"),
-    "empty question": (b'{"id": "x", "question": "  "}', "no question"),
-    "object as question": (b'{"id": "x", "question": {"a": 1}}', "not a text"),
-    "object as id": (b'{"id": {"a": 1}, "question": "a"}', "not a text"),
-    "long id": (b'{"id": "' + b"x" * 300 + b'", "question": "a"}', "id is longer"),
-    "not utf-8": ('{"id": "x", "question": "北京"}'.encode("gbk"), "not UTF-8"),
-    "half a character": (b'{"id": "x", "question": "a \\ud83d"}', "half a character"),
-    "duplicate": (b'{"id": "1", "question": "another"}', "the id '1' is that of line 1"),
-    "5 MB": (b'{"id": "x", "question": "' + b"a" * 5_000_000 + b'"}', "longer than 1,000,000"),
-    "deep": (b'{"question": ' + b"[" * 400_000, "not valid JSON"),
-    "deep and whole": (b'{"question": ' + b"[" * 450 + b"]" * 450 + b"}", "nested too deeply"),
-    "huge number": (b'{"question": ' + b"9" * 9000 + b"}", "not valid JSON"),
-    "nul": (b"\0\0\0\0", "not valid JSON"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_JSON)
-def test_a_bad_json_line_is_reported_and_the_rest_goes_on(write: Write, kind: str) -> None:
-    line, problem = BAD_JSON[kind]
-    good = b'{"id": "1", "question": "a"}\n'
-    questions, bad = read_questions(write(good + line + b"\n" + good.replace(b"1", b"2")))
-    assert [(q.id, q.text, q.line) for q in questions] == [("1", "a", 1), ("2", "a", 3)]
-    assert [line.line for line in bad] == [2]
-    assert problem in bad[0].problem
-    assert len(bad[0].problem) < 200
-
-
-BAD_CSV: dict[str, tuple[bytes, str, int]] = {
-    "too many cells": (b"x,a,b,c", "4 cells under 3 columns", 1),
-    "no question": (b"x,,b", "no question", 1),
-    "one cell": (b"x", "no question", 1),
-    "not utf-8": ("x,北京,b".encode("gbk"), "not UTF-8", 1),
-    "text behind a quotation mark": (b'x,"a"b,c', "not valid CSV", 1),
-    "5 MB": (b"x," + b"a" * 5_000_000 + b",c", "not valid CSV", 1),
-    "5 MB of cells": (b"x,a,b" + b",c" * 2_500_000, "cells under 3 columns", 1),
-    "duplicate": (b"1,other,b", "the id '1' is that of line 2", 1),
-    "duplicate over two lines": (b'1,"oth\ner",b', "the id '1' is that of line 2", 2),
-    "open quotation mark": (b'x,"a,b', "not valid CSV", 1),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_CSV)
-def test_a_bad_csv_row_is_reported_and_the_rest_goes_on(write: Write, kind: str) -> None:
-    row, problem, lines = BAD_CSV[kind]
-    path = write(b"id,question,answer\n1,a,b\n" + row + b'\n2,"a",b\n3,c,d\n', "q.csv")
-    questions, bad = read_questions(path)
-    assert [(q.id, q.line) for q in questions] == [("1", 2), ("2", 3 + lines), ("3", 4 + lines)]
-    assert [line.line for line in bad] == [3]
-    assert problem in bad[0].problem
-
-
-def test_an_open_quotation_mark_in_the_last_row_is_said(write: Write) -> None:
-    questions, bad = read_questions(write('id,question\n1,a\n2,"b\n', "q.csv"))
-    assert [q.id for q in questions] == ["1"]
-    assert bad == [BadLine(3, "not valid CSV (a quotation mark is not closed)")]
-
-
-def test_missing_columns_of_a_short_csv_row_are_simply_not_given(write: Write) -> None:
-    questions, bad = read_questions(write("id,question,answer\n1,a\n\n , ,\n2,b,\n", "q.csv"))
-    assert bad == []
-    assert [(q.id, q.expected, q.line) for q in questions] == [("1", None, 2), ("2", "", 5)]
-
-
-def test_two_rows_without_an_id_and_with_the_same_text_are_duplicates(write: Write) -> None:
-    questions, bad = read_questions(write(json_lines({"query": "a"}, {"query": "a"})))
-    assert len(questions) == 1
-    assert [line.line for line in bad] == [2]
-
-
-def test_what_is_no_text_in_an_optional_column_does_not_cost_the_question(write: Write) -> None:
-    row = {"id": "1", "question": "a", "level": {"x": 1}, "format": [{}], "type": "hard"}
-    found = only(write(json_lines(row)))
-    assert found.format_requirement is None
-
-
-# the whole file
-
-
-@pytest.mark.parametrize(
-    ("content", "name", "problem"),
-    [
-        (b"", "q.jsonl", "holds no question"),
-        (b"\n \n", "q.jsonl", "holds no question"),
-        (b"", "q.csv", "holds no question"),
-        (b"id,question\n", "q.csv", "holds no question"),
-        (b"id,text\n1,a\n", "q.csv", "names no column"),
-        ("编号,问题\n1,a\n".encode("gbk"), "q.csv", "names no column"),
-        ('{"question": "a"}'.encode("utf-16"), "q.jsonl", "UTF-16"),
-        (b'[\n{"question": "a"},\n{"question": "b"}\n]', "q.json", "one JSON array"),
-        (b'[{"question": "a"}]', "q.json", "one JSON array"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
-    write: Write, content: bytes, name: str, problem: str
-) -> None:
-    with pytest.raises(InputError, match=problem) as refused:
-        read_questions(write(content, name))
-    assert refused.value.name == "QUESTIONS"
-
-
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no file"):
-        read_questions(tmp_path / "absent.jsonl")
-    with pytest.raises(InputError, match="is a folder"):
-        read_questions(tmp_path)
-
-
-def test_of_any_mix_of_good_and_bad_lines_each_is_read_or_reported_once(write: Write) -> None:
-    chance = random.Random(43)
-    kinds = [line for kind, (line, _) in BAD_JSON.items() if "MB" not in kind and kind != "deep"]
-    for _ in range(60):
-        lines, good, wrong = [b'{"id": "1", "question": "a"}'], [1], []
-        for number in range(2, chance.randint(3, 30)):
-            if chance.random() < 0.5:
-                lines.append(json.dumps({"id": f"q{number}", "question": "a"}).encode())
-                good.append(number)
-            else:
-                lines.append(chance.choice(kinds))
-                wrong.append(number)
-        questions, bad = read_questions(write(b"\n".join(lines)))
-        assert [q.line for q in questions] == good
-        assert [line.line for line in bad] == wrong
 
 
 def test_random_csv_tables_are_read_back_with_their_lines(write: Write) -> None:

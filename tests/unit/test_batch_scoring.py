@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agent.batch.questions import Question
-from agent.batch.rows import Row
 from agent.batch.scoring import Tally, interval, is_correct, summary, wrong
+from tests.unit.batch_samples import row
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,6 @@ def test_the_interval_holds_the_share_and_narrows_with_more_trials() -> None:
             assert wider[1] - wider[0] < high - low
 
 
-def row(id: str, answer: str, status: str = "answered") -> Row:
-    made = {"id": id, "question": "", "answer": answer, "status": status, "error": None}
-    rest = {"sources": [], "usage": {}, "models": {}, "seconds": 0.0, "config": "", "attempt": 0}
-    return Row(**{**made, **rest})  # type: ignore[typeddict-item]
-
-
 QUESTIONS = [
     Question("1", "one", 1, expected="17", level="2"),
     Question("2", "two", 2, expected="Paris", level="2"),
@@ -163,17 +157,17 @@ QUESTIONS = [
     Question("10", "ten", 10, level="3"),
 ]
 ROWS = [
-    row("1", "", "failed"),
-    row("1", "17"),
-    row("2", "Rome"),
-    row("3", "", "failed"),
-    row("4", "", "no_answer"),
-    row("5", "something"),
-    row("6", "x"),
-    row("7", "", "skipped"),
-    row("8", "", "paused"),
-    row("10", "unknown"),
-    row("other", "x"),
+    row("1", answer="", status="failed"),
+    row("1", answer="17"),
+    row("2", answer="Rome"),
+    row("3", answer="", status="failed"),
+    row("4", answer="", status="no_answer"),
+    row("5", answer="something"),
+    row("6", answer="x"),
+    row("7", answer="", status="skipped"),
+    row("8", answer="", status="paused"),
+    row("10", answer="unknown"),
+    row("other", answer="x"),
 ]
 
 
@@ -188,7 +182,7 @@ def test_the_summary_counts_each_question_once_by_its_last_row() -> None:
 
 
 def test_questions_without_levels_have_no_table() -> None:
-    assert summary([row("6", "x")], QUESTIONS).levels == {}
+    assert summary([row("6", answer="x")], QUESTIONS).levels == {}
     assert summary([], []).overall == Tally(0, 0)
 
 

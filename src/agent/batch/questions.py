@@ -1,6 +1,7 @@
 """Reads a file of questions: JSON lines or CSV, in the shapes of the common benchmarks."""
 
 import ast
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -128,10 +129,12 @@ def _id(fields: Mapping[str, Any], text: str) -> str:
 
 def _optional(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """As `_pick`, but what is no text is as good as absent: the question can be asked."""
-    try:
-        return _pick(fields, names)
-    except ValueError:
-        return None
+    for name in names:
+        with contextlib.suppress(ValueError):
+            text = _pick(fields, (name,))
+            if text is not None:
+                return text
+    return None
 
 
 def _pick(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
