@@ -18,6 +18,7 @@ class Place:
     """Where a batch writes, and under which assistant and configuration it asks."""
 
     rows: Path
+    """Absolute; part of every thread's name."""
     assistant: str
     config: str
 
@@ -58,7 +59,7 @@ def job_of(question: Question, attempt: int, place: Place) -> Job:
 
     The question's words are part of the name: a changed question never takes over a thread.
     """
-    words = (str(place.rows.absolute()), place.assistant, place.config, question.id,
+    words = (str(place.rows), place.assistant, place.config, question.id,
              question.text, str(attempt))  # fmt: skip
     thread = uuid.uuid5(_NAMESPACE, "\n".join(words))
     return Job(

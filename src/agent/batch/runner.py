@@ -106,7 +106,7 @@ class Runner:
     async def run(self, questions: Sequence[Question]) -> Counts:
         """Bring every question that is left to its row, or stop as `stopped` says.
 
-        Raises OSError where a row cannot be written; what is in flight then resumes later.
+        Raises AgentError where a row cannot be written; what is in flight then resumes later.
         """
         self._waiting.extend(q for q in questions if self._is_left(q))
         self.counts.asked = len(questions)

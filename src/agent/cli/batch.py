@@ -41,9 +41,9 @@ def run(arguments: Namespace) -> int:
     except InputError as error:
         return fail(error.message, code=USAGE)
     except AgentError as error:
-        return fail(error.message, code=USAGE if _is_usage(error) else FAILED)
-    except OSError as error:
-        return fail(f"{plan.place.rows} cannot be written: {error}; go on with: {plan.resume}")
+        if _is_usage(error):
+            return fail(error.message, code=USAGE)
+        return fail(f"{error.message}; go on with: {plan.resume}")
     except KeyboardInterrupt:
         return fail(f"cancelled; go on with: {plan.resume}", code=CANCELLED)
 

@@ -71,7 +71,7 @@ def read_plan(arguments: Namespace) -> Plan:
         bad_lines=bad_lines,
         answers=answers,
         format=arguments.format,
-        place=Place(rows_path(answers, arguments.format), arguments.assistant, config),
+        place=Place(rows_path(answers, arguments.format).resolve(), arguments.assistant, config),
         limits=Limits(arguments.concurrency, arguments.retry_failed, arguments.max_cost),
         sets=sets,
         url=url,
