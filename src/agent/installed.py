@@ -13,8 +13,11 @@ Graph: TypeAlias = "Pregel[Any, Any, Any, Any]"
 ASSISTANTS: Mapping[str, str] = {
     "agent": "agent.graph:graph",
     "deep_research": "agent.assistants.deep_research.graph:graph",
+    "team_answer": "agent.assistants.team_answer.graph:graph",
 }
 """The id and where its graph is; beside each stands `build_graph(services)`."""
+TAKE_FORMAT = frozenset({"team_answer"})
+"""Those that take the form an answer must have (`format_requirement`)."""
 
 
 def compiled(

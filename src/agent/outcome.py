@@ -16,7 +16,10 @@ _CHECKS = ("cited", "unknown_ids_removed", "places_rejected")
 
 @dataclass(frozen=True)
 class Outcome:
-    """One finished run; the fields up to `needs` are the object `--json` prints."""
+    """One finished run; the fields up to `verified` are the object `--json` prints.
+
+    The last three of these are None for assistants that write no bare answer.
+    """
 
     assistant: str
     mode: str
@@ -33,6 +36,10 @@ class Outcome:
     checks: dict[str, int]
     degraded: bool
     needs: str | None
+    final_answer: str | None = None
+    """The bare answer in its form; empty where none was found."""
+    answered: bool | None = None
+    verified: bool | None = None
     question: str = ""
     language: Language = "en"
     search_entry_points: list[str] = field(default_factory=list)
@@ -102,6 +109,9 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
         checks={name: int((kept.get("checks") or {}).get(name) or 0) for name in _CHECKS},
         degraded=bool(kept.get("degraded")),
         needs=kept.get("needs"),
+        final_answer=kept.get("final_answer"),
+        answered=kept.get("answered"),
+        verified=kept.get("verified"),
         question=asked,
         language=turn.get("language") or detect_language(asked or answer),
         search_entry_points=list(kept.get("search_entry_points") or []),

@@ -31,13 +31,13 @@ async def connected(server: DevServer) -> AsyncIterator[ClientSession]:
         yield session
 
 
-@pytest.mark.parametrize("assistant", ["agent", "deep_research"])
+@pytest.mark.parametrize("assistant", ["agent", "deep_research", "team_answer"])
 async def test_the_question_is_one_string_and_everything_else_has_a_default(
     server: DevServer, assistant: str
 ) -> None:
     async with connected(server) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-    assert set(tools) == {"agent", "deep_research"}
+    assert set(tools) == {"agent", "deep_research", "team_answer"}
     tool = tools[assistant]
     given: dict[str, Any] = tool.inputSchema["properties"]
     assert given["messages"]["type"] == "string"

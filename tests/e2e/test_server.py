@@ -92,7 +92,7 @@ async def test_an_mcp_client_finds_a_described_tool_with_a_small_input(server: D
     ):
         await session.initialize()
         tools = (await session.list_tools()).tools
-        assert {tool.name for tool in tools} == {"agent", "deep_research"}
+        assert {tool.name for tool in tools} == {"agent", "deep_research", "team_answer"}
         for tool in tools:
             assert "sources" in (tool.description or "")
             assert len(str(tool.inputSchema)) < 6000

@@ -19,6 +19,7 @@ from tests.support.dev_server import clean_environment
 KEYS = [
     "assistant", "mode", "thread_id", "run_id", "answer", "sources", "places", "routes",
     "weather", "gaps", "queries", "usage", "checks", "degraded", "needs",
+    "final_answer", "answered", "verified",
 ]  # fmt: skip
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 NO_MAP = ("--set", "geo_routing=never")

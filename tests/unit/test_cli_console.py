@@ -23,6 +23,7 @@ from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source
 KEYS = [
     "assistant", "mode", "thread_id", "run_id", "answer", "sources", "places", "routes",
     "weather", "gaps", "queries", "usage", "checks", "degraded", "needs",
+    "final_answer", "answered", "verified",
 ]  # fmt: skip
 RUN = RunName("agent", "thread-1", "run-1")
 

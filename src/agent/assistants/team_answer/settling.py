@@ -134,7 +134,7 @@ def calculations(state: TeamState) -> list[Evidence]:
 
 
 def _page_line(source: Source, length: int) -> str:
-    snippet = " ".join(source["quotes"][0].split())[:length] if source["quotes"] else ""
+    snippet = " ".join(" … ".join(source["quotes"]).split())[:length]
     return f"[^{source['id']}] {source['title']}" + (f" — {snippet}" if snippet else "")
 
 

@@ -1,0 +1,154 @@
+"""The rules that put a team's answer into its form."""
+
+import random
+
+import pytest
+
+from agent.assistants.team_answer.formatting import formatted, presentable, shows_capitals
+from agent.assistants.team_answer.nodes.format_answer import is_extract
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("1,234", "1234"),
+        ("12,345,678.5", "12345678.5"),
+        ("1234.0", "1234"),
+        ("-5.00", "-5"),
+        ("+7", "7"),
+        (" 42 ", "42"),
+        ("-0.0", "0"),
+    ],
+)
+def test_a_bare_number_loses_its_groups_and_an_integral_one_its_decimals(
+    answer: str, expected: str
+) -> None:
+    assert formatted(answer) == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "3.75", "1949-10-01", "3:2", "12:30:05", "1.2.3", "v3.11.4", "007", "1/2", "50%", "1e6",
+        "about 1,234 km", "$1,234.50", "2026年11月21日", "39.9042° n", "a-b_c", "《红楼梦》",
+        "1949–1976", "10:00-18:30", "gb/t 7714-2015",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_number_or_a_list_stays_whole(answer: str) -> None:
+    assert formatted(answer) == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("北京，上海；广州", "北京, 上海; 广州"),
+        ("a ,b ;c", "a, b; c"),
+        ("1,2,3", "1, 2, 3"),
+        ("39.9,116.4", "39.9, 116.4"),
+        ("Nov 21,2026", "nov 21, 2026"),
+        ("1,234 and 5,678,901", "1,234 and 5,678,901"),
+        ("x，1,234；y", "x, 1,234; y"),
+    ],
+)
+def test_separators_are_ascii_with_one_space_but_never_inside_digit_groups(
+    answer: str, expected: str
+) -> None:
+    assert formatted(answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("“北京”", "北京"),
+        ("「'A'」", "a"),
+        ('"1,234"', "1234"),
+        ('"A" and "B"', '"a" and "b"'),
+        ("it's", "it's"),
+        ("“”", "“”"),
+        ("Cafe\u0301", "café"),
+        ("two\n lines", "two lines"),
+    ],
+)
+def test_only_quotes_around_the_whole_answer_go(answer: str, expected: str) -> None:
+    assert formatted(answer) == expected
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "形如：Alibaba Group Limited",
+        "like: Alibaba Group",
+        "e.g. Paris",
+        "A name like Paris",
+        "Alibaba Group",
+        "Format: Paris",
+        "“Paris”",
+        "人名，如 Tim",
+        "ISO code",
+    ],
+)
+def test_capitals_are_kept_where_the_requirement_shows_some(requirement: str) -> None:
+    assert shows_capitals(requirement)
+    assert formatted("Tim Cook", requirement) == "Tim Cook"
+
+
+@pytest.mark.parametrize(
+    "requirement", ["", "a year", "An integer", "Two decimals. Digits only.", "一个人名"]
+)
+def test_a_capital_that_only_begins_a_sentence_is_no_example(requirement: str) -> None:
+    assert not shows_capitals(requirement)
+    assert formatted("Tim Cook", requirement) == "tim cook"
+
+
+def test_digit_groups_and_decimals_are_kept_where_the_requirement_shows_them() -> None:
+    assert formatted("1,234", "带千分位，如 5,678") == "1,234"
+    assert formatted("3.00", "保留两位小数") == "3.00"
+    assert formatted("3.00", "with one decimal, like 2.5") == "3.00"
+    assert formatted("3.00", "an integer") == "3"
+
+
+def test_people_read_the_answer_with_its_capitals() -> None:
+    assert presentable("“Tim Cook，Jony Ive”") == "Tim Cook, Jony Ive"
+
+
+def test_applying_the_rules_again_changes_nothing() -> None:
+    letters = "0123456789,，;；. .-\"'“”「」aBÀÉİ北京:/\t\n\u0301\u212a"
+    chance = random.Random(4)
+    for _ in range(20_000):
+        text = "".join(chance.choice(letters) for _ in range(chance.randint(0, 14)))
+        for requirement in ("", "形如：Alibaba", "如 1,234", "如 0.25"):
+            once = formatted(text, requirement)
+            assert formatted(once, requirement) == once, (text, requirement)
+
+
+def test_digits_and_words_survive_the_rules() -> None:
+    chance = random.Random(5)
+    for _ in range(5_000):
+        text = "".join(chance.choice("0123456789,.，a北 ") for _ in range(chance.randint(1, 14)))
+        kept = [letter for letter in text if letter in "123456789a北"]
+        assert [letter for letter in formatted(text) if letter in "123456789a北"] == kept, text
+
+
+@pytest.mark.parametrize(
+    ("answer", "raw", "faithful"),
+    [
+        ("1987年", "通车年份是1987年", True),
+        ("1987", "1987年9月1日", True),
+        ("1986年", "通车年份是1987年", False),
+        ("12", "1234", False),
+        ("", "1987", False),
+        ("Tim Cook", "The CEO is Tim Cook.", True),
+        ("Steve Jobs", "The CEO is Tim Cook.", False),
+        ("x" * 100, "x", False),
+    ],
+)
+def test_without_a_requirement_an_extract_holds_nothing_new(
+    answer: str, raw: str, faithful: bool
+) -> None:
+    assert is_extract(answer, raw, "", "zh") is faithful
+
+
+def test_a_requirement_or_the_questions_language_may_change_the_words() -> None:
+    assert is_extract("1987-09-01", "1987年9月1日", "YYYY-MM-DD", "zh")
+    assert is_extract("Beijing", "北京", "", "en")
+    assert not is_extract("京城", "北京", "", "zh")
