@@ -61,6 +61,8 @@ async def main(path, first):
                 "seconds": 0.0, "config": "c", "attempt": 0,
             })
             print(number, flush=True)
+            if number % 4 == 0:
+                await file.compact()
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
@@ -90,6 +92,7 @@ async def test_every_acknowledged_row_survives_kill_9_and_the_next_batch_gets_th
         assert set(acknowledged) <= set(found)
         assert len(found) - len(set(acknowledged)) <= turn + 1
         assert len(lines_of(path)) == len(found)
+        assert os.listdir(path.parent) == [path.name]
 
 
 # what others wrote

@@ -14,7 +14,7 @@ if sys.platform != "win32":
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     """The whole new content or the whole old one is on disk, whenever the power goes."""
     path = path.resolve()
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = unfinished(path)
     try:
         with temporary.open("wb") as file:
             for part in parts:
@@ -28,6 +28,11 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def unfinished(path: Path) -> Path:
+    """Where a replacement is written; a crash leaves it behind, and it means nothing."""
+    return path.with_name(f".{path.name}.tmp")
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from agent.batch.disk import FileLock, replace_file, sync_folder
+from agent.batch.disk import FileLock, replace_file, sync_folder, unfinished
 from agent.batch.row import Row, Status, cost_of, line_of, parsed
 from agent.errors import AgentError, InputError
 
@@ -77,6 +77,7 @@ class Store:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
+            unfinished(self.path).unlink(missing_ok=True)
             if self.path.exists() and not self.path.is_file():
                 raise InputError("ANSWERS", f"{self.path} is not a file")
             self._load()
