@@ -108,7 +108,8 @@ def search_pages(query: str, language: str | None = None, limit: int = 8) -> lis
     """The pages that fit the query, best first; none where the sample has nothing on it.
 
     The score is the share of the query's words (weighted by rarity) that a page has, and more
-    where the query names the page's subject or city; pages of another city are left out.
+    where the query names the page's subject or city; pages of another city are left out. A page
+    that has every word always fits.
     """
     wanted = terms(query)
     scored = [
@@ -230,6 +231,8 @@ def _score(wanted: frozenset[str], page: Page) -> float:
     asked, own = _cities_named(wanted), _cities_named(titles)
     if asked and own:
         return found / total + _CITY_BONUS if asked & own else 0.0
+    if len(wanted) > 1 and wanted <= titles | texts:
+        return max(found / total, _MIN_SCORE)
     return found / total
 
 

@@ -14,6 +14,8 @@ from .rules_deep_report import deep_compress, deep_report
 from .rules_map import amap_research
 from .rules_plan import generate_query, reflection
 from .rules_research import web_research, web_writeup
+from .rules_team import team_analyze, team_decompose, team_format, team_select, team_synthesize
+from .rules_team_roles import team_analyst, team_researcher, team_verifier
 from .rules_text import task_of
 
 Rule = Callable[[Turn], Answer]
@@ -28,6 +30,14 @@ RULES: dict[str, Rule] = {
     "deep_explore": deep_explore,
     "deep_compress": deep_compress,
     "deep_report": deep_report,
+    "team_analyze": team_analyze,
+    "team_decompose": team_decompose,
+    "team_select": team_select,
+    "team_researcher": team_researcher,
+    "team_analyst": team_analyst,
+    "team_verifier": team_verifier,
+    "team_synthesize": team_synthesize,
+    "team_format": team_format,
 }
 UNSUPPORTED = "unsupported task"
 

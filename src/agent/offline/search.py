@@ -12,16 +12,25 @@ from typing import Any
 from aiohttp import web
 
 from agent.offline.corpus import Page, load_sample, search_pages
+from agent.offline.rules_text import ranked, sentences
 from agent.offline.service import BODY, Service
 
 Pages = Callable[[str, int], Sequence[Page]]
 KEY = "offline-search-key"
 _SNIPPET = 160
+_PASSAGE = 420
 
 
 def sample_pages(query: str, limit: int) -> Sequence[Page]:
     """The bundled pages that fit, best first."""
     return search_pages(query, limit=limit)
+
+
+def passage(text: str, query: str) -> str:
+    """The sentences that a query is about, as Google shows a page; left-out ones are dots."""
+    best = [sentence.bare for sentence in ranked(sentences(text), query)[:3]]
+    shown = [s.bare for s in sentences(text) if s.bare in best]
+    return " … ".join(shown)[:_PASSAGE]
 
 
 class TavilyService(Service):
@@ -139,7 +148,7 @@ class SerperService(Service):
             {
                 "title": page.title,
                 "link": page.url,
-                "snippet": page.text[:_SNIPPET],
+                "snippet": passage(page.text, body["q"]),
                 "date": page.published,
                 "position": index,
             }

@@ -1,0 +1,273 @@
+"""Questions in Chinese read into what they ask."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from .rules_team_ask import Ask, Best, Described, Need, Operation
+from .rules_team_values import dates, number_of, plain, years
+from .rules_team_words import (
+    CATEGORIES,
+    FILLER_ZH,
+    PRICE,
+    WH_ZH,
+    category_in,
+    map_attribute,
+    synonym_words,
+)
+
+_N = "[0-9一二两三四五六七八九十]+"
+_AROUND = re.compile(
+    rf"^(?P<near>.+?)(?:附近|周边|周围|一带)的?(?P<radius>{_N}(?:\.\d+)?(?:公里|千米|米))?"
+    r"(?:以内|之内|范围内|内)?[的里有，]*(?P<rest>.*)$"
+)
+_FROM = re.compile(r"^(?:距离|离|距)(?P<near>.+?)(?P<rest>最近的?.*)$")
+_IN_CITY = re.compile(r"^(?P<near>[\u4e00-\u9fff]{2,3}?)市?(?:市?[内里]|的)?(?P<rest>.*最.*)$")
+_MOST = re.compile(
+    "(?P<by>评分|口碑|人均消费|人均|价格|消费|门票|关门|打烊|闭馆|开门|开馆)?(?:时间)?"
+    "最(?P<way>高|低|贵|便宜|近|晚|早|好)的?"
+)
+_BY = {"评分": "rating", "口碑": "rating", "关门": "closes", "打烊": "closes", "闭馆": "closes",
+       "开门": "opens", "开馆": "opens"}  # fmt: skip
+_WANTED = re.compile("(?:是|叫)?(?:哪一?[家个座所处条]|什么名字|什么|哪里|哪儿)")
+_TAIL = (
+    "相差|之差|差多少|差几|一共|总共|合计|加起来|之和|总和|哪|谁|各|之间|相隔|早|晚|更|贵|便宜|多多少|高多少"
+    "|高出|长多少|少多少|低多少|低|多|的|建成|开通|通车|开园|评分|人均|票价|门票"
+)
+_PAIR = re.compile(
+    rf"^(?:从)?(?P<a>.+?)(?P<by>和|与|跟|以及|比|到|距离?)(?P<b>.+?)(?P<tail>(?:[，,]|{_TAIL}).*)$"
+)
+_TIMES = re.compile(
+    "^(?P<a>.+?)(?P<by>是|占)(?P<b>.+?)(?P<tail>的?(?:几倍|多少倍|百分之几|百分之多少).*)$"
+)
+_OPERATIONS: tuple[tuple[Operation, str], ...] = (
+    ("weekday", "星期几|周几|礼拜几"),
+    ("percent", "百分之几|百分之多少|百分比"),
+    ("ratio", "几倍|多少倍"),
+    ("days", "多少天|几天"),
+    ("years", "(?:多少|几|整)年"),
+    ("sum", "一共|总共|合计|加起来|之和|总和"),
+    ("difference", "相差|之差|差多少|差几|多多少|高多少|高出|长多少|贵多少|少多少|低多少|便宜多少|远多少"),
+)
+_LEAST = re.compile("更?(?:早|便宜|低|短|少|近|矮)")
+_PEOPLE = re.compile(rf"(?P<n>{_N})(?:个人|位大人|个成人|名成人|位|人|张)")
+_UNIT = re.compile(
+    "(?:多少|几)(?P<unit>个|家|栋|幢|座|条|种|类|周|天|公里|千米|米|元|块钱|分钟|小时|克|度|层|级|项|件|瓦时"
+    "|厘米|斤|吨|人|次|格|小格|位)(?!长|高|时候)"
+)
+_DEFAULT_UNITS = (("多长|全长|长度|总长|更长", "公里"), ("多高|高度|更高", "米"), ("票价|多少钱", "元"))
+
+
+def read_chinese(question: str) -> Ask:
+    """The first reading that fits, from the most special to the plainest."""
+    text = re.sub("^(?:请问|根据资料|在?地图上|那么)[，,：:]?", "", question).replace("“", "").replace("”", "")
+    once = len(dates(text) or years(text)) == 1
+    order = (_dated, _two) if once else (_two, _dated)
+    for reading in (_best, _people, *order, _described, _single):
+        if asked := reading(text):
+            return asked
+    return Ask("unknown", "zh")
+
+
+def _best(text: str) -> Ask | None:
+    """The best place of a kind around somewhere, or an attribute of it."""
+    found = _FROM.match(text) or _AROUND.match(text) or _IN_CITY.match(text)
+    most = _MOST.search(found["rest"]) if found else None
+    if not found or not most:
+        return None
+    rest = found["rest"]
+    key, words = map_attribute(_MOST.sub("", rest))
+    if re.search("几号线|哪几?条(?:地铁)?线", rest):
+        key = "address"
+    category, _ = category_in(rest)
+    if not category:
+        left = FILLER_ZH.sub("", _WANTED.sub("", _MOST.sub("", rest)).replace(words, ""))
+        category = left.strip("的中里是")
+    if not category:
+        return None
+    by = _BY.get(most["by"] or "", "cost" if most["by"] or most["way"] in "贵便宜" else "rating")
+    by = "distance" if most["way"] == "近" else by
+    best = Best(
+        category, found["near"].strip("的"), by, most["way"] in ("高", "贵", "晚", "好"),
+        _metres(found.groupdict().get("radius")), city=found.re is _IN_CITY,
+    )  # fmt: skip
+    if not key and not PRICE.search(_MOST.sub("", rest)):
+        return Ask("compare", "zh", best=best)
+    return Ask("hop", "zh", (Need("", key or "cost", "map"),), best=best)
+
+
+def _metres(radius: str | None) -> int:
+    if not radius:
+        return 2000
+    amount = re.match(rf"{_N}(?:\.\d+)?", radius)
+    value = number_of(amount[0]) if amount else number_of("2")
+    return int(value * (1 if radius.endswith("米") and not radius.endswith("千米") else 1000))
+
+
+def _people(text: str) -> Ask | None:
+    """What several people pay: a price or cost a head, times their number."""
+    found = _PEOPLE.search(text)
+    if not found or not re.search("一共|总共|合计|要花?多少钱|多少元", text):
+        return None
+    rest = _PEOPLE.sub("", text, count=1)
+    rest = re.sub("一共|总共|合计|需要?|要花?|大约|按|(?:去|在|坐|买|吃饭|吃|看|乘坐|乘|参观)", "", rest)
+    rest = re.sub("多少钱|多少元|花费", "", rest) if map_attribute(rest)[0] else rest
+    need = _need(rest.strip("，,"))
+    return Ask("arithmetic", "zh", (need,), "product", factor=plain(number_of(found["n"])))
+
+
+def _two(text: str) -> Ask | None:
+    """A comparison of two subjects, or arithmetic over a figure of each."""
+    found = _TIMES.match(text) or _PAIR.match(text)
+    if not found or (found["by"] == "到" and not re.search("多少|几", found["tail"])):
+        return None
+    tail, operation = found["tail"], _operation(text)
+    chosen = re.search("哪|谁", tail) and not operation
+    if not operation and not chosen:
+        return None
+    first, own = _split(found["a"])
+    second, shared = _split(found["b"])
+    words = f"{own} {shared} {tail}"
+    needs = (_typed(first, words, operation), _typed(second, words, operation))
+    if operation in ("years", "days") or (operation == "difference" and needs[0].type == "year"):
+        return Ask("date", "zh", needs, operation if operation == "days" else "years")
+    if operation:
+        return Ask("arithmetic", "zh", needs, operation)
+    least: Operation = "least" if _LEAST.search(tail) else "most"
+    return Ask("compare", "zh", needs, least, names=(first, second))
+
+
+def _operation(text: str) -> Operation | None:
+    return next((name for name, words in _OPERATIONS if re.search(words, text)), None)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A subject and the attribute said of it."""
+    head, _, rest = text.strip("，, ").partition("的")
+    if not rest and (found := _cut(text)) and found > 1:
+        return text[:found].strip("，, 的"), text[found:]
+    return head, rest
+
+
+def _typed(subject: str, words: str, operation: Operation | None) -> Need:
+    """The need of one of two sides; a year or date may be given by the question itself."""
+    side = "date" if operation == "days" else "year"
+    if given := (dates(subject) or years(subject)):
+        return Need(subject, "", "given", side, given=given[0].text)
+    if operation in ("years", "days"):
+        return Need(subject, _plain_attribute(words), type=side)
+    key, _ = map_attribute(words)
+    if key:
+        return Need(subject, key, "map")
+    if re.search("[早晚](?!点)|年", words) and not re.search("公里|米|元", words):
+        return Need(subject, _plain_attribute(words) or "建成", type="year")
+    unit = _unit(words)
+    if PRICE.search(words) or re.search("贵|便宜", words):
+        return Need(subject, _plain_attribute(words) or "票价", type="number", unit="元")
+    return Need(subject, _plain_attribute(words), type="number", unit=unit)
+
+
+def _unit(words: str) -> str:
+    if found := _UNIT.search(words):
+        return found["unit"]
+    return next((unit for pattern, unit in _DEFAULT_UNITS if re.search(pattern, words)), "")
+
+
+_OPERATORS = "|".join(words for _, words in _OPERATIONS)
+_PLAIN = re.compile(
+    r"几倍|多少倍|百分之几|百分之多少|相差|之差|差多少|差几|一共|总共|合计|加起来|之和|总和|占|哪一?[年家个座天条]?|谁|更|多少|几|之间|分别|各自|[早晚]了?(?=建|开|$)|[早晚]|相隔|了|是|的|呢|吗"
+    "|，|公里|千米|米|元|整|年|天"
+)
+
+
+def _plain_attribute(words: str) -> str:
+    return " ".join(_PLAIN.sub(" ", words).split())
+
+
+def _dated(text: str) -> Ask | None:
+    """A weekday, or years or days up to a given date."""
+    operation = _operation(text)
+    if operation not in ("weekday", "years", "days") or re.search("(?:几|天)(?:闭|休|关)", text):
+        return None
+    given = dates(text) or (years(text) if operation == "years" else [])
+    side = "year" if operation == "years" else "date"
+    bare = text
+    for value in reversed(given):
+        bare = bare[: value.start] + bare[value.end :]
+    needs = [Need(v.text, "", "given", side, given=v.text) for v in given[:2]]
+    event = re.sub(f"{_OPERATORS}|到|距离?|那一?天|当天|过去|已经?|历史|有|从|至今|为止|年$", " ", bare)
+    event = WH_ZH.sub(" ", event).strip("是， 的年起")
+    if len(needs) < (1 if operation == "weekday" else 2) and len(event) > 1:
+        subject, attribute = _split(event.split()[0] if event.split() else event)
+        attribute = " ".join([attribute, *event.split()[1:]]).strip()
+        needs.append(Need(subject, attribute, type=side))
+    if len(needs) < (1 if operation == "weekday" else 2):
+        return None
+    return Ask("date", "zh", tuple(needs), operation)
+
+
+def _described(text: str) -> Ask | None:
+    """An attribute of a place that a description stands for: …的书店几点关门."""
+    key, words = map_attribute(text)
+    subject = text.replace(words, "", 1) if key else ""
+    subject = FILLER_ZH.sub("", WH_ZH.sub("", subject)).strip("是在的")
+    found = re.match(rf"^(?P<words>.{{3,}}的)(?P<kind>{'|'.join(CATEGORIES)})$", subject)
+    if not found:
+        return None
+    described = Described(found["words"].strip("的"), found["kind"])
+    return Ask("hop", "zh", (Need("", key, "map"),), described=described)
+
+
+def _single(text: str) -> Ask:
+    need = _need(text)
+    shape: Callable[[Need], Ask] = lambda n: Ask("place" if n.kind == "map" else "lookup", "zh", (n,))  # noqa: E731
+    return shape(need)
+
+
+def _need(text: str) -> Need:
+    """One attribute of one subject."""
+    key, words = map_attribute(text)
+    if key and not re.search("星期几|周几", text):
+        subject = WH_ZH.sub("", FILLER_ZH.sub("", text.replace(words, "", 1)))
+        return Need(re.sub("^(?:在)|[的是在]+$", "", subject.strip("的是在，")), key, "map")
+    wanted = _type(text)
+    cut = _cut(text)
+    subject, attribute = text[:cut].strip("的，, "), text[cut:]
+    if not subject:
+        quoted = re.search("《[^》]+》", text)
+        subject, attribute = (quoted[0], text.replace(quoted[0], "")) if quoted else ("", text)
+    bare = re.sub(WH_ZH.pattern + "|[是的了呢吗由从起于在]", " ", attribute)
+    return replace(wanted, subject=subject, attribute=" ".join(bare.split()))
+
+
+def _cut(text: str) -> int:
+    """Where the subject ends: the first word of an attribute, a question or a link."""
+    words = [*synonym_words(), "是", "的", "有", "由", "从", "在哪", "需要", "要求", "使用", "叫", "要", "星期几", "周几"]
+    found = [at for word in words if (at := text.find(word, 1)) > 0]
+    if wh := WH_ZH.search(text):
+        found.append(wh.start())
+    quoted_end = text.find("》") + 1 if text.startswith("《") else 0
+    return max(min(found, default=len(text)), quoted_end)
+
+
+def _type(text: str) -> Need:
+    """What kind of value is wanted."""
+    if re.search("星期几|周几", text):
+        return Need("", "", type="weekday")
+    if re.search("哪一?天|几月几[日号]|什么日期|具体日期", text):
+        return Need("", "", type="date")
+    if re.search("哪一?年|何年|什么时候|何时|年份|几几年", text):
+        return Need("", "", type="year")
+    if re.search("百分之|百分比|几成", text):
+        return Need("", "", type="number", unit="%")
+    if re.search("几号线|哪[几一]?条(?:地铁)?线", text):
+        return Need("", "", type="line")
+    if re.search("谁|哪位|何人", text):
+        return Need("", "", type="person")
+    if found := re.search("(?:哪一?[家个座位种条款项本]?|什么)(?P<noun>[\u4e00-\u9fff]{1,4}?)"
+                          "(?=最|离|发明|的|是|有|在|离|发现|修|提|$)", text):  # fmt: skip
+        return Need("", "", type="name", noun=found["noun"])
+    if re.search("多少|几|多[长高深远重大]", text):
+        return Need("", "", type="number", unit=_unit(text))
+    before = re.search("([\u4e00-\u9fff]{1,4})什么$", text)
+    return Need("", "", type="text", verb=before[1] if before else "")
