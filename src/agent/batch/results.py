@@ -42,7 +42,7 @@ def result_of(
             outcome = outcome_of(values, name, finished.seconds)
         except AgentError as problem:
             error = problem
-    answer, status = _answer(values, outcome)
+    answer, status = _answer(outcome)
     quota = None
     if status != "answered" or (outcome is not None and outcome.degraded):
         gaps = outcome.gaps if outcome else list(values.get("gaps") or [])
@@ -83,11 +83,12 @@ def skipped_row(job: Job, *, config: str) -> Row:
     )
 
 
-def _answer(values: Mapping[str, Any], outcome: Outcome | None) -> tuple[str, Status]:
+def _answer(outcome: Outcome | None) -> tuple[str, Status]:
+    """The bare answer where the assistant gives one, else its whole text."""
     if outcome is None:
         return "", "failed"
-    if "final_answer" in values:
-        final = str(values.get("final_answer") or "").strip()
+    if outcome.final_answer is not None:
+        final = outcome.final_answer.strip()
         return final, "answered" if final else "no_answer"
     return outcome.answer, "no_answer" if outcome.needs else "answered"
 

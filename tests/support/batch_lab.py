@@ -1,0 +1,118 @@
+"""Batches in tests: a worker that does as it is told, and `tanlu batch` as a process."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from agent.batch.jobs import Finished, Job, Place
+from agent.batch.questions import Question
+from agent.batch.rows import Row, RowFile
+from agent.batch.runner import Counts, Limits, Runner
+from agent.errors import AgentError
+from tests.support.command_line import Cli
+
+
+def questions(count: int, **changes: Any) -> list[Question]:
+    return [Question(f"q{n}", f"question {n}?", n + 1, **changes) for n in range(count)]
+
+
+def values_of(text: str, **told: Any) -> dict[str, Any]:
+    """A server's last values of a run that said this."""
+    usage = {"model_calls": 1, "input_tokens": 10, "output_tokens": 5, "cost_usd": 0.01}
+    kept = {"usage": usage, "gaps": [], **told}
+    said = {"type": "ai", "content": text, "additional_kwargs": kept}
+    return {"messages": [{"type": "human", "content": "?"}, said]}
+
+
+def gap(code: str) -> dict[str, str]:
+    return {"query": "q", "provider": "google", "code": code, "message": "the day is spent"}
+
+
+class ScriptedWorker:
+    """Answers as `say` says, each when `free` is set; records who was asked and who forgotten."""
+
+    models: Mapping[str, str] = {"answer_model": "scripted"}
+
+    def __init__(self, say: Callable[[Job], Finished] | None = None) -> None:
+        self.say = say or (lambda job: Finished(values_of(f"answer {job.question.id}"), 0.1))
+        self.free = asyncio.Event()
+        self.free.set()
+        self.asked: list[tuple[str, int]] = []
+        self.forgotten: list[str] = []
+        self.now = self.most = 0
+
+    async def work(self, job: Job) -> Finished:
+        self.asked.append((job.question.id, job.attempt))
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(0)
+            await self.free.wait()
+            return self.say(job)
+        finally:
+            self.now -= 1
+
+    async def forget(self, job: Job, finished: Finished | None) -> None:
+        self.forgotten.append(job.question.id)
+
+
+class Quiet:
+    """Progress that shows and keeps nothing."""
+
+    def began(self, counts: Counts) -> None:
+        """Nothing to show."""
+
+    def told(self, row: Row, counts: Counts) -> None:
+        """Nothing to show."""
+
+    def said(self, line: str) -> None:
+        """Nothing to show."""
+
+
+@asynccontextmanager
+async def runner_over(
+    path: Path, worker: ScriptedWorker, **limits: Any
+) -> AsyncIterator[tuple[Runner, RowFile]]:
+    async with await RowFile.open(path) as file:
+        place = Place(path, "agent", "config")
+        yield Runner(worker, file, place, limits=Limits(**limits), progress=Quiet()), file
+
+
+async def run_once(
+    path: Path, worker: ScriptedWorker, asked: Sequence[Question], **limits: Any
+) -> tuple[Runner, list[Row]]:
+    """One start of a batch; its runner and the rows in the file afterwards."""
+    async with runner_over(path, worker, **limits) as (runner, file):
+        await runner.run(asked)
+        return runner, await file.rows()
+
+
+def spent_day(job: Job) -> Finished:
+    """A run that the day's quota kept from an answer."""
+    gaps = [gap("model_quota_day")]
+    return Finished({"gaps": gaps}, 0.1, AgentError("every source failed"))
+
+
+def write_questions(path: Path, asked: Iterable[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(q, ensure_ascii=False) + "\n" for q in asked), "utf-8")
+
+
+def rows_in(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file, whole lines only."""
+    if not path.exists():
+        return []
+    whole = path.read_bytes().rpartition(b"\n")[0]
+    return [json.loads(line) for line in whole.splitlines() if line]
+
+
+def fresh(cli: Cli) -> None:
+    """Everything a batch wrote is gone."""
+    for path in cli.folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name.startswith("answers"):
+            path.unlink()
