@@ -54,6 +54,8 @@ def test_what_the_server_would_drop_or_refuse_is_named(cli: Cli, server: DevServ
     failed_in_one_line(cli.run(*url, "--set", "nothing=1"), 2, "nothing")
     failed_in_one_line(cli.run(*url, "--set", "max_research_loops=99"), 2, "max_research_loops")
     failed_in_one_line(cli.run(*url, "--assistant", "nobody"), 2, "nobody", "agent")
+    form = ("--format-requirement", "a year")
+    failed_in_one_line(cli.run(*url, *form), 2, "--format-requirement", "team_answer")
     unknown = "5d4f5a64-7f0c-4a55-9d0c-6ad3c9b9f002"
     failed_in_one_line(cli.run(*url[:3], "--thread", unknown), 2, "--thread")
 

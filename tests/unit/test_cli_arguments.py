@@ -7,7 +7,7 @@ import pytest
 from agent.cli import COMMANDS, main
 from agent.cli.parser import build_parser, join_negative_values
 from agent.cli.request import MAX_QUESTION, Request, read_request
-from agent.errors import ConfigurationError
+from agent.errors import ConfigurationError, InputError
 from agent.server_settings import checked_settings
 
 THREAD = "0b9f2f3e-5d2c-4c33-9f57-1c1d5a4f0a11"
@@ -49,6 +49,20 @@ def test_near_takes_negative_degrees(near: str) -> None:
     assert (found.graph_input() or {})["user_location"] == {"lng": -0.12, "lat": 51.5}
 
 
+def test_the_form_of_the_answer_goes_to_assistants_that_take_it() -> None:
+    wanted = ("--format-requirement", " a  year ")
+    given = request("q", "--assistant", "team_answer", *wanted).graph_input()
+    assert given is not None
+    assert given["format_requirement"] == "a year"
+    plain = request("q", "--assistant", "team_answer").graph_input()
+    assert plain is not None
+    assert "format_requirement" not in plain
+    with pytest.raises(InputError, match="goes with a question"):
+        request("--thread", "5d4f5a64-7f0c-4a55-9d0c-6ad3c9b9f002", *wanted)
+    theirs = request("q", "--url", "http://x", "--assistant", "mine", *wanted)
+    assert theirs.format_requirement == "a year"
+
+
 def test_settings_are_typed_and_only_those_given_are_sent() -> None:
     found = request("q", "--set", "max_research_loops=3", "--set", "review_plan=false")
     assert found.context == {"max_research_loops": 3, "review_plan": False}
@@ -74,6 +88,8 @@ def test_a_saved_answer_gets_lasting_links_unless_told_otherwise(
         (["x" * 1_000_000], "QUESTION"),
         (["q", "--assistant", "nobody"], "--assistant"),
         (["q", "--thread", "../../etc"], "--thread"),
+        (["q", "--format-requirement", "a year"], "--format-requirement"),
+        (["q", "--assistant", "team_answer", "--format-requirement", " "], "--format-requirement"),
         (["q", "--near", "here"], "--near"),
         (["q", "--near", "200,95"], "--near"),
         (["q", "--set", "no_such=1"], "no_such"),

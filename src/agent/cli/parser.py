@@ -12,6 +12,7 @@ _EPILOG = """examples:
   tanlu ask "王府井附近适合遛娃的好去处"
   tanlu ask "coffee near me" --near 116.41,39.91 --html answer.html
   tanlu ask --thread ID "那附近有停车场吗"
+  tanlu ask --assistant team_answer "故宫博物院是哪一年成立的？" --format-requirement "年份"
   tanlu batch questions.jsonl -o answers.jsonl --score
   tanlu doctor"""
 
@@ -50,7 +51,9 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     ask.add_argument("question", nargs="*", metavar="QUESTION", help="the question")
     ask.add_argument("--assistant", default="agent", metavar="ID",
-                     help="who answers: agent (default) or deep_research")  # fmt: skip
+                     help="who answers: agent (default), deep_research or team_answer")  # fmt: skip
+    ask.add_argument("--format-requirement", metavar="TEXT",
+                     help='the form of the answer, such as "a year" (team_answer)')  # fmt: skip
     ask.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     ask.add_argument("--geojson", metavar="FILE", help="save the places as GeoJSON (WGS-84)")
     ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")

@@ -60,6 +60,10 @@ class _Course:
 
     async def _context(self, assistant: Mapping[str, Any]) -> dict[str, Any]:
         schemas = await self._client.assistants.get_schemas(assistant["assistant_id"])
+        taken = (schemas.get("input_schema") or {}).get("properties", {})
+        if self._request.format_requirement is not None and "format_requirement" not in taken:
+            hint = f"is not taken by {self._request.assistant}"
+            raise InputError("--format-requirement", hint)
         schema = schemas.get("context_schema") or schemas.get("config_schema") or {}
         return checked_settings(self._request.context, schema, saves=self._request.saves)
 

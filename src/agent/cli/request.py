@@ -15,10 +15,11 @@ from agent.errors import ConfigurationError, InputError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Point
-from agent.installed import ASSISTANTS
+from agent.installed import ASSISTANTS, TAKE_FORMAT
 
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""
+MAX_REQUIREMENT = 2000
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Request:
     context: dict[str, Any]
     near: Point | None = None
     url: str | None = None
+    format_requirement: str | None = None
+    """The form of the answer, for assistants that take it."""
     saves: bool = False
     """Whether the answer goes into a file, in which links should last."""
 
@@ -42,6 +45,8 @@ class Request:
         given: dict[str, Any] = {"messages": [{"role": "user", "content": self.question}]}
         if self.near is not None:
             given["user_location"] = dict(self.near)
+        if self.format_requirement is not None:
+            given["format_requirement"] = self.format_requirement
         return given
 
 
@@ -62,6 +67,7 @@ def read_request(arguments: Namespace) -> Request:
         follows_up=arguments.thread is not None,
         context=_context(arguments, local=url is None),
         near=_near(arguments.near),
+        format_requirement=_format_requirement(arguments, asked=question is not None),
         url=url,
         saves=_saves(arguments),
     )
@@ -119,6 +125,23 @@ def server_url(url: str | None, *, offline: bool) -> str | None:
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError("--url", "must be http(s)://HOST[:PORT]")
     return url.rstrip("/")
+
+
+def _format_requirement(arguments: Namespace, *, asked: bool) -> str | None:
+    """The form of the answer; what a server's own assistants take, only it can say."""
+    given: str | None = arguments.format_requirement
+    if given is None:
+        return None
+    if not asked:
+        raise InputError("--format-requirement", "goes with a question")
+    assistant = arguments.assistant
+    if assistant in ASSISTANTS and assistant not in TAKE_FORMAT:
+        hint = f"is not taken by {assistant}; use --assistant {', '.join(sorted(TAKE_FORMAT))}"
+        raise InputError("--format-requirement", hint)
+    if len(given) > MAX_REQUIREMENT or not (kept := clean_text(given, MAX_REQUIREMENT)):
+        hint = f"must have 1 to {MAX_REQUIREMENT} characters"
+        raise InputError("--format-requirement", hint)
+    return kept
 
 
 def _near(given: str | None) -> Point | None:
