@@ -1,6 +1,8 @@
 """What every test gets: an environment without keys, settings or a `.env`, and its own data."""
 
 import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,19 @@ from agent.configuration import Configuration
 from agent.settings import Settings
 
 pytest.register_assert_rewrite("tests.support")
+# Servers and command lines start by the hundred; each compiles every library where none is kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# Begun in the background, a suite ignores Ctrl-C, and what it starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Servers make the tests wait: one worker more than cores; a single file needs no worker."""
+    if len(config.args) == 1 and ".py" in config.args[0]:
+        return 0
+    return min((os.cpu_count() or 1) + 1, 8)
+
 
 _OURS = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
 _FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY"}

@@ -239,19 +239,19 @@ def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
 )  # fmt: skip
 def test_text_of_any_kind_takes_linear_time(unit: str) -> None:
     text = unit * (150_000 // len(unit))
-    started = time.perf_counter()
+    started = time.thread_time()
     cite(text)
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_a_megabyte_in_small_chunks_takes_seconds() -> None:
     text = "正常的句子，很长很长[^w0-2]。See `code` and https://evil.example/x [a](b).\n" * 14_000
     citer = Citer(LEDGER)
-    started = time.perf_counter()
+    started = time.thread_time()
     for at in range(0, len(text), 40):
         citer.feed(text[at : at + 40])
     citer.flush()
-    assert time.perf_counter() - started < 20
+    assert time.thread_time() - started < 20
     assert citer.links_removed == 28_000
 
 

@@ -179,11 +179,11 @@ def test_any_text_goes_through_whole() -> None:
 def test_the_time_grows_with_the_length_only(unit: str) -> None:
     def seconds(length: int) -> float:
         text = unit * (length // len(unit))
-        marker, began = FigureMarker(TEXTS, "en"), time.perf_counter()
+        marker, began = FigureMarker(TEXTS, "en"), time.thread_time()
         for at in range(0, len(text), 7):
             marker.feed(text[at : at + 7])
         marker.flush()
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     seconds(1000)
     assert seconds(160_000) < 40 * max(seconds(20_000), 0.005)
@@ -192,7 +192,7 @@ def test_the_time_grows_with_the_length_only(unit: str) -> None:
 def test_a_source_of_50_kb_is_read_once_and_quickly() -> None:
     words = random.Random(7)
     page = " ".join(f"{words.randint(1, 9999)} 元" for _ in range(7_000))
-    marker, began = FigureMarker({"t0-0": page}, "zh"), time.perf_counter()
+    marker, began = FigureMarker({"t0-0": page}, "zh"), time.thread_time()
     for number in range(200):
         marker.feed(f"价格{number}元[^t0-0]。")
-    assert time.perf_counter() - began < 3
+    assert time.thread_time() - began < 3

@@ -65,6 +65,6 @@ def test_the_list_of_sources_and_urls_do_not_count() -> None:
 
 
 def test_many_places_in_a_long_answer_take_no_time() -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     mentioned([place(f"咖啡馆{n}号(分店)") for n in range(200)], "王府井咖啡馆7号很好。" * 5000)
-    assert time.perf_counter() - started < 3
+    assert time.thread_time() - started < 3

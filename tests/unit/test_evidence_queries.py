@@ -63,9 +63,9 @@ def test_d5_follow_ups_already_run_are_dropped_and_the_rest_keep_their_order() -
 
 def test_comparing_long_queries_takes_no_time() -> None:
     long = "王府井亲子餐厅 family restaurants " * 20_000
-    started = time.perf_counter()
+    started = time.thread_time()
     assert not near_duplicate(long, long + "2024")
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_cleaned_text_is_one_visible_line() -> None:

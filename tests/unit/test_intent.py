@@ -216,11 +216,11 @@ def test_a_task_that_lacks_what_its_intent_needs_is_refused(candidate: dict[str,
 )
 def test_a_megabyte_of_text_takes_no_time(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    started = time.perf_counter()
+    started = time.thread_time()
     detect_location_query(text)
     map_task_by_rules(text)
     needs_place(text)
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2
 
 
 def test_random_text_never_raises() -> None:

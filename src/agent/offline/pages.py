@@ -128,10 +128,12 @@ class StrangePages(PagesService):
         return web.Response()
 
     async def _bomb(self, request: web.Request) -> web.Response:
-        """A gigabyte of zeros as one megabyte of gzip."""
+        """A gigabyte of zeros as one megabyte of gzip; only the checksum at its end is missing."""
         packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
         zeros = bytes(_MEGABYTE)
-        body = b"".join([*(packer.compress(zeros) for _ in range(1024)), packer.flush()])
+        # After a full flush a block stands alone: one is packed and repeated, not a thousand.
+        first, block = (packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+        body = first + block * 1023
         headers = {"Content-Type": "text/html", "Content-Encoding": "gzip"}
         return web.Response(body=body, headers=headers)
 
