@@ -1,6 +1,6 @@
 """`tanlu batch`: throughput at 8 questions at once against 1, and memory over 200 questions.
 
-`uv run python -m benchmarks.batch_throughput [--scale 0.25]`: the whole command in a process of its
+`uv run python -m benchmarks.batch_throughput [--scale 0.5]`: the whole command in a process of its
 own, against stand-ins at realistic latencies times `scale`. The start is not counted: rates are
 taken from the end of the first round (one question, or eight) to the last row.
 """
@@ -20,7 +20,7 @@ from tests.support.dev_server import REPOSITORY, clean_environment
 
 from benchmarks.latencies import Latencies
 from benchmarks.loads import environment
-from benchmarks.processes import cpu_seconds, memory_mb
+from benchmarks.processes import Strangers, cpu_seconds, memory_mb
 from benchmarks.script import question
 from benchmarks.standins import StandinOptions, Standins
 from benchmarks.table import Line, header, show
@@ -105,7 +105,7 @@ def _watched(process: "subprocess.Popen[str]", answers: Path) -> list[Sample]:
 
 def figures(scale: float, many: int, few: int) -> list[Line]:
     """The table: `many` questions 8 at once against `few` one by one."""
-    row = "batch"
+    row, strangers = "batch", Strangers()
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
         Standins(StandinOptions(scale=scale)) as standins,
@@ -125,15 +125,16 @@ def figures(scale: float, many: int, few: int) -> list[Line]:
         Line(row, f"memory, MB after {min(_EARLY, many)}", early, digits=1),
         Line(row, f"memory, MB after {many}", late, digits=1),
         Line(row, "growth, MB", late - early, 10, digits=1),
+        Line(row, "noise, cores", strangers.cores(), digits=2),
     ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0 if every target holds."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=float, default=0.25, help="times realistic latencies")
+    parser.add_argument("--scale", type=float, default=0.5, help="times realistic latencies")
     parser.add_argument("--questions", type=int, default=200, help="asked 8 at once")
-    parser.add_argument("--alone", type=int, default=24, help="asked one by one")
+    parser.add_argument("--alone", type=int, default=12, help="asked one by one")
     given = parser.parse_args(argv)
     print(header())
     lines = figures(given.scale, given.questions, given.alone)

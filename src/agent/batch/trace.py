@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agent.batch.disk import replace_file
 from agent.errors import InputError
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -41,10 +41,7 @@ class TraceFolder:
 
     def write(self, id: str, trace: Mapping[str, Any]) -> None:
         """Atomically: a reader never sees half a trace."""
-        path = self.path(id)
-        new = path.with_name(f"{path.name}.new")
-        new.write_text(json.dumps(trace, ensure_ascii=False, indent=1), encoding="utf-8")
-        os.replace(new, path)
+        replace_file(self.path(id), [json.dumps(trace, ensure_ascii=False, indent=1).encode()])
 
     def reasoning(self, id: str) -> str:
         """The steps of the reasoning as text, for submissions that ask for it."""

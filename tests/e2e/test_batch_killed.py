@@ -1,0 +1,119 @@
+"""A batch that is killed and started again: every id once, none lost, no finished call repeated.
+
+The stand-ins run in a process of their own and know which calls they answered to the end.
+"""
+
+import contextlib
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from benchmarks.loads import environment
+from benchmarks.script import question
+from benchmarks.standins import KEY, StandinOptions, Standins
+
+from agent.batch.jobs import Place, job_of
+from agent.batch.questions import Question
+from tests.support.batch_lab import rows_in, write_questions
+from tests.support.command_line import Cli, cli_fixture, until
+from tests.support.run_fixtures import whole_folder
+
+__all__ = ["cli_fixture"]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+COUNT = 16
+CALLS = 8
+"""Of one question: queries, three searches, a reflection, two searches, the answer."""
+COMMAND = (
+    "batch", "questions.jsonl", "-o", "answers.jsonl", "--assistant", "agent",
+    "--concurrency", "4", "--set", "geo_routing=never",
+)  # fmt: skip
+
+
+class Ledger:
+    """What the stand-ins answered so far, by question."""
+
+    def __init__(self, standins: Standins) -> None:
+        self._standins = standins
+        self._answered: Counter[int] = Counter()
+
+    def answered(self) -> Counter[int]:
+        for call in self._standins.stats()["gemini"]["calls"]:
+            if call["status"] == 200:
+                self._answered[call["run"]] += 1
+        return self._answered
+
+
+@pytest.fixture
+def standins() -> Iterator[Standins]:
+    with Standins(StandinOptions(scale=0.05)) as running:
+        yield running
+
+
+def _reached(answers: Path, rows: int) -> bool:
+    return len(rows_in(answers)) >= rows
+
+
+def unrecorded(cli: Cli, ledger: Ledger) -> int:
+    """Calls that were answered, but whose reply had not reached the disk at the kill."""
+    rows = {row["id"]: row for row in rows_in(cli.folder / "answers.jsonl")}
+    answered, lost = ledger.answered(), 0
+    config = next(iter(rows.values()))["config"]
+    place = Place((cli.folder / "answers.jsonl").resolve(), "agent", config)
+    with contextlib.closing(sqlite3.connect(cli.folder / "data" / "runs.sqlite")) as db:
+        for number in range(COUNT):
+            if str(number) in rows:
+                continue
+            asked = Question(str(number), question(number), number + 1)
+            job = job_of(asked, 0, place)
+            name = f"{job.thread_id}\n{job.message_id}\n1".encode()
+            turn = hashlib.sha256(name).hexdigest()[:32]
+            (kept,) = db.execute("SELECT count(*) FROM replies WHERE turn_id = ?", (turn,))
+            lost += answered[number] - kept[0]
+    return lost
+
+
+def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
+    cli: Cli, standins: Standins
+) -> None:
+    answers, ledger, lost = cli.folder / "answers.jsonl", Ledger(standins), 0
+    write_questions(
+        cli.folder / "questions.jsonl",
+        [{"id": str(n), "question": question(n)} for n in range(COUNT)],
+    )
+    settings = environment(standins)
+    for rows in (1, 8):
+        process = cli.start(*COMMAND, **settings)
+        until(partial(_reached, answers, rows))
+        process.kill()
+        process.communicate(timeout=20)
+        lost += unrecorded(cli, ledger)
+        with answers.open("ab") as file:
+            file.write(b'{"id": "cut short by the kill", "ques')
+    done = cli.run(*COMMAND, **settings)
+    assert done.returncode == 0, done.stderr
+    assert "it is mended" in done.stderr
+    rows = rows_in(answers)
+    assert sorted(int(row["id"]) for row in rows) == list(range(COUNT))
+    assert {row["status"] for row in rows} == {"answered"}
+    assert all(row["sources"] for row in rows)
+    assert {row["attempt"] for row in rows} == {0}
+    answered = ledger.answered()
+    assert set(answered) == set(range(COUNT))
+    assert sum(answered.values()) == COUNT * CALLS + lost, answered
+    # Only a reply that came in the milliseconds before a kill can be unknown to the disk.
+    assert 0 <= lost <= 2 * 4 * 3
+    assert {row["usage"]["model_calls"] for row in rows} == {CALLS}
+    assert KEY.encode() not in whole_folder(cli.folder)
+    assert leftovers(cli.folder) <= 2 * 4
+
+
+def leftovers(folder: Path) -> int:
+    """Threads that stayed after their questions were done."""
+    with contextlib.closing(sqlite3.connect(folder / "data" / "threads.sqlite")) as db:
+        (count,) = db.execute("SELECT count(DISTINCT thread_id) FROM checkpoints").fetchone()
+    return int(count)
