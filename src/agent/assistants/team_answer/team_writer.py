@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agent.assistants.team_answer.answer_text import calculation_section, headline, say, tried
+from agent.assistants.team_answer.searching import searches_saved
 from agent.assistants.team_answer.settling import calculations
 from agent.assistants.team_answer.state import TeamState
 from agent.assistants.team_answer.toolbox import TeamToolbox
@@ -41,7 +42,7 @@ class TeamWriter(TurnWriter):
             **counts,
             "unknown_ids_removed": counts["unknown_ids_removed"] + invented,
             "rounds": len(self._state.get("transcript", [])),
-            "searches_saved": sum(found["cached"] for found in pool),
+            "searches_saved": searches_saved(pool),
             "verified": int(self.verified),
         }
 

@@ -48,7 +48,8 @@ async def format_answer(
     """Writes the message; raises NothingFound where every source that was asked failed."""
     given, configuration = services(), settings_of(runtime)
     raw, pool = state.get("raw_answer", "").strip(), state.get("evidence_pool", [])
-    if not raw and pool and all(found["failed"] for found in pool):
+    asked = [found for found in pool if found["kind"] != "code"]
+    if not raw and asked and all(found["failed"] for found in asked):
         gaps = state.get("gaps", [])
         refuse_if_all_failed([gap for gap in gaps if gap["provider"] != ASSISTANT])
     meter = meter_of(state, configuration, given, answering=True)
