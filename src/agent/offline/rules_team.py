@@ -109,7 +109,7 @@ def _again(turn: Turn, named: frozenset[str]) -> list[str]:
 
 
 def _is_result(told: Told, answer: str) -> bool:
-    return output_of(told) == answer
+    return output_of(told).partition(" | ")[0] == answer
 
 
 def top_hypothesis(written: list[str]) -> str | None:

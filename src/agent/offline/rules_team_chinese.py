@@ -51,6 +51,7 @@ _OPERATIONS: tuple[tuple[Operation, str], ...] = (
 )
 _LEAST = re.compile("更?(?:早|便宜|低|短|少|近|矮)")
 _PEOPLE = re.compile(rf"(?P<n>{_N})(?:个人|位大人|个成人|名成人|位|人|张)")
+_MONEY = re.compile("(?:是|要|花|大约|约)*(?:多少|几)(?:元|块钱|钱|块|分)")
 _UNIT = re.compile(
     "(?:多少|几)(?P<unit>个|家|栋|幢|座|条|种|类|周|天|公里|千米|米|元|块钱|分钟|小时|克|度|层|级|项|件|瓦时"
     "|厘米|斤|吨|人|次|格|小格|位)(?!长|高|时候)"
@@ -209,7 +210,7 @@ def _dated(text: str) -> Ask | None:
 def _described(text: str) -> Ask | None:
     """An attribute of a place that a description stands for: …的书店几点关门."""
     key, words = map_attribute(text)
-    subject = text.replace(words, "", 1) if key else ""
+    subject = _MONEY.sub("", text.replace(words, "", 1)) if key else ""
     subject = FILLER_ZH.sub("", WH_ZH.sub("", subject)).strip("是在的")
     found = re.match(rf"^(?P<words>.{{3,}}的)(?P<kind>{'|'.join(CATEGORIES)})$", subject)
     if not found:
@@ -228,7 +229,7 @@ def _need(text: str) -> Need:
     """One attribute of one subject."""
     key, words = map_attribute(text)
     if key and not re.search("星期几|周几", text):
-        subject = WH_ZH.sub("", FILLER_ZH.sub("", text.replace(words, "", 1)))
+        subject = WH_ZH.sub("", FILLER_ZH.sub("", _MONEY.sub("", text.replace(words, "", 1))))
         return Need(re.sub("^(?:在)|[的是在]+$", "", subject.strip("的是在，")), key, "map")
     wanted = _type(text)
     cut = _cut(text)

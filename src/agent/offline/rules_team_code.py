@@ -18,6 +18,11 @@ _SHOW = (
     "    text = f'{round(float(x), digits):.{digits}f}'\n"
     "    return text.rstrip('0').rstrip('.') if '.' in text else text\n"
 )
+_TELL = (
+    "print(', '.join(row[-1] if len(row) > 2 else row[0] for row in chosen), "
+    "*(row[0] for row in chosen if len(row) > 2), sep=' | ')"
+)
+"""The answer first, then whose it is."""
 _CLOCK = (
     "def minutes(text, late):\n"
     "    hour, minute = (int(part) for part in text.split(':'))\n"
@@ -106,12 +111,12 @@ def _pick(way: str, again: bool) -> str:
         turned = "True" if way == "most" else "False"
         return (
             f"rows.sort(key=lambda row: row[1], reverse={turned})\n"
-            "print(', '.join(row[-1] if len(row) > 2 else row[0] for row in rows if row[1] == rows[0][1]))"
+            "chosen = [row for row in rows if row[1] == rows[0][1]]\n" + _TELL
         )
     chosen = "max" if way == "most" else "min"
     return (
         f"best = {chosen}(row[1] for row in rows)\n"
-        "print(', '.join(row[-1] if len(row) > 2 else row[0] for row in rows if row[1] == best))"
+        "chosen = [row for row in rows if row[1] == best]\n" + _TELL
     )
 
 

@@ -17,6 +17,7 @@ from .rules_text import features, sentences
 
 _LEAST = 0.5
 _NEXT = 4
+_OTHER = 9
 _LITERAL, _TITLED, _LOOSE = 1.0, 0.8, 0.6
 _LINE = re.compile(r"\d+号线|\b[Ll]ines? (\d+(?:(?:, | and |, and )\d+)*)")
 
@@ -79,14 +80,23 @@ def place_named(name: str, seen: Seen, language: Language) -> Card | None:
 
 def hit_named(name: str, seen: Seen, language: Language) -> dict[str, Any] | None:
     """The search hit that bears the name, or was found where the name is."""
+    if not name:
+        return None
     listed = seen.hits("maps_text_search", name)
-    ranked = sorted((rank, at) for at, hit in enumerate(listed) if (rank := _rank(str(hit["name"]), name)) < 9)
-    if ranked:
+    ranks = ((_rank(str(hit["name"]), name), at) for at, hit in enumerate(listed))
+    if ranked := sorted(pair for pair in ranks if pair[0] < _OTHER):
         return listed[ranked[0][1]]
     around = seen.hits("maps_around_search", name)
     if around and seen.geocode(name):
         return around[0]
-    return None
+    shorter = seen.hits("maps_text_search", shortened(name)) if language == "en" else []
+    same = listed and shorter and listed[0]["id"] == shorter[0]["id"]
+    return listed[0] if same else None
+
+
+def shortened(name: str) -> str:
+    """An English name without its last word: what is found by that word alone is another place."""
+    return name.rpartition(" ")[0]
 
 
 def _rank(listed: str, name: str) -> int:
@@ -100,7 +110,7 @@ def _rank(listed: str, name: str) -> int:
         wanted.endswith(core) and len(core) > 2,
         wanted in mine,
     )
-    return next((at for at, holds in enumerate(checks) if holds and wanted), 9)
+    return next((at for at, holds in enumerate(checks) if holds and wanted), _OTHER)
 
 
 def _district(found: dict[str, Any] | None) -> str:

@@ -11,6 +11,11 @@ _CAPITAL = re.compile(
 )
 _LEADING = re.compile(r"^(?:The|A|An|In|On|At|Its|It|Across|From|Both|And|Of)\b\s*")
 _ERA = re.compile("^.*(?:[\u4e00-\u9fff]{1,2}[代朝]|世纪|年|由|被|是|，|、)")
+_MANNER = re.compile("(?:主持|负责|带队|领导|最早|首先|共同)+$")
+_TIMES = re.compile(
+    "^(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    "|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)$"
+)
 _EDGE = re.compile("[是由被到在和与、的于叫坐为从离乘年及或等选首用给让把，]")
 _LINKS = "(?:to|of|in|on|is|are|was|that|which|and|with|for|from|by|at|as)"
 _TAIL = re.compile(r"\s+(?:which|that|who|and|but|because|while|so|when|where|with)\b.*$")
@@ -29,15 +34,15 @@ def capitalised(sentence: str) -> list[Value]:
 
 def persons(sentence: str, attribute: str, asked: str) -> list[Value]:
     """Who did it: what stands before the verb in Chinese, the nearest name in English."""
-    verbs = [w for g in SYNONYMS if any(word in attribute.split() or word in attribute for word in g) for w in g]
-    for verb in sorted((v for v in verbs if not v.isascii()), key=len, reverse=True):
+    said = attribute.casefold().split()
+    verbs = [w for g in SYNONYMS if any(w in said or (not w.isascii() and w in attribute) for w in g) for w in g]
+    for verb in sorted((v for v in (*said, *verbs) if not v.isascii()), key=len, reverse=True):
         at = sentence.find(verb)
-        if at > 0:
-            before = re.split("[，。；]", sentence[:at])[-1]
-            name = _ERA.sub("", before)
-            if 2 <= len(name) <= 4:
-                return [Value(name, at - len(name), at)]
-    return [value for value in capitalised(sentence) if not _told(value.text, asked)]
+        before = re.split("[，。；]", sentence[:at])[-1] if at > 0 else ""
+        name = _ERA.sub("", _MANNER.sub("", before))
+        if 2 <= len(name) <= 4:
+            return [Value(name, at - len(before) + before.rfind(name), at)]
+    return [v for v in capitalised(sentence) if not _told(v.text, asked) and not _TIMES.search(v.text)]
 
 
 def names(sentence: str, noun: str, asked: str) -> list[Value]:

@@ -115,7 +115,8 @@ def _basis(table: _Table, answer: str) -> str:
     """The sentences and places an answer rests on, with their marks."""
     if table.ask.best:
         cards = candidates(table.ask.best, table.seen)
-        named = [card for card in cards if card.name in answer] or cards[:_SHOWN]
+        told = f"{answer} {_output(table.seen)}"
+        named = [card for card in cards if card.name in told] or cards
         return "; ".join(f"{card.name} ★{card.rating or '–'}[^{card.id}]" for card in named[:_SHOWN])
     known = [fact for fact in table.facts if fact and fact.id]
     return " ".join(f"{_short(fact.said)}{_mark(fact)}" for fact in known) or answer
@@ -167,7 +168,8 @@ def _checks(table: _Table, answer: str) -> tuple[FunctionCall, ...]:
     if not table.ask.needs and not table.ask.best:
         calls += _other_search(table, [table.question])
     if answer and not calls and (place := _place_name(table)):
-        calls += _other_search(table, [f"{place} {table.ask.needs[0].attribute}", place])
+        about = attribute_name(table.ask.needs[0].attribute, table.language)
+        calls += _other_search(table, [f"{place} {about}", place])
     distinct = {str(call.args): call for call in calls}
     return tuple(distinct.values())
 
@@ -234,6 +236,11 @@ def _last_chance(turn: Turn) -> bool:
 
 
 def _result(seen: Seen) -> str:
+    """What the last program printed as the answer; empty where it failed."""
+    return _output(seen).partition(" | ")[0]
+
+
+def _output(seen: Seen) -> str:
     outputs = [output for told in seen.programs if (output := output_of(told))]
     return outputs[-1] if outputs else ""
 

@@ -61,6 +61,12 @@ class Told:
     text: str
     evidence: str = ""
 
+    def is_about(self, value: str) -> bool:
+        """Whether an argument of the call was this; of a search, whether it was the query."""
+        if not self.tool.startswith("maps_"):
+            return value == self.asked
+        return bool(re.search(rf"={re.escape(value.replace(chr(34), '”'))}(?:, \w+=|$)", self.asked))
+
 
 @dataclass
 class Seen:
@@ -84,18 +90,18 @@ class Seen:
 
     def hits(self, tool: str, asked: str = "") -> list[dict[str, Any]]:
         """What the map's searches listed, by id, in order."""
-        texts = [t.text for t in self.told if t.tool == tool and asked in t.asked]
+        texts = [t.text for t in self.told if t.tool == tool and t.is_about(asked)]
         return list({str(p["id"]): p for p in places_listed(texts) if p.get("id")}.values())
 
     def geocode(self, address: str) -> dict[str, Any] | None:
         """What the geocoder said of an address; None where it was not asked or knew nothing."""
         for told in self.told:
-            if told.tool == "maps_geo" and address in told.asked and _POINT.search(told.text):
+            if told.tool == "maps_geo" and told.is_about(address) and _POINT.search(told.text):
                 return _first_return(told.text)
         return None
 
     def ran(self, tool: str, asked: str = "") -> bool:
-        return any(told.tool == tool and asked in told.asked for told in self.told)
+        return any(told.tool == tool and told.is_about(asked) for told in self.told)
 
     @property
     def programs(self) -> list[Told]:
@@ -155,7 +161,11 @@ def _call_of(result: ToolResult, calls: list[FunctionCall]) -> FunctionCall | No
 
 
 def _asked(call: FunctionCall) -> str:
-    return " ".join(str(value) for value in call.args.values())
+    """The call as the discussion keeps it: the query, the program, or the map's arguments."""
+    if not call.name.startswith("maps_"):
+        return " ".join(str(value) for value in call.args.values())
+    given = ", ".join(f"{name}={value}" for name, value in call.args.items() if value)
+    return f"{call.name} {given}".replace('"', "”")
 
 
 def _cards(text: str) -> Iterator[Card]:

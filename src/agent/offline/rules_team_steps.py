@@ -9,7 +9,7 @@ from agent.language import Language
 
 from .brain import FunctionCall, Turn
 from .rules_team_ask import Ask, Best, Described, Need
-from .rules_team_facts import Fact, hit_named, map_fact, page_facts, place_named
+from .rules_team_facts import Fact, hit_named, map_fact, page_facts, place_named, shortened
 from .rules_team_names import capitalised
 from .rules_team_seen import SEARCHES, Card, Seen, point_of
 from .rules_team_words import PRICE, meanings
@@ -37,6 +37,8 @@ def facts_of(ask: Ask, seen: Seen) -> list[Fact | None]:
 
 def best_of(need: Need, ask: Ask, seen: Seen) -> Fact | None:
     """A need of a hop is asked of the place that was found."""
+    if ask.best:
+        return None
     if need.kind == "given":
         return Fact(need.given, "", need.subject)
     if need.kind == "map":
@@ -115,7 +117,12 @@ def _map_calls(name: str, attribute: str, language: Language, seen: Seen) -> lis
         return [FunctionCall("maps_around_search", where)]
     if not at and not seen.ran("maps_geo", name):
         return [FunctionCall("maps_geo", {"address": name})]
-    return []
+    wanted = (name, shortened(name)) if language == "en" and not at and shortened(name) else ()
+    return [
+        FunctionCall("maps_text_search", {"keywords": words})
+        for words in wanted
+        if not seen.ran("maps_text_search", words)
+    ]
 
 
 def _detail_calls(
@@ -170,7 +177,7 @@ def described(told: Described, seen: Seen) -> Card | None:
     if written:
         return names[max(written, key=len)]
     for name in _english_names(told, seen):
-        if seen.geocode(name) and (card := place_named(name, seen, "en")):
+        if card := place_named(name, seen, "en"):
             return card
     return None
 

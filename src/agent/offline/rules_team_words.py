@@ -34,6 +34,7 @@ SYNONYMS: tuple[tuple[str, ...], ...] = (
      "constructed", "build", "complete", "finish", "construction"),
     ("开通", "通车", "运营", "开业", "开园", "开街", "启用", "上线", "opened", "open", "inaugurated",
      "opening", "launched", "launch", "traffic", "opens"),
+    ("设计", "设计师", "设计者", "designed", "designer", "design", "architect"),
     ("成立", "创立", "创办", "founded", "established", "found", "establish", "foundation"),
     ("发明", "invented", "invent", "invention", "inventor", "invents"),
     ("写成", "写", "著", "作者", "撰写", "wrote", "written", "write", "author", "writer"),
