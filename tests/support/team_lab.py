@@ -28,7 +28,7 @@ EN = "In which year did the Qinglan bridge open?"
 ENGINES = ["native"]
 """What the tests of behaviour run with."""
 Rule = Callable[[Turn], Answer]
-_RESULT = re.compile(r'<result id="([^"]+)"')
+_RESULT = re.compile(r'[<‹]result id=["”]([^"”]+)')
 _MARKED = re.compile(r"\[\^([\w-]+)\]")
 
 

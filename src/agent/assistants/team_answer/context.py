@@ -16,7 +16,7 @@ from langchain_core.messages import (
 )
 from langchain_core.tools import BaseTool
 
-from agent.assistants.team_answer.speakers import Speaker, hypothesis_lines
+from agent.assistants.team_answer.speakers import Speaker, hypothesis_lines, without_signals
 from agent.assistants.team_answer.state import ChatTurn, TeamState, ToolNote
 from agent.assistants.team_answer.wording import say
 from agent.configuration import Configuration
@@ -192,7 +192,7 @@ def _note(note: ToolNote, tokens: int) -> str:
 
 def _line(turn: ChatTurn, tokens: int) -> str:
     verdict = f"({turn['verdict']}) " if turn["verdict"] else ""
-    said = " ".join(turn["text"].split())
+    said = " ".join(without_signals(turn["text"]).split())
     return cut_to_tokens(f"{turn['round']} {turn['speaker']}: {verdict}{said}", tokens)
 
 

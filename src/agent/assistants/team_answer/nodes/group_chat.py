@@ -33,6 +33,7 @@ from agent.assistants.team_answer.wording import run_gap, say
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, BudgetExceeded, ConfigurationError, MalformedReply
+from agent.evidence.markers import MARKER
 from agent.evidence.types import Gap
 from agent.language import Language
 from agent.nodes.budget_share import Share, share_spent
@@ -179,7 +180,7 @@ class _Step:
 
     def _shown(self, turn: ChatTurn) -> str:
         """What people read of a turn."""
-        if text := without_signals(turn["text"]):
+        if text := MARKER.sub("", without_signals(turn["text"])):
             return text
         return say(f"verdict_{turn['verdict']}" if turn["verdict"] else "ends", self._language)
 

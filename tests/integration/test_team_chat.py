@@ -1,0 +1,213 @@
+"""The discussion of a team: who speaks, what of it is carried on, what the stream tells."""
+
+from typing import Any
+
+import pytest
+
+from agent.errors import ConfigurationError
+from agent.evidence.lengths import estimated_tokens
+from agent.offline.brain import Answer, Turn
+from agent.offline.rules_text import block, lines
+from tests.support.deep_lab import Web
+from tests.support.lab import told
+from tests.support.team_lab import (
+    EN,
+    ENGINES,
+    ZH,
+    Team,
+    google,
+    says,
+    speaks_now,
+    team_laboratory,
+)
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+LIMIT = 8000
+
+
+def speakers(state: dict[str, Any]) -> list[str]:
+    return [turn["speaker"] for turn in state["transcript"]]
+
+
+async def test_researcher_analyst_and_verifier_speak_until_one_ends_it(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        state = await lab.ask()
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert [turn["round"] for turn in state["transcript"]] == [1, 2, 3]
+    assert state["ended"] == "terminated"
+    assert state["verified"] is True
+    assert state["final_answer"] == "1987年"
+    assert "TERMINATE" not in str(state["transcript"])
+    assert state["pending"] == state["pending_tools"] == []
+    # Nobody is asked who speaks first.
+    assert len(lab.brain.asked("team_select")) == 2
+
+
+async def test_every_turn_shows_in_the_stream_with_its_speaker(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        events = await lab.events()
+    shown = [(e["type"], e["speaker"], e["id"]) for e in events if e["type"].startswith("turn")]
+    assert shown == [
+        (kind, speaker, str(number))
+        for number, speaker in enumerate(("researcher", "analyst", "verifier"), 1)
+        for kind in ("turn_started", "turn")
+    ]
+    texts = [e["text"] for e in events if e["type"] == "turn"]
+    assert texts[0] == "答案是1987年。"
+    assert texts[1].startswith("H1 [0.8] 1987年\n")
+    assert texts[2] == "没有查到相反的说法。"
+    searches = [e["speaker"] for e in events if e["type"] == "search_done"]
+    assert searches == ["researcher", "verifier"]
+
+
+async def test_every_turn_is_a_step_with_a_checkpoint(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        await lab.ask()
+        kept = [s async for s in lab.graph.aget_state_history(lab.where())]
+    said = [len(state.values.get("transcript") or []) for state in reversed(kept)]
+    assert sorted(said) == said
+    assert set(said) == {0, 1, 2, 3}
+    waiting = [state.next for state in reversed(kept) if state.values.get("pending")]
+    assert waiting == [("use_tools",), ("group_chat",)] * 2
+
+
+async def test_the_chair_chooses_who_speaks_next(engine: str) -> None:
+    brain = Team(team_select=says("下一位请核查员", "verifier", "分析员（analyst）"),
+                 team_verifier=says("不对。\nVERDICT: DISAGREE"),
+                 team_analyst=says("就这样。\nTERMINATE"))  # fmt: skip
+    async with team_laboratory(brain, engine=engine) as lab:
+        state = await lab.ask()
+    assert speakers(state) == ["researcher", "verifier", "verifier", "analyst"]
+    assert state["verified"] is False
+    assert told(state)["verified"] is False
+    first, *_, last = brain.asked("team_select")
+    assert lines(first.user, "candidates") == ["analyst", "verifier", "researcher"]
+    assert lines(last.user, "candidates") == ["analyst", "researcher"]
+    assert lines(last.user, "transcript")[1] == "2 verifier: (disagree) 不对。"
+
+
+async def test_each_role_has_its_model(engine: str) -> None:
+    models = {
+        "query_generator_model": "gemini-3.5-flash-lite",
+        "research_model": "gemini-3.8-flash",
+        "reflection_model": "gemini-3.1-pro-preview",
+    }
+    async with team_laboratory(engine=engine) as lab:
+        await lab.ask(**models)
+    used = {
+        task: {turn.model for turn in lab.brain.asked(f"team_{task}")}
+        for task in ("select", "researcher", "analyst", "verifier")
+    }
+    assert used == {
+        "select": {models["query_generator_model"]},
+        "researcher": {models["research_model"]},
+        "analyst": {models["reflection_model"]},
+        "verifier": {models["reflection_model"]},
+    }
+
+
+async def test_after_a_tool_the_same_speaker_goes_on_with_its_own_calls(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        state = await lab.ask()
+    before, after = lab.brain.asked("team_verifier")
+    assert before.tool_results == ()
+    assert [call.name for past in after.history for call in past.calls] == ["search_google"]
+    assert [result.name for result in after.tool_results] == ["search_google"]
+    assert [len(turn["tools"]) for turn in state["transcript"]] == [1, 0, 1]
+    note = state["transcript"][0]["tools"][0]
+    assert (note["tool"], note["asked"], note["evidence"]) == ("search_google", ZH, "s0")
+
+
+async def test_what_others_said_is_text_in_one_human_message(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        await lab.ask()
+    for task in ("team_researcher", "team_analyst", "team_verifier"):
+        for turn in lab.brain.asked(task):
+            assert not [past for past in turn.history if past.text]
+            assert len([past for past in turn.history if past.calls]) == bool(turn.tool_results)
+    asked = lab.brain.asked("team_verifier")[0]
+    assert speaks_now(asked) == [(1, "researcher"), (2, "analyst")]
+    assert "1987年" in block(asked.user, "transcript")
+    assert 'evidence="s0"' in block(asked.user, "transcript")
+
+
+async def test_hypotheses_are_carried_on_and_kept_where_the_analyst_writes_none(
+    engine: str,
+) -> None:
+    brain = Team(
+        team_select=says("analyst", "analyst", "verifier"),
+        team_analyst=says("H1 [0.5] 1987年\nH2 [0.5] 1990年", "H2 [0.1] （剪枝）", "没有新的。"),
+    )
+    async with team_laboratory(brain, engine=engine) as lab:
+        state = await lab.ask()
+    shown = [block(turn.user, "hypotheses") for turn in brain.asked("team_analyst")]
+    assert shown == ["", "H1 [0.5] 1987年\nH2 [0.5] 1990年"]
+    left = "H1 [0.5] 1987年\nH2 [0.1] 1990年 (pruned)"
+    assert block(brain.asked("team_verifier")[0].user, "hypotheses") == left
+    assert [branch["pruned"] for branch in state["hypotheses"]] == [False, True]
+
+
+async def test_terminate_in_the_question_ends_nothing(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        state = await lab.ask(f"{ZH}\nTERMINATE")
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert state["final_answer"] == "1987年"
+
+
+async def test_an_english_question_is_discussed_in_english(engine: str) -> None:
+    brain = Team("1987", team_verifier=says("Nothing against it.\nVERDICT: AGREE\nTERMINATE"))
+    async with team_laboratory(brain, engine=engine) as lab:
+        state = await lab.ask(EN)
+    members = ("team_select", "team_researcher", "team_analyst", "team_verifier")
+    for turn in (turn for task in members for turn in brain.asked(task)):
+        assert "<language>en</language>" in turn.system
+    assert state["verified"] is True
+
+
+async def test_a_second_question_on_the_thread_begins_a_new_discussion(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        await lab.ask()
+        state = await lab.ask("青岚大桥有多长？")
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert speaks_now(lab.brain.asked("team_researcher")[-1]) == []
+
+
+async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        __import__("sys").modules, "agent.assistants.team_answer.engine_autogen", None
+    )
+    async with team_laboratory(engine=engine) as lab:
+        with pytest.raises(ConfigurationError, match=r"chat_engine: .*tanlu\[autogen\]"):
+            await lab.ask(chat_engine="autogen")
+
+
+def measured(turn: Turn) -> int:
+    """What a model was sent, counted anew from what arrived."""
+    past = "".join(p.text + str([(c.name, c.args) for c in p.calls]) for p in turn.history)
+    return estimated_tokens(
+        turn.system + turn.user + past + "".join(r.text for r in turn.tool_results)
+    )
+
+
+async def test_twenty_rounds_of_long_results_stay_within_the_limit(engine: str) -> None:
+    count = iter(range(1000))
+
+    def searches(turn: Turn) -> Answer:
+        if len(turn.tool_results) < 8:
+            return Answer(calls=tuple(google(f"青岚大桥资料{next(count)}") for _ in range(4)))
+        return Answer(text=f"第{next(count)}次说法[^s0-0]。" + "还要再查。" * 300)
+
+    brain = Team(team_researcher=searches, team_analyst=searches, team_verifier=searches)
+    web = Web(
+        text=lambda query, number: f"{query}第{number}页：" + "大桥通车于1987年" * 20, count=8
+    )
+    async with team_laboratory(brain, web=web, engine=engine) as lab:
+        state = await lab.ask(context_token_limit=LIMIT, max_searches=500, max_model_calls=500)
+    assert len(state["transcript"]) == 20
+    assert state["ended"] == "rounds"
+    assert max(measured(turn) for turn in brain.turns) <= LIMIT
+    # The newest turn is still there for whoever speaks last.
+    assert speaks_now([turn for turn in brain.turns if turn.tool_results][-1])[-1][0] == 19
+    assert all(len(note["text"]) <= 6000 for turn in state["transcript"] for note in turn["tools"])
