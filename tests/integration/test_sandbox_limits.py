@@ -1,0 +1,100 @@
+"""Programs that want everything end at their limits, and those that run beside them go on."""
+
+import asyncio
+import sys
+import time
+
+import pytest
+
+from agent.sandbox.process import ProcessRunner
+from agent.sandbox.types import CodeLimits, CodeResult
+from tests.support.sandbox_programs import GREEDY
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+
+TIGHT = CodeLimits(wall_seconds=1.2, cpu_seconds=0.3, memory_mb=64, output_bytes=2000, parallel=8)
+ENDS = ("timeout", "output limit", "MemoryError", "RecursionError", "PermissionError", "crash",
+        "OverflowError", "SyntaxError", "killed", "ValueError")  # fmt: skip
+
+
+async def run_all(programs: list[str], limits: CodeLimits) -> list[CodeResult]:
+    runner = ProcessRunner(limits)
+    try:
+        return await asyncio.gather(*map(runner.run, programs))
+    finally:
+        await runner.aclose()
+
+
+async def run_one(program: str, limits: CodeLimits = TIGHT) -> CodeResult:
+    return (await run_all([program], limits))[0]
+
+
+async def test_every_greedy_program_ends_at_a_limit() -> None:
+    """With honest ones between them, which are not disturbed."""
+    programs = [p for greedy in GREEDY.values() for p in (greedy, "print(sum(range(100)))")]
+    results = await run_all(programs, TIGHT)
+    greedy = dict(zip(GREEDY, results[::2], strict=True))
+    assert {name: r for name, r in greedy.items() if not r.error.startswith(ENDS)} == {}
+    # Wall limit, start-up on a busy machine, and the time to be killed.
+    assert {name: r for name, r in greedy.items() if r.seconds > 6} == {}
+    assert {name for name, r in greedy.items() if len(r.output) > TIGHT.output_bytes} == set()
+    assert {(r.output, r.error) for r in results[1::2]} == {("4950", "")}
+
+
+async def test_the_error_says_which_limit_it_was() -> None:
+    expected = {
+        "an endless loop": "timeout: more than 0.2 s of computing",
+        "a bad regular expression": "timeout: more than 0.2 s of computing",
+        "a lock never opened": "timeout: longer than 3 s",
+        "a huge text": "MemoryError (line 1)",
+        "a flood of output": "output limit: more than 32000 bytes printed",
+    }
+    limits = CodeLimits(3, cpu_seconds=0.2, memory_mb=64, output_bytes=2000, parallel=5)
+    results = await run_all([GREEDY[name] for name in expected], limits)
+    assert [result.error for result in results] == list(expected.values())
+
+
+async def test_what_was_printed_before_the_limit_is_kept() -> None:
+    result = await run_one("print('第一步')\nwhile True: pass")
+    assert (result.output, result.error[:7]) == ("第一步", "timeout")
+
+
+@pytest.mark.parametrize("program", ["print('中' * 5000)", "'中' * 5000"])
+async def test_a_long_output_is_cut_between_characters(program: str) -> None:
+    result = await run_one(program)
+    assert (result.output, result.error, result.truncated) == ("中" * 666, "", True)
+
+
+@pytest.mark.parametrize("program", ["print('x' * 1999)", "'x' * 2000"])
+async def test_an_output_of_just_the_limit_is_whole(program: str) -> None:
+    result = await run_one(program)
+    assert len(result.output) in (1999, 2000)
+    assert not result.truncated
+
+
+async def test_many_programs_at_once_never_see_each_others_output() -> None:
+    programs = [f"for i in range(50): print('run {n}', i)" for n in range(35)]
+    results = await run_all(programs, CodeLimits(wall_seconds=10, cpu_seconds=5, parallel=4))
+    expected = ["\n".join(f"run {n} {i}" for i in range(50)) for n in range(35)]
+    assert [result.output for result in results] == expected
+
+
+async def test_nothing_is_kept_from_one_program_to_the_next() -> None:
+    first = "x = 1\nmath.pi = 3\nre.enum.sys.modules['json'].dumps = None"
+    results = await run_all([first, "print('x' in dir(), math.pi, json.dumps(1))"], TIGHT)
+    assert results[1].output == "False 3.141592653589793 1"
+
+
+async def test_no_more_run_at_once_than_the_limit_says() -> None:
+    runner = ProcessRunner(CodeLimits(wall_seconds=0.3, cpu_seconds=5, parallel=2))
+    waits = "lock = re.enum.sys.modules['_thread'].allocate_lock()\nlock.acquire(); lock.acquire()"
+    started = time.monotonic()
+    results = await asyncio.gather(*[runner.run(waits) for _ in range(4)])
+    assert time.monotonic() - started >= 0.6
+    assert {result.error for result in results} == {"timeout: longer than 0.3 s"}
+    await runner.aclose()
+
+
+async def test_a_program_without_end_is_not_even_started() -> None:
+    result = await run_one("x = 1\n" * 50_000)
+    assert result.error == "not run: the program has more than 100000 characters"

@@ -1,0 +1,116 @@
+"""Typical programs give what Python gives; Monty differs where decision 0009 says so."""
+
+import ast
+import contextlib
+import decimal
+import io
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from agent.sandbox import monty, process
+from agent.sandbox.types import CodeLimits
+from tests.support.sandbox_programs import GIVEN, MONTY_DIFFERS, TYPICAL
+
+LIMITS = CodeLimits(wall_seconds=10, cpu_seconds=5)
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+with_monty = pytest.mark.skipif(not monty.installed(), reason="needs tanlu[sandbox]")
+
+
+def expected(program: str) -> str:
+    """What this interpreter prints, else the value of the last expression as print shows it."""
+    tree, scope, printed = ast.parse(program), {"__name__": "__main__"}, io.StringIO()
+    exec(GIVEN, scope)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    value: Any = None
+    with contextlib.redirect_stdout(printed), decimal.localcontext():
+        exec(compile(tree, "", "exec"), scope)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), "", "eval"), scope)
+    shown = "" if value is None else str(value)
+    return (printed.getvalue() or shown).rstrip("\n")
+
+
+def run(program: str) -> tuple[str, str]:
+    result = process.run_program(program, LIMITS, threading.Event())
+    return result.output, result.error
+
+
+@on_linux
+@pytest.mark.parametrize("name", TYPICAL)
+def test_a_program_gives_exactly_what_python_gives(name: str) -> None:
+    assert run(TYPICAL[name]) == (expected(TYPICAL[name]), "")
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("program", "error"),
+    [
+        ("x = 1\n\n1 / 0", "ZeroDivisionError: division by zero (line 3)"),
+        ("def f():\n    return [][1]\nf()", "IndexError: list index out of range (line 2)"),
+        ("x = (1,\nprint(x)", "SyntaxError: '(' was never closed (line 1)"),
+        ("raise KeyError('a\\nb')", r"KeyError: 'a\nb' (line 1)"),
+        ("raise ValueError('a\\nb')", "ValueError: a b (line 1)"),
+        ("Decimal('x')", "decimal.InvalidOperation: [<class 'decimal.ConversionSyntax'>] (line 1)"),
+        ("class E(Exception): pass\nraise E", "E (line 2)"),
+        ("json.loads('{')", "json.decoder.JSONDecodeError: Expecting property name"),
+        ("input()", "EOFError: EOF when reading a line (line 1)"),
+        ("open('/etc/hostname')", "PermissionError: [Errno 1] Operation not permitted"),
+        ("raise SystemExit(3)", "SystemExit: 3 (line 1)"),
+        ("raise SystemExit", ""),
+        ("re.enum.sys.modules['os']._exit(0)", "crash: ended without a result"),
+        ("re.enum.sys.modules['ctypes'].string_at(0)", "crash: SIGSEGV"),
+        ("'a\\0b\\ud800'.encode()", "UnicodeEncodeError: 'utf-8' codec can't encode character"),
+    ],
+)
+def test_an_error_is_one_line_that_names_the_programs_line(program: str, error: str) -> None:
+    assert run(program)[1].startswith(error)
+    assert bool(run(program)[1]) == bool(error)
+
+
+@on_linux
+def test_what_goes_to_stderr_is_no_part_of_the_output() -> None:
+    program = "print('out')\nprint('err', file=re.enum.sys.stderr)\nre.enum.sys.stderr.write('x')"
+    assert run(program) == ("out", "")
+
+
+@on_linux
+def test_an_import_that_fails_can_be_caught() -> None:
+    program = "try:\n    import numpy\nexcept ImportError:\n    print('without')"
+    assert run(program) == ("without", "")
+
+
+@on_linux
+def test_a_forged_report_is_only_text() -> None:
+    forged = "re.enum.sys.modules['os'].write(2, b'{{\"error\": {}}}\\n')\n1 / 0"
+    assert run(forged.format('"fine"'))[1] == "ZeroDivisionError: division by zero (line 2)"
+
+
+@on_linux
+def test_the_local_time_is_that_of_this_process() -> None:
+    from datetime import datetime
+
+    shown, error = run("datetime.datetime.now().astimezone().isoformat()")
+    told = datetime.fromisoformat(shown)
+    assert error == ""
+    assert told.utcoffset() == datetime.now().astimezone().utcoffset()
+    assert abs((datetime.now().astimezone() - told).total_seconds()) < 60
+
+
+def on_monty(program: str) -> tuple[str, str]:
+    result = monty.run_program(program, LIMITS, threading.Event())
+    return result.output, result.error
+
+
+@with_monty
+@pytest.mark.parametrize("name", [name for name in TYPICAL if name not in MONTY_DIFFERS])
+def test_monty_gives_what_python_gives(name: str) -> None:
+    assert on_monty(TYPICAL[name]) == (expected(TYPICAL[name]), "")
+
+
+@with_monty
+@pytest.mark.parametrize("name", MONTY_DIFFERS)
+def test_monty_differs_where_it_is_documented(name: str) -> None:
+    assert on_monty(TYPICAL[name]) != (expected(TYPICAL[name]), "")
