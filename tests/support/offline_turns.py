@@ -5,7 +5,7 @@ import re
 from agent.language import Language
 from agent.offline.brain import Answer, Turn
 from agent.prompts import render
-from tests.support.prompt_blocks import BLOCKS
+from tests.support.prompt_blocks import BLOCKS, HUMAN
 
 TODAY = "2026-11-20"
 MARKER = re.compile(r"\[\^([a-z]+\d+-\d+)\]")
@@ -30,13 +30,14 @@ FINDINGS_EN = (
 
 def ask(name: str, language: Language = "zh", **values: str) -> Turn:
     """The request a node makes: every block of the prompt, those not given empty."""
-    keys = BLOCKS[name].split()
+    human = HUMAN.get(name, name)
+    keys = BLOCKS[human].split()
     filled = {**dict.fromkeys(keys, ""), "today": TODAY, **values}
     filled = {key: value for key, value in filled.items() if key in keys}
     schema = {"type": "object"} if name in {"generate_query", "reflection"} else None
     return Turn(
         system=render(f"{name}_system", language),
-        user=render(name, language, **filled),
+        user=render(human, language, **filled),
         schema=schema,
         search=name == "web_research",
     )

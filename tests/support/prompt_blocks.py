@@ -13,4 +13,14 @@ BLOCKS = {
     "deep_explore": "today conversation topics_done topic question",
     "deep_compress": "question topic pages",
     "deep_report": "today conversation topics gaps question",
+    "team_analyze": "today conversation format_requirement question",
+    "team_decompose": "today asked format_requirement question",
+    "team_select": "question speakers transcript candidates",
+    "team_turn": "today question asked format_requirement sub_questions hypotheses gaps transcript"
+    " rounds_left tools_spent",
+    "team_synthesize": "today question asked format_requirement sub_questions hypotheses"
+    " transcript evidence gaps",
+    "team_format": "question format_requirement answer",
 }
+HUMAN = dict.fromkeys(("team_researcher", "team_analyst", "team_verifier"), "team_turn")
+"""Tasks whose human message is another prompt's."""

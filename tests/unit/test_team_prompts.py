@@ -27,15 +27,11 @@ from agent.evidence.types import Source
 from agent.language import Language
 from agent.nodes.prompt_size import prompt_tokens
 from agent.prompts import render
+from tests.support.prompt_blocks import BLOCKS as ALL
 
 LANGUAGES: list[Language] = ["zh", "en"]
-BLOCKS = {
-    "team_analyze": "today conversation format_requirement question",
-    "team_decompose": "today asked format_requirement question",
-    "team_synthesize": "today question asked format_requirement sub_questions hypotheses transcript"
-    " evidence gaps",
-    "team_format": "question format_requirement answer",
-}
+NAMES = ("team_analyze", "team_decompose", "team_synthesize", "team_format")
+BLOCKS = {name: ALL[name] for name in NAMES}
 
 
 def tokens(text: str) -> float:
