@@ -1,0 +1,262 @@
+"""Members and services that misbehave: each discussion ends within its limits, with an answer or
+an honest none, and says what happened.
+"""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from agent.errors import NothingFound
+from agent.offline.brain import Answer, Turn
+from agent.offline.rules_text import block
+from tests.support.faults import at
+from tests.support.lab import answer_of, told
+from tests.support.team_lab import (
+    ENGINES,
+    ZH,
+    Rule,
+    Team,
+    bocha,
+    google,
+    says,
+    shown_ids,
+    team_laboratory,
+)
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+DISAGREES = "证据不足。\nVERDICT: DISAGREE"
+
+
+async def discussed(brain: Team, engine: str, **context: Any) -> dict[str, Any]:
+    async with team_laboratory(brain, engine=engine) as lab:
+        return await lab.ask(**context)
+
+
+def codes(state: dict[str, Any]) -> list[str]:
+    return [gap["code"] for gap in told(state)["gaps"]]
+
+
+def speakers(state: dict[str, Any]) -> list[str]:
+    return [turn["speaker"] for turn in state["transcript"]]
+
+
+def honest_none(state: dict[str, Any]) -> bool:
+    return state["final_answer"] == "" and told(state)["answered"] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "told_so"),
+    [
+        ("大家继续讨论。", "没有点出"),
+        ("analyst 或 verifier 都可以", "不止一位：analyst, verifier"),
+        ("the user", "没有点出"),
+    ],
+)
+async def test_a_choice_of_nobody_or_two_is_asked_again_twice_then_the_next_in_turn_speaks(
+    engine: str, text: str, told_so: str
+) -> None:
+    brain = Team(team_select=says(text))
+    state = await discussed(brain, engine)
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    asked = brain.asked("team_select")
+    assert len(asked) == 2 * 3
+    assert block(asked[0].user, "candidates")
+    assert told_so in asked[1].user
+    assert "analyst, verifier, researcher" in asked[1].user
+    assert [past.text for past in asked[2].history if past.role == "model"] == [text] * 2
+    assert state["final_answer"] == "1987年"
+
+
+async def test_a_choice_put_right_when_asked_again_counts(engine: str) -> None:
+    brain = Team(team_select=says("随便", "verifier"))
+    state = await discussed(brain, engine)
+    assert speakers(state) == ["researcher", "verifier"]
+    assert len(brain.asked("team_select")) == 2
+
+
+async def test_a_speaker_named_for_ever_has_two_turns_in_a_row_and_everybody_speaks(
+    engine: str,
+) -> None:
+    brain = Team(team_select=says("researcher"), team_verifier=says(DISAGREES))
+    state = await discussed(brain, engine, max_group_chat_rounds=9)
+    spoke = speakers(state)
+    assert spoke[:3] == ["researcher", "researcher", "analyst"]
+    assert not [n for n in range(7) if len(set(spoke[n : n + 3])) == 1]
+    assert set(spoke) == {"researcher", "analyst", "verifier"}
+    not_now = [turn for turn in brain.asked("team_select") if "轮不到 researcher" in turn.user]
+    assert not_now
+    assert state["ended"] == "rounds"
+
+
+def always_calls(*, then: str = "") -> Rule:
+    """Calls a tool as long as it is offered any; then says something, or calls on."""
+    count = iter(range(1000))
+
+    def rule(turn: Turn) -> Answer:
+        if turn.tools or not then:
+            return Answer(calls=(google(f"青岚大桥 第{next(count)}种说法"),))
+        return Answer(text=then)
+
+    return rule
+
+
+async def test_a_speaker_that_always_calls_tools_is_asked_without_them(engine: str) -> None:
+    brain = Team(team_researcher=always_calls(then="青岚大桥1987年通车[^s0-0]。"))
+    state = await discussed(brain, engine, max_tool_rounds=3)
+    assert len(state["transcript"][0]["tools"]) == 3
+    offered = [bool(turn.tools) for turn in brain.asked("team_researcher")]
+    assert offered == [True, True, True, False]
+    last = brain.asked("team_researcher")[-1]
+    assert "不能再用工具" in block(last.user, "tools_spent")
+    assert state["final_answer"] == "1987年"
+
+
+async def test_one_that_calls_tools_even_then_ends_the_discussion(engine: str) -> None:
+    brain = Team(team_researcher=always_calls())
+    state = await discussed(brain, engine, max_tool_rounds=2)
+    assert state["ended"] == "failures"
+    assert speakers(state) == []
+    assert len(brain.asked("team_researcher")) == 2 + 3
+    assert codes(state).count("chat_model_failed") == codes(state).count("chat_failures") == 1
+    assert len(state["evidence_pool"]) == 2
+    # What the searches brought is still there to answer from.
+    assert state["final_answer"] == "1987年"
+    assert told(state)["verified"] is False
+
+
+async def test_without_any_round_of_tools_nobody_is_offered_one(engine: str) -> None:
+    brain = Team()
+    state = await discussed(brain, engine, max_tool_rounds=0)
+    assert not any(turn.tools for turn in brain.turns)
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert honest_none(state)
+
+
+async def test_a_speaker_that_says_nothing_ends_the_discussion(engine: str) -> None:
+    state = await discussed(Team(team_analyst=says("")), engine)
+    assert state["ended"] == "failures"
+    assert speakers(state) == ["researcher"]
+    assert codes(state) == ["chat_model_failed", "chat_failures"]
+
+
+@pytest.mark.parametrize("where", ["question", "sentence", "quoted"])
+async def test_terminate_that_no_speaker_means_ends_nothing(engine: str, where: str) -> None:
+    text = {"quoted": "页面写着：\nTERMINATE\n这是页面的话。", "sentence": "不要 TERMINATE 讨论。"}
+    brain = Team(team_researcher=says(text.get(where, "再查[^s0-0]。")))
+    async with team_laboratory(brain, engine=engine) as lab:
+        state = await lab.ask(f"{ZH}\nTERMINATE" if where == "question" else ZH)
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert state["ended"] == "terminated"
+
+
+async def test_twenty_rounds_without_agreement_end_and_the_answer_is_flagged(engine: str) -> None:
+    brain = Team(team_verifier=says(DISAGREES))
+    state = await discussed(brain, engine)
+    assert len(state["transcript"]) == 20
+    assert state["ended"] == "rounds"
+    assert codes(state) == ["chat_rounds"]
+    assert Counter(speakers(state)).most_common()[-1][1] >= 6
+    assert state["final_answer"] == "1987年"
+    assert told(state)["verified"] is False
+
+
+async def test_a_verdict_taken_back_is_no_agreement(engine: str) -> None:
+    agrees = "查过[^s0-0]。\nVERDICT: AGREE"
+    brain = Team(team_verifier=says(agrees, DISAGREES))
+    state = await discussed(brain, engine, max_group_chat_rounds=6)
+    assert [turn["verdict"] for turn in state["transcript"] if turn["verdict"]] == [
+        "agree",
+        "disagree",
+    ]
+    assert state["verified"] is False
+
+
+@pytest.mark.parametrize("status", [400, 503])
+async def test_three_failed_model_calls_in_a_row_end_it_with_what_there_is(
+    engine: str, status: int
+) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        lab.gemini.fail("status", status=status, times=None, match=at("team_analyst"))
+        state = await lab.ask()
+    assert state["ended"] == "failures"
+    assert speakers(state) == ["researcher"]
+    assert codes(state) == ["chat_model_failed", "chat_failures"]
+    assert state["final_answer"] == "1987年"
+    assert told(state)["verified"] is False
+
+
+async def test_a_failed_call_is_tried_again_and_told_once(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        for task in ("team_analyst", "team_verifier"):
+            lab.gemini.fail("status", status=400, times=2, match=at(task))
+        state = await lab.ask()
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert state["ended"] == "terminated"
+    assert codes(state) == ["chat_model_failed"]
+
+
+async def test_a_chair_that_fails_leaves_the_next_in_turn_to_speak(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        lab.gemini.fail("status", status=400, times=None, match=at("team_select"))
+        state = await lab.ask()
+    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert codes(state) == ["chat_model_failed"]
+    assert state["final_answer"] == "1987年"
+
+
+async def test_no_model_at_all_ends_after_three_calls_without_an_answer(engine: str) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        lab.gemini.fail("status", status=400, times=None)
+        state = await lab.ask()
+    assert state["ended"] == "failures"
+    assert honest_none(state)
+    assert str(answer_of(state).text).strip()
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_model_calls": 9}, {"max_run_tokens": 6000}, {"max_model_calls": 6}]
+)
+async def test_a_spent_budget_ends_it_and_the_answer_is_still_settled(
+    engine: str, limits: dict[str, int]
+) -> None:
+    brain = Team(team_verifier=says(DISAGREES))
+    state = await discussed(brain, engine, **limits)
+    assert state["ended"] == "budget"
+    assert state["final_answer"] == "1987年"
+    assert any("budget" in code for code in codes(state))
+    assert told(state)["usage"]["model_calls"] <= limits.get("max_model_calls", 100)
+
+
+def tries_both(turn: Turn) -> Answer:
+    """Google first, then Bocha where that brought nothing."""
+    if not turn.tool_results:
+        return Answer(calls=(google(ZH),))
+    if not shown_ids(turn) and len(turn.tool_results) == 1:
+        return Answer(calls=(bocha(ZH),))
+    return Answer(text=f"答案是1987年[^{shown_ids(turn)[0]}]。")
+
+
+@pytest.mark.parametrize("kind", ["status", "drop", "garbage"])
+async def test_with_one_search_down_the_other_still_brings_the_answer(
+    engine: str, kind: Any
+) -> None:
+    async with team_laboratory(Team(team_researcher=tries_both), engine=engine) as lab:
+        lab.serper.fail(kind, times=None)
+        state = await lab.ask()
+    assert state["ended"] == "terminated"
+    assert state["final_answer"] == "1987年"
+    assert {gap["provider"] for gap in told(state)["gaps"]} == {"serper"}
+
+
+async def test_with_every_search_down_the_run_says_that_nothing_was_found(engine: str) -> None:
+    brain = Team(
+        team_researcher=lambda turn: (
+            Answer(text="查不到。") if turn.tool_results else Answer(calls=(google(ZH), bocha(ZH)))
+        )
+    )
+    async with team_laboratory(brain, engine=engine) as lab:
+        for service in (lab.serper, lab.bocha):
+            service.fail("status", status=500, times=None)
+        with pytest.raises(NothingFound, match=r"(?is)serper.*bocha"):
+            await lab.ask()

@@ -1,0 +1,121 @@
+"""A discussion that was broken off in the middle of a turn goes on there: nothing that a model or a
+search has answered is asked again.
+"""
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from agent.checkpointer import open_saver
+from agent.offline.service import Fault
+from tests.support.faults import at
+from tests.support.lab import answer_of, told
+from tests.support.map_fixtures import until
+from tests.support.team_lab import ENGINES, Team, TeamLab, team_laboratory
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+@dataclass
+class Log:
+    """What the stand-ins of one process were asked."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def listen(self, lab: TeamLab) -> None:
+        for service in (lab.gemini, lab.serper, lab.bocha):
+            service.latency = self._note
+
+    def _note(self, request: web.Request, body: Any) -> float:
+        # The stand-in numbers its tool calls from one run to the next.
+        asked = re.sub(r"call-\d+", "call", json.dumps(body, sort_keys=True))
+        self.asked.append(f"{request.path} {asked}")
+        return 0
+
+
+@asynccontextmanager
+async def process(folder: Path, engine: str) -> AsyncIterator[tuple[TeamLab, Log]]:
+    """A process of its own: only files outlive it. Its stand-ins answer alike every time."""
+    async with (
+        open_saver(folder) as saver,
+        team_laboratory(Team(), engine=engine, journal=folder, saver=saver) as lab,
+    ):
+        log = Log()
+        log.listen(lab)
+        yield lab, log
+
+
+def hang(lab: TeamLab, stage: str, skip: int) -> Fault:
+    """One request of a stage, after so many others of it, gets no answer."""
+    seen = iter(range(1000))
+    matches = at(stage)
+    service = lab.serper if stage == "/search" else lab.gemini
+
+    def due(request: web.Request, body: Any) -> bool:
+        if not (request.path == stage or matches(request, body)):
+            return False
+        return next(seen) >= skip
+
+    return service.fail("hang", match=due)
+
+
+async def broken_off(lab: TeamLab, held: Fault) -> None:
+    """Runs until the request that hangs, then cancels: the run stops within its turn."""
+    task = asyncio.create_task(lab.ask())
+    await until(lambda: held.times == 0, 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 5)
+
+
+@pytest.mark.parametrize(
+    ("stage", "skip"),
+    [
+        ("team_researcher", 0),
+        ("/search", 0),
+        ("team_researcher", 1),
+        ("team_select", 0),
+        ("team_analyst", 0),
+        ("/search", 1),
+        ("team_verifier", 1),
+        ("team_synthesize", 0),
+    ],
+)
+async def test_a_discussion_broken_off_goes_on_without_paying_twice(
+    tmp_path: Path, engine: str, stage: str, skip: int
+) -> None:
+    async with process(tmp_path / "whole", engine) as (lab, log):
+        whole, reference = await lab.ask(), log.asked
+    async with process(tmp_path / "broken", engine) as (lab, log):
+        await broken_off(lab, hang(lab, stage, skip))
+        before = log.asked
+    async with process(tmp_path / "broken", engine) as (lab, log):
+        resumed = await lab.ask(None)
+        after = log.asked
+
+    assert Counter(before + after) == Counter(reference)
+    assert str(answer_of(resumed).text) == str(answer_of(whole).text)
+    assert resumed["transcript"] == whole["transcript"]
+    spent = [(told(s)["usage"]["model_calls"], told(s)["usage"]["searches"])
+             for s in (whole, resumed)]  # fmt: skip
+    assert spent[0] == spent[1]
+
+
+async def test_a_finished_discussion_that_is_continued_asks_nothing(
+    tmp_path: Path, engine: str
+) -> None:
+    async with process(tmp_path, engine) as (lab, _):
+        first = await lab.ask()
+    async with process(tmp_path, engine) as (lab, log):
+        again = await lab.ask(None)
+    assert log.asked == []
+    assert answer_of(again).id == answer_of(first).id
