@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -104,7 +105,9 @@ async def test_serper_spent_credits_are_a_quota(http: SearchHttp) -> None:
     assert caught.value.code == "search_quota"
 
 
-async def test_serper_boxes_are_hits_where_they_have_a_link(http: SearchHttp) -> None:
+async def test_serper_boxes_without_a_link_are_cited_from_googles_page(
+    http: SearchHttp,
+) -> None:
     service = SerperService()
     body = {
         "answerBox": {"title": "票价", "link": "https://a.cn/box", "answer": "60 元"},
@@ -117,10 +120,14 @@ async def test_serper_boxes_are_hits_where_they_have_a_link(http: SearchHttp) ->
         "organic": [{"title": "页", "link": "https://a.cn/1", "snippet": "文", "date": "3 天前"}],
     }
     service.fail("status", status=200, body=body)
+    panel = {"title": "故宫", "attributes": {"建成": "1420 年"}}
     service.fail("status", status=200, body={**body, "answerBox": {"answer": "60 元"}})
+    loose = {"answerBox": {"answer": "60 元"}, "knowledgeGraph": panel}
+    service.fail("status", status=200, body=loose)
     with serve(service.app) as server:
         first = await serper(http, server.url).search(QUERY, meter=meter())
         second = await serper(http, server.url).search(QUERY, meter=meter())
+        third = await serper(http, server.url).search(QUERY, meter=meter())
     assert [hit.url for hit in first] == [
         "https://a.cn/box",
         "https://www.dpm.org.cn/",
@@ -128,7 +135,12 @@ async def test_serper_boxes_are_hits_where_they_have_a_link(http: SearchHttp) ->
     ]
     assert first[1].snippet == "博物馆 · 电话: 010-1"
     assert first[2].published == "3 天前"
-    assert len(second) == 2
+    page = f"https://www.google.com/search?q={quote_plus(QUERY)}"
+    assert {hit.url: hit.snippet for hit in second}[page] == "60 元"
+    assert len(second) == 3
+    assert [(hit.title, hit.url, hit.snippet) for hit in third] == [
+        ("Google: 故宫", page, "60 元 · 建成: 1420 年")
+    ]
 
 
 async def test_tavily_keyless_is_opt_in_and_sends_its_header(http: SearchHttp) -> None:

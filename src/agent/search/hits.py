@@ -61,19 +61,12 @@ class HitSearch(ABC):
             return []
         wanted = max(1, min(count or self._endpoint.default_count, self.max_count))
 
-        paid = False
-
         async def send() -> str:
-            nonlocal paid
             hits = _distinct(await self.fetch(asked, wanted))[:wanted]
-            paid = True
             return json.dumps([asdict(hit) for hit in hits], ensure_ascii=False)
 
         request = {"query": asked, "count": wanted}
         reply = await self._calls.once(self._policy, send, meter=meter, request=request)
-        if not paid:
-            # A step repeated after a crash still owns what its first life paid.
-            meter.record(searches=1)
         return [Hit(**row) for row in json.loads(reply)]
 
     @abstractmethod

@@ -1,6 +1,8 @@
 """Serper (Google results): POST https://google.serper.dev/search"""
 
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote_plus
 
 from agent.errors import ProviderError, ProviderRefused
 from agent.language import detect_language
@@ -10,7 +12,11 @@ from agent.search.types import Hit
 
 
 class SerperSearch(HitSearch):
-    """Organic results, led by the answer box and the knowledge panel where they have a link."""
+    """Organic results, led by the answer box and the knowledge panel.
+
+    What they state without a link of its own is cited from Google's page of results, where a
+    reader finds it again.
+    """
 
     name = "serper"
     max_count = 20
@@ -32,22 +38,46 @@ class SerperSearch(HitSearch):
             )
             for row in rows(reply.get("organic"))
         ]
-        return [_answer_box(reply.get("answerBox")), _panel(reply.get("knowledgeGraph")), *organic]
+        page = f"https://www.google.com/search?q={quote_plus(query)}"
+        boxes = [_answer_box(reply.get("answerBox")), _panel(reply.get("knowledgeGraph"))]
+        linked = [make_hit(box.title, box.link, box.text) for box in boxes if box.link]
+        loose = [box for box in boxes if box.text and not box.link]
+        title = next((box.title for box in loose if box.title), query)
+        text = " · ".join(box.text for box in loose)
+        return [*linked, make_hit(f"Google: {title}", page, text) if loose else None, *organic]
 
 
-def _answer_box(value: Any) -> Hit | None:
+@dataclass(frozen=True)
+class _Box:
+    """Facts beside the results; `link` is empty where Google names none."""
+
+    title: str
+    link: str
+    text: str
+
+
+def _answer_box(value: Any) -> _Box:
     box = fields(value)
-    text = box.get("answer") or box.get("snippet")
-    return make_hit(box.get("title"), box.get("link"), text) if text else None
+    text = str(box.get("answer") or box.get("snippet") or "")
+    return _Box(_text(box.get("title")), _link(box.get("link")) if text else "", text)
 
 
-def _panel(value: Any) -> Hit | None:
+def _panel(value: Any) -> _Box:
     panel = fields(value)
     facts = [f"{name}: {fact}" for name, fact in fields(panel.get("attributes")).items()]
     about = [panel.get("description") or "", *facts]
     text = " · ".join(str(part) for part in about if part)
     link = panel.get("descriptionLink") or panel.get("website")
-    return make_hit(panel.get("title"), link, text) if text else None
+    return _Box(_text(panel.get("title")), _link(link) if text else "", text)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _link(value: Any) -> str:
+    link = _text(value).strip()
+    return link if link.startswith(("http://", "https://")) else ""
 
 
 def _refused(status: int, body: Any) -> ProviderError | None:

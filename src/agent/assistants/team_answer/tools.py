@@ -15,7 +15,7 @@ from agent.assistants.team_answer.toolbox import TeamToolbox
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
-from agent.evidence.intent import has_location_intent
+from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.mcp.messages import map_gap
@@ -126,7 +126,7 @@ async def _map_tools(
 
 def _wants_map(state: TeamState, configuration: Configuration) -> bool:
     asked = [state["turn"]["question"], *state.get("sub_questions", [])]
-    return configuration.geo_routing == "always" or any(map(has_location_intent, asked))
+    return configuration.geo_routing == "always" or any(map(detect_location_query, asked))
 
 
 def query_of(call: ToolCall) -> str:

@@ -1,0 +1,77 @@
+"""Which tools a discussion is offered, by what is configured and what failed before."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agent.assistants.team_answer.state import TeamConfiguration
+from agent.assistants.team_answer.toolbox import meter_of
+from agent.assistants.team_answer.tools import offered_tools
+from agent.budget import no_usage
+from tests.support.team_lab import TeamLab, team_laboratory
+from tests.support.team_steps import Runner, ScriptedMaps, turn, with_runner
+
+
+@pytest.fixture
+async def standing() -> Any:
+    async with team_laboratory() as lab:
+        yield lab
+
+
+@pytest.mark.parametrize(
+    ("context", "settings", "names"),
+    [
+        ({}, {}, ["search_google", "search_bocha"]),
+        ({}, {"serper_api_key": None}, ["search_google", "search_bocha"]),
+        ({"research_model": "openai:x"}, {"serper_api_key": None}, ["search_bocha"]),
+        ({"web_search": "bocha"}, {}, ["search_bocha"]),
+        ({"web_search": "google"}, {}, ["search_google"]),
+        ({"web_search": "serper"}, {"bocha_api_key": None}, ["search_google"]),
+        (
+            {"research_model": "openai:x"},
+            {"serper_api_key": None, "bocha_api_key": None, "tavily_api_key": "k"},
+            ["search_tavily"],
+        ),
+        ({}, {"tavily_api_key": "k"}, ["search_google", "search_bocha"]),
+        ({"web_search": "tavily"}, {"tavily_api_key": "k"}, ["search_tavily"]),
+        ({"web_search": "off"}, {}, []),
+        ({"web_search": "tavily"}, {}, []),
+    ],
+)
+async def test_the_engines_offered_are_those_that_are_set_up(
+    context: dict[str, Any], settings: dict[str, Any], names: list[str]
+) -> None:
+    async with team_laboratory(**settings) as lab:
+        services = with_runner(lab.services, Runner())
+        configuration = TeamConfiguration(**{"geo_routing": "never", **context})
+        state: Any = {"turn": turn(), "usage": no_usage()}
+        state["turn"]["started_at"] = services.now().timestamp()
+        meter = meter_of(state, configuration, services)
+        offered = await offered_tools(state, configuration, services, meter)
+        again = await offered_tools({**state, "gaps": offered.gaps}, configuration, services, meter)
+    assert [tool.name for tool in offered.tools] == [*names, "run_code"]
+    assert len(offered.gaps) == (not names)
+    assert again.gaps == []
+
+
+@pytest.mark.parametrize(
+    ("question", "down", "codes"),
+    [
+        ("青岚大桥是哪一年通车的？", "map_key_missing", []),
+        ("王府井附近的亲子餐厅", "map_key_missing", ["map_key_missing"]),
+        ("青岚大桥是哪一年通车的？", "map_server_down", ["map_server_down"]),
+        ("青岚大桥是哪一年通车的？", "", []),
+    ],
+)
+async def test_a_map_that_was_never_set_up_is_missed_only_where_a_place_is_asked_for(
+    standing: TeamLab, question: str, down: str, codes: list[str]
+) -> None:
+    services: Any = replace(standing.services, maps=ScriptedMaps(down=down))  # type: ignore[arg-type]
+    configuration = TeamConfiguration()  # type: ignore[call-arg]
+    state: Any = {"turn": turn(question)}
+    state["turn"]["started_at"] = services.now().timestamp()
+    meter = meter_of(state, configuration, services)
+    offered = await offered_tools(state, configuration, services, meter)
+    assert [gap["code"] for gap in offered.gaps] == codes
+    assert ("maps_weather" in [tool.name for tool in offered.tools]) == (not down)
