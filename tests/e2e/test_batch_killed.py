@@ -18,11 +18,11 @@ from benchmarks.standins import KEY, StandinOptions, Standins
 
 from agent.batch.jobs import Place, job_of
 from agent.batch.questions import Question
-from tests.support.batch_lab import rows_in, write_questions
+from tests.support.batch_lab import Here, here_fixture, rows_in, write_questions
 from tests.support.command_line import Cli, cli_fixture, until
 from tests.support.run_fixtures import whole_folder
 
-__all__ = ["cli_fixture"]
+__all__ = ["cli_fixture", "here_fixture"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 COUNT = 16
@@ -78,7 +78,7 @@ def unrecorded(cli: Cli, ledger: Ledger) -> int:
 
 
 def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
-    cli: Cli, standins: Standins
+    cli: Cli, here: Here, standins: Standins
 ) -> None:
     answers, ledger, lost = cli.folder / "answers.jsonl", Ledger(standins), 0
     write_questions(
@@ -86,17 +86,17 @@ def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
         [{"id": str(n), "question": question(n)} for n in range(COUNT)],
     )
     settings = environment(standins)
-    for rows in (1, 8):
+    for reached in (1, 8):
         process = cli.start(*COMMAND, **settings)
-        until(partial(_reached, answers, rows))
+        until(partial(_reached, answers, reached))
         process.kill()
         process.communicate(timeout=20)
         lost += unrecorded(cli, ledger)
         with answers.open("ab") as file:
             file.write(b'{"id": "cut short by the kill", "ques')
-    done = cli.run(*COMMAND, **settings)
-    assert done.returncode == 0, done.stderr
-    assert "it is mended" in done.stderr
+    done = here(*COMMAND, **settings)
+    assert done.code == 0, done.err
+    assert "it is mended" in done.err
     rows = rows_in(answers)
     assert sorted(int(row["id"]) for row in rows) == list(range(COUNT))
     assert {row["status"] for row in rows} == {"answered"}

@@ -2,16 +2,22 @@
 
 import asyncio
 import json
-import shutil
+import logging
+import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from agent.batch.jobs import Finished, Job, Place
 from agent.batch.questions import Question
 from agent.batch.rows import Row, RowFile
 from agent.batch.runner import Counts, Limits, Runner
+from agent.cli import main
+from agent.cli.logs import configure_logging
 from agent.errors import AgentError
 from tests.support.command_line import Cli
 
@@ -109,10 +115,49 @@ def rows_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in whole.splitlines() if line]
 
 
-def fresh(cli: Cli) -> None:
-    """Everything a batch wrote is gone."""
-    for path in cli.folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name.startswith("answers"):
-            path.unlink()
+@dataclass(frozen=True)
+class Said:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Here:
+    """`tanlu` in this process, in the folder of `cli`: a process of its own takes seconds."""
+
+    def __init__(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self._cli, self._monkeypatch, self._capsys = cli, monkeypatch, capsys
+
+    def __call__(self, *argv: str, **env: str) -> Said:
+        # Logging stays as it was: pytest's own writers are on the root, too.
+        before = logging.getLogger().level
+        with self._monkeypatch.context() as patch:
+            patch.chdir(self._cli.folder)
+            for name, value in {**self._cli.env, **env}.items():
+                patch.setenv(name, value)
+            if "--offline" in argv:
+                patch.setenv("TANLU_MODE", "offline")
+            try:
+                code = main(argv)
+            finally:
+                configure_logging(None, None)
+                logging.getLogger().setLevel(before)
+        told = self._capsys.readouterr()
+        return Said(code, told.out, told.err)
+
+    def resume(self, said: str, **env: str) -> Said:
+        """Run the command that the last line of stderr tells to go on with."""
+        words = shlex.split(said.strip().splitlines()[-1].split("go on with: ")[1])
+        assert words[0] == "tanlu"
+        return self(*words[1:], **env)
+
+
+@pytest.fixture(name="here")
+def here_fixture(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Here:
+    return Here(cli, monkeypatch, capsys)
