@@ -3,6 +3,7 @@ an honest none, and says what happened.
 """
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,21 +109,38 @@ async def test_a_speaker_that_always_calls_tools_is_asked_without_them(engine: s
     offered = [bool(turn.tools) for turn in brain.asked("team_researcher")]
     assert offered == [True, True, True, False]
     last = brain.asked("team_researcher")[-1]
-    assert "不能再用工具" in block(last.user, "tools_spent")
+    assert "不能再用工具" in block(last.user, "reminder")
     assert state["final_answer"] == "1987年"
 
 
-async def test_one_that_calls_tools_even_then_ends_the_discussion(engine: str) -> None:
+async def test_one_that_calls_tools_even_then_ends_the_discussion(
+    engine: str, tmp_path: Path
+) -> None:
     brain = Team(team_researcher=always_calls())
-    state = await discussed(brain, engine, max_tool_rounds=2)
+    async with team_laboratory(brain, engine=engine, journal=tmp_path) as lab:
+        state = await lab.ask(max_tool_rounds=2)
     assert state["ended"] == "failures"
     assert speakers(state) == []
+    # The journal's reply is not taken for the next one.
     assert len(brain.asked("team_researcher")) == 2 + 3
     assert codes(state).count("chat_model_failed") == codes(state).count("chat_failures") == 1
     assert len(state["evidence_pool"]) == 2
     # What the searches brought is still there to answer from.
     assert state["final_answer"] == "1987年"
     assert told(state)["verified"] is False
+
+
+async def test_one_that_comes_round_after_a_reminder_goes_on(engine: str, tmp_path: Path) -> None:
+    def rule(turn: Turn) -> Answer:
+        if turn.tools or "第 1 次" not in block(turn.user, "reminder"):
+            return Answer(calls=(google("青岚大桥"),))
+        return Answer(text="青岚大桥1987年通车[^s0-0]。")
+
+    brain = Team(team_researcher=rule)
+    async with team_laboratory(brain, engine=engine, journal=tmp_path) as lab:
+        state = await lab.ask(max_tool_rounds=1)
+    assert state["ended"] == "terminated"
+    assert state["final_answer"] == "1987年"
 
 
 async def test_without_any_round_of_tools_nobody_is_offered_one(engine: str) -> None:

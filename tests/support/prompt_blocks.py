@@ -17,7 +17,7 @@ BLOCKS = {
     "team_decompose": "today asked format_requirement question",
     "team_select": "question speakers transcript candidates",
     "team_turn": "today question asked format_requirement sub_questions hypotheses gaps transcript"
-    " rounds_left tools_spent",
+    " rounds_left reminder",
     "team_synthesize": "today question asked format_requirement sub_questions hypotheses"
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",

@@ -48,6 +48,7 @@ def state(question: str = "青岚大桥哪年通车？", **given: Any) -> TeamSt
             "format_requirement": "四位数字",
             "region": "china",
         },
+        "failures": 0,
         **given,
     }
     return found  # type: ignore[no-any-return]
@@ -91,12 +92,12 @@ def test_the_blocks_hold_the_question_what_is_known_and_the_rounds_left() -> Non
     assert block(text, "rounds_left") == "4"
     assert block(text, "format_requirement") == "四位数字"
     assert '<tool name="search_google" evidence="s10" asked="问10">' in text
-    assert "tools_spent" not in text
+    assert "<reminder>" not in text
 
 
 def test_without_tools_left_the_speaker_is_told_to_conclude() -> None:
     text = str(turn_prompt(state(), configured(), "analyst", may_use_tools=False)[1].text)
-    assert "不能再用工具" in block(text, "tools_spent")
+    assert "不能再用工具" in block(text, "reminder")
 
 
 @pytest.mark.parametrize("question", ["短问题", "长" * 20_000])

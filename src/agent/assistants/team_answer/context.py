@@ -57,7 +57,7 @@ def turn_prompt(
     limit = configuration.context_token_limit - tools_tokens(tools) - _MARGIN
     values = about(state, limit) | {
         "rounds_left": str(configuration.max_group_chat_rounds - len(_turns(state))),
-        "tools_spent": "" if may_use_tools else say("tools_spent", language),
+        "reminder": _reminder(state, language, may_use_tools=may_use_tools),
     }
 
     def asked(transcript: str) -> list[BaseMessage]:
@@ -173,6 +173,16 @@ def about(state: TeamState, limit: int) -> dict[str, str]:
         "hypotheses": cut_to_tokens(hypothesis_lines(state.get("hypotheses", [])), limit // 8),
         "gaps": cut_to_tokens("\n".join(gaps), limit // 20),
     }
+
+
+def _reminder(state: TeamState, language: Language, *, may_use_tools: bool) -> str:
+    """What the speaker must be told before it goes on.
+
+    After a failed call the words differ, else its journaled reply would be taken for the next.
+    """
+    failures = state["failures"]
+    told = [say("no_turn", language, count=str(failures))] if failures else []
+    return " ".join([*told, *([] if may_use_tools else [say("tools_spent", language)])])
 
 
 def _shortenings(count: int) -> Iterator[tuple[int, int]]:

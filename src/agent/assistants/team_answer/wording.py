@@ -33,6 +33,10 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "zh": "本次发言不能再用工具了，请直接说出结论。",
         "en": "No more tools in this turn: say now what you conclude.",
     },
+    "no_turn": {
+        "zh": "上次没有得到可用的发言（第 {count} 次）。",
+        "en": "The last reply was no turn (attempt {count}).",
+    },
     "earlier_turns": {
         "zh": "更早的 {count} 次发言从略。",
         "en": "Earlier turns left out: {count}.",
