@@ -4,6 +4,10 @@ import ast
 import re
 import typing
 
+import pytest
+
+from agent.assistants.deep_research.state import DeepState
+from agent.assistants.team_answer.state import TeamState
 from agent.progress import EventType
 from agent.state import OverallState
 from tests.architecture.tree import ROOT, SOURCE, python_files
@@ -38,8 +42,9 @@ def _names(node: ast.Assign) -> list[str]:
     return [target.id for target in node.targets if isinstance(target, ast.Name)]
 
 
-def test_every_state_key_is_explained() -> None:
-    assert [key for key in typing.get_type_hints(OverallState) if key not in QUOTED] == []
+@pytest.mark.parametrize("state", [OverallState, DeepState, TeamState])
+def test_every_state_key_is_explained(state: type) -> None:
+    assert [key for key in typing.get_type_hints(state) if key not in QUOTED] == []
 
 
 def test_every_progress_event_is_explained() -> None:
