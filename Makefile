@@ -3,7 +3,7 @@ help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
 dev:             ## the LangGraph server; one run at a time is its default, so we say how many
 	LANGGRAPH_CLI_NO_ANALYTICS=1 uv run langgraph dev --no-browser --n-jobs-per-worker 64
-test:            ## every test
+test:            ## every test, on one process more than there are cores (`-n 0`: in this one)
 	uv run pytest
 check:           ## the static checks CI runs before the tests
 	uv run --group lint ruff format --check .
