@@ -131,14 +131,16 @@ def test_the_same_program_would_succeed_without_the_filter(world: World, attack:
     assert world.harm(done.stdout.decode()) != [], done
 
 
-@pytest.mark.parametrize("name", ["os", "sys", "socket", "json.tool", "numpy"])
-def test_an_import_outside_the_list_is_an_import_error(name: str) -> None:
-    result = run_program(f"import {name}", LIMITS, threading.Event())
-    assert result.error.startswith(f"ModuleNotFoundError: {name} is not available here, only math")
+def test_an_import_outside_the_list_is_an_import_error() -> None:
+    result = run_program("import numpy", LIMITS, threading.Event())
+    assert result.error.startswith("ModuleNotFoundError: numpy is not available here, only math")
 
 
-@pytest.mark.parametrize("name", [*child.LISTED, "collections.abc", "json.decoder"])
-def test_what_is_on_the_list_can_be_imported_in_every_form(name: str) -> None:
-    program = f"import {name}\nimport {name} as other\nfrom {name} import *\nother.__name__"
-    result = run_program(program, LIMITS, threading.Event())
-    assert (result.output, result.error) == (name, "")
+def test_what_is_on_the_list_can_be_imported_in_every_form() -> None:
+    names = [*child.LISTED, "collections.abc", "json.decoder"]
+    lines = [
+        f"import {name}\nimport {name} as other\nfrom {name} import *\nprint(other.__name__)"
+        for name in names
+    ]
+    result = run_program("\n".join(lines), LIMITS, threading.Event())
+    assert (result.output.split(), result.error) == (names, "")

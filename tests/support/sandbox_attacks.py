@@ -187,17 +187,17 @@ LIMITS = [
     _call("userfault", "1", everywhere=False),
     Attack("x32 numbers", _LIBC + _IF.format("libc.syscall(0x40000027) > 0"), everywhere=False),
 ]  # fmt: skip
+_UNLISTED = [
+    "os", "sys", "socket", "subprocess", "ctypes", "time", "json.tool", "collections.os", "builtins",
+]  # fmt: skip
 IMPORTS = [
-    Attack(f"import {name}", f"import {name}\nprint('ESCAPED')", everywhere=False)
-    for name in (
-        "os",
-        "sys",
-        "socket",
-        "subprocess",
-        "json.tool",
-        "collections.os",
-        "ctypes",
-        "time",
-    )
+    Attack(
+        "imports outside the list",
+        f"for name in {_UNLISTED}:\n"
+        "    for line in (f'import {name}', f'from {name} import *', f'__import__({name!r})'):\n"
+        "        try:\n            exec(line)\n            print('ESCAPED', line)\n"
+        "        except ImportError:\n            pass",
+        everywhere=False,
+    ),
 ]
 ATTACKS = [*READING, *ENVIRONMENT, *PROCESSES, *NETWORK, *WRITING, *PARENT, *LIMITS, *IMPORTS]
