@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import NotFoundError
 
 from agent.batch.jobs import Finished, Job
 from agent.client import connected, find_assistant, message_of, refusal, status_of
@@ -26,6 +25,9 @@ GIVE_UP_SECONDS = 600.0
 """How long a server may be away before the batch ends; it goes on when started again."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 15.0
 _RECOVERY_SECONDS = 3.0
+_PASSING = (404, 409, 429)
+"""A server that restarts forgets a thread of the last seconds (404); another run is there (409)."""
+_LOST = 6
 _BUSY = ("pending", "running")
 Values = Mapping[str, Any]
 Context = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -113,6 +115,8 @@ class _Course:
         """When the server last answered anything."""
         self.steps = 0
         """Requests that succeeded."""
+        self.lost = 0
+        """Times the server knew nothing of what it had just been told."""
         self._begun_here = self._waited = False
         self._failure: Any = None
 
@@ -175,10 +179,7 @@ class _Course:
     async def _join(self, run_id: str) -> None:
         """Wait for a run's end; a plain request, because a cut one is looked at anew anyway."""
         path = f"/threads/{self._job.thread_id}/runs/{run_id}/join"
-        try:
-            reply = await self._ask(self._client.http.get(path))
-        except NotFoundError:
-            return
+        reply = await self._ask(self._client.http.get(path))
         self._failure = reply.get("__error__") if isinstance(reply, Mapping) else None
 
     async def _ask(self, request: Awaitable[T]) -> T:
@@ -187,9 +188,12 @@ class _Course:
             reply = await request
         except (httpx.TransportError, httpx.HTTPStatusError) as error:
             status = status_of(error)
-            if status in (409, 429):
+            if status in _PASSING:
                 self.heard = time.monotonic()
-            if status in (0, 409, 429) or status >= 500:
+            self.lost = self.lost + 1 if status == 404 else self.lost
+            if self.lost > _LOST and status == 404:
+                raise
+            if status == 0 or status in _PASSING or status >= 500:
                 raise _Away(error) from None
             raise
         self.heard, self.steps = time.monotonic(), self.steps + 1
