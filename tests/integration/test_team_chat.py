@@ -195,8 +195,8 @@ async def test_twenty_rounds_of_long_results_stay_within_the_limit(engine: str) 
     count = iter(range(1000))
 
     def searches(turn: Turn) -> Answer:
-        if len(turn.tool_results) < 8:
-            return Answer(calls=tuple(google(f"青岚大桥资料{next(count)}") for _ in range(4)))
+        if not turn.tool_results:
+            return Answer(calls=tuple(google(f"青岚大桥资料{next(count)}") for _ in range(3)))
         return Answer(text=f"第{next(count)}次说法[^s0-0]。" + "还要再查。" * 300)
 
     brain = Team(team_researcher=searches, team_analyst=searches, team_verifier=searches)
@@ -207,7 +207,7 @@ async def test_twenty_rounds_of_long_results_stay_within_the_limit(engine: str) 
         state = await lab.ask(context_token_limit=LIMIT, max_searches=500, max_model_calls=500)
     assert len(state["transcript"]) == 20
     assert state["ended"] == "rounds"
-    assert max(measured(turn) for turn in brain.turns) <= LIMIT
+    assert LIMIT * 0.7 < max(measured(turn) for turn in brain.turns) <= LIMIT
     # The newest turn is still there for whoever speaks last.
     assert speaks_now([turn for turn in brain.turns if turn.tool_results][-1])[-1][0] == 19
     assert all(len(note["text"]) <= 6000 for turn in state["transcript"] for note in turn["tools"])

@@ -17,7 +17,7 @@ from agent.offline.brain import Answer, FunctionCall, Turn
 from agent.offline.gemini import GeminiService
 from agent.offline.rules_text import block, lines, task_of
 from agent.offline.search import KEY, BochaService, SerperService
-from agent.offline.service import Service, serve
+from agent.offline.service import serve
 from agent.services import Services, build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web
@@ -220,32 +220,36 @@ async def team_laboratory(
     from agent.assistants.team_answer.graph import build_graph
 
     brain, web = brain or Team(), web or Web(text=bridge_page)
-    gemini = GeminiService(brain, key=MODEL_KEY)
-    serper, bocha_ = SerperService(key=KEY, pages=web), BochaService(key=KEY, pages=web)
-    map_service = AmapService(key=KEY)
+    standins = (
+        SerperService(key=KEY, pages=web),
+        BochaService(key=KEY, pages=web),
+        GeminiService(brain, key=MODEL_KEY),
+        AmapService(key=KEY),
+    )
     async with AsyncExitStack() as stack:
-
-        def url(service: Service) -> str:
-            return stack.enter_context(serve(service.app)).url
-
-        where: dict[str, Any] = {
-            "gemini_api_key": MODEL_KEY,
-            "google_gemini_base_url": url(gemini),
-            "serper_api_key": KEY,
-            "serper_base_url": url(serper),
-            "bocha_api_key": KEY,
-            "bocha_base_url": url(bocha_),
-            "model_rpm": 0,
-            **({"amap_maps_api_key": KEY, "amap_qps": 1000.0} if amap else {}),
-        }
-        used = Settings(**{**where, **settings})
-        services = impatient(
-            build_services(used, journal=SqliteJournal(journal) if journal else None)
-        )
+        urls = [stack.enter_context(serve(service.app)).url for service in standins]
+        used = Settings(**{**_endpoints(urls, amap=amap), **settings})
+        kept = SqliteJournal(journal) if journal else None
+        services = impatient(build_services(used, journal=kept))
         if amap:
-            desk = build_map_desk(used, services.calls, redirect=url(map_service))
+            desk = build_map_desk(used, services.calls, redirect=urls[3])
             services = replace(services, maps=desk)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
         context = {"chat_engine": engine, **({} if amap else {"geo_routing": "never"})}
-        yield TeamLab(services, graph, brain, serper, bocha_, gemini, map_service, web, context)
+        yield TeamLab(services, graph, brain, *standins, web, context)
+
+
+def _endpoints(urls: list[str], *, amap: bool) -> dict[str, Any]:
+    """The settings that lead to the stand-ins."""
+    serper, bocha_, gemini, _ = urls
+    return {
+        "gemini_api_key": MODEL_KEY,
+        "google_gemini_base_url": gemini,
+        "serper_api_key": KEY,
+        "serper_base_url": serper,
+        "bocha_api_key": KEY,
+        "bocha_base_url": bocha_,
+        "model_rpm": 0,
+        **({"amap_maps_api_key": KEY, "amap_qps": 1000.0} if amap else {}),
+    }
