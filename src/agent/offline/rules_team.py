@@ -1,11 +1,12 @@
-"""The team's tasks around its discussion: reading the question, its steps, who speaks, the answer."""
+"""The team's tasks around its discussion: the question, its steps, who speaks, the answer."""
 
 import re
 
 from agent.language import detect_language
 
 from .brain import Answer, Turn
-from .rules_team_ask import Ask, ask_of
+from .rules_team_ask import Ask
+from .rules_team_reading import ask_of
 from .rules_team_seen import Told, output_of, seen_in_evidence
 from .rules_team_steps import best_of
 from .rules_team_wording import attribute_name, say
@@ -16,7 +17,8 @@ _CHINA = re.compile(
 )
 _STATED = re.compile(
     r"[（(]([^（）()]*(?:格式|小数|单位|回答|形如|format|decimal|answer)[^（）()]*)[）)]"
-    r"|(?<=[？?。.])\s*([^？?]*(?:格式|小数|只回答|形如|保留|decimal|format|answer (?:with|as|in))[^？?]*)$",
+    r"|(?<=[？?。.])\s*([^？?]*(?:格式|小数|只回答|形如|保留|decimal|format"
+    r"|answer (?:with|as|in))[^？?]*)$",
     re.IGNORECASE,
 )
 _TURN = re.compile(r"^\d+ (researcher|analyst|verifier): (.*)$")
@@ -36,7 +38,9 @@ def team_analyze(turn: Turn) -> Answer:
     stated = _STATED.search(question)
     form = wanted or (next(filter(None, stated.groups())).strip() if stated else "")
     need = next(iter(ask_of(question, form).needs), None)
-    kind = _TYPES.get(need.attribute if need.kind == "map" else need.type, "text") if need else "text"
+    kind = (
+        _TYPES.get(need.attribute if need.kind == "map" else need.type, "text") if need else "text"
+    )
     region = "china" if _CHINA.search(question) else "both"
     asked = {"asked": question, "answer_type": kind, "format_requirement": form, "region": region}
     return Answer(json=asked)
@@ -52,7 +56,9 @@ def _steps(ask: Ask, question: str) -> list[str]:
     language, found = ask.language, []
     if ask.best:
         by = attribute_name(ask.best.by, language)
-        found.append(say("step_best", language, near=ask.best.near, category=ask.best.category, by=by))
+        found.append(
+            say("step_best", language, near=ask.best.near, category=ask.best.category, by=by)
+        )
     if ask.described:
         told = ask.described
         found.append(say("step_described", language, words=told.words, category=told.category))
@@ -68,7 +74,7 @@ def _steps(ask: Ask, question: str) -> list[str]:
 
 
 def team_select(turn: Turn) -> Answer:
-    """After a search the analyst, after a hypothesis the verifier, after an objection who can help."""
+    """The next in turn; after an objection the analyst, who weighs what was found."""
     candidates = lines(turn.user, "candidates")
     spoken = [found for line in lines(turn.user, "transcript") if (found := _TURN.match(line))]
     wanted = "researcher"

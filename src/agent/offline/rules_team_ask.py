@@ -1,10 +1,9 @@
 """What a question of one of the documented shapes asks: its needs, and what is done with them."""
 
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.language import Language, detect_language
+from agent.language import Language
 
 Shape = Literal["lookup", "place", "compare", "arithmetic", "date", "hop", "unknown"]
 Operation = Literal[
@@ -12,10 +11,6 @@ Operation = Literal[
     "years", "days", "weekday",
 ]  # fmt: skip
 Kind = Literal["page", "map", "given"]
-_DECIMALS = re.compile(
-    r"([一两二三四1-4]|one|two|three)\s*(?:位小数|decimal|digits? after)", re.IGNORECASE
-)
-_COUNT = {"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "one": 1, "two": 2, "three": 3}
 
 
 @dataclass(frozen=True)
@@ -71,25 +66,3 @@ class Ask:
     decimals: int = 1
     names: tuple[str, ...] = field(default=())
     """The subjects as a comparison answers with them."""
-
-
-def ask_of(question: str, requirement: str = "") -> Ask:
-    """The question read by the rules of its language; `unknown` where no shape fits."""
-    from .rules_team_english import read_english
-    from .rules_team_chinese import read_chinese
-
-    text = _asked_part(question)
-    read = read_chinese if detect_language(text) == "zh" else read_english
-    found = _DECIMALS.search(f"{requirement} {question}")
-    asked = read(text)
-    if found:
-        word = found[1].casefold()
-        return replace(asked, decimals=_COUNT.get(word) or int(word))
-    return asked
-
-
-def _asked_part(question: str) -> str:
-    """Up to its last question mark, without brackets and what stands after it."""
-    line = " ".join(re.sub(r"[（(][^（）()]*(?:格式|format|回答|answer)[^（）()]*[）)]", "", question).split())
-    head, mark, _ = line.rpartition("？" if "？" in line else "?")
-    return (head if mark else line).strip(" 。.!！?？")

@@ -1,20 +1,18 @@
 """Questions in Chinese read into what they ask."""
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
 
-from .rules_team_ask import Ask, Best, Described, Need, Operation
-from .rules_team_values import dates, number_of, plain, years
-from .rules_team_words import (
-    CATEGORIES,
-    FILLER_ZH,
-    PRICE,
-    WH_ZH,
-    category_in,
-    map_attribute,
-    synonym_words,
+from .rules_team_ask import Ask, Best, Need, Operation
+from .rules_team_chinese_single import (
+    dated,
+    described_place,
+    operation_in,
+    single_need,
+    split_subject,
+    unit_of,
 )
+from .rules_team_values import dates, number_of, plain, years
+from .rules_team_words import FILLER_ZH, PRICE, category_in, map_attribute
 
 _N = "[0-9一二两三四五六七八九十]+"
 _AROUND = re.compile(
@@ -40,31 +38,20 @@ _PAIR = re.compile(
 _TIMES = re.compile(
     "^(?P<a>.+?)(?P<by>是|占)(?P<b>.+?)(?P<tail>的?(?:几倍|多少倍|百分之几|百分之多少).*)$"
 )
-_OPERATIONS: tuple[tuple[Operation, str], ...] = (
-    ("weekday", "星期几|周几|礼拜几"),
-    ("percent", "百分之几|百分之多少|百分比"),
-    ("ratio", "几倍|多少倍"),
-    ("days", "多少天|几天"),
-    ("years", "(?:多少|几|整)年"),
-    ("sum", "一共|总共|合计|加起来|之和|总和"),
-    ("difference", "相差|之差|差多少|差几|多多少|高多少|高出|长多少|贵多少|少多少|低多少|便宜多少|远多少"),
-)
 _LEAST = re.compile("更?(?:早|便宜|低|短|少|近|矮)")
 _PEOPLE = re.compile(rf"(?P<n>{_N})(?:个人|位大人|个成人|名成人|位|人|张)")
-_MONEY = re.compile("(?:是|要|花|大约|约)*(?:多少|几)(?:元|块钱|钱|块|分)")
-_UNIT = re.compile(
-    "(?:多少|几)(?P<unit>个|家|栋|幢|座|条|种|类|周|天|公里|千米|米|元|块钱|分钟|小时|克|度|层|级|项|件|瓦时"
-    "|厘米|斤|吨|人|次|格|小格|位)(?!长|高|时候)"
-)
-_DEFAULT_UNITS = (("多长|全长|长度|总长|更长", "公里"), ("多高|高度|更高", "米"), ("票价|多少钱", "元"))
 
 
 def read_chinese(question: str) -> Ask:
     """The first reading that fits, from the most special to the plainest."""
-    text = re.sub("^(?:请问|根据资料|在?地图上|那么)[，,：:]?", "", question).replace("“", "").replace("”", "")
+    text = (
+        re.sub("^(?:请问|根据资料|在?地图上|那么)[，,：:]?", "", question)
+        .replace("“", "")
+        .replace("”", "")
+    )
     once = len(dates(text) or years(text)) == 1
-    order = (_dated, _two) if once else (_two, _dated)
-    for reading in (_best, _people, *order, _described, _single):
+    order = (dated, _two) if once else (_two, dated)
+    for reading in (_best, _people, *order, described_place, _single):
         if asked := reading(text):
             return asked
     return Ask("unknown", "zh")
@@ -111,9 +98,11 @@ def _people(text: str) -> Ask | None:
     if not found or not re.search("一共|总共|合计|要花?多少钱|多少元", text):
         return None
     rest = _PEOPLE.sub("", text, count=1)
-    rest = re.sub("一共|总共|合计|需要?|要花?|大约|按|(?:去|在|坐|买|吃饭|吃|看|乘坐|乘|参观)", "", rest)
+    rest = re.sub(
+        "一共|总共|合计|需要?|要花?|大约|按|(?:去|在|坐|买|吃饭|吃|看|乘坐|乘|参观)", "", rest
+    )
     rest = re.sub("多少钱|多少元|花费", "", rest) if map_attribute(rest)[0] else rest
-    need = _need(rest.strip("，,"))
+    need = single_need(rest.strip("，,"))
     return Ask("arithmetic", "zh", (need,), "product", factor=plain(number_of(found["n"])))
 
 
@@ -122,32 +111,23 @@ def _two(text: str) -> Ask | None:
     found = _TIMES.match(text) or _PAIR.match(text)
     if not found or (found["by"] == "到" and not re.search("多少|几", found["tail"])):
         return None
-    tail, operation = found["tail"], _operation(text)
+    tail, operation = found["tail"], operation_in(text)
     chosen = re.search("哪|谁", tail) and not operation
     if not operation and not chosen:
         return None
-    first, own = _split(found["a"])
-    second, shared = _split(found["b"])
-    words = f"{own} {shared} {tail}"
-    needs = (_typed(first, words, operation), _typed(second, words, operation))
+    first, own = split_subject(found["a"])
+    second, shared = split_subject(found["b"])
+    words = f"{shared} {tail}"
+    needs = (
+        _typed(first, own + tail if own else words, operation),
+        _typed(second, words if shared else own + tail, operation),
+    )
     if operation in ("years", "days") or (operation == "difference" and needs[0].type == "year"):
         return Ask("date", "zh", needs, operation if operation == "days" else "years")
     if operation:
         return Ask("arithmetic", "zh", needs, operation)
     least: Operation = "least" if _LEAST.search(tail) else "most"
     return Ask("compare", "zh", needs, least, names=(first, second))
-
-
-def _operation(text: str) -> Operation | None:
-    return next((name for name, words in _OPERATIONS if re.search(words, text)), None)
-
-
-def _split(text: str) -> tuple[str, str]:
-    """A subject and the attribute said of it."""
-    head, _, rest = text.strip("，, ").partition("的")
-    if not rest and (found := _cut(text)) and found > 1:
-        return text[:found].strip("，, 的"), text[found:]
-    return head, rest
 
 
 def _typed(subject: str, words: str, operation: Operation | None) -> Need:
@@ -162,19 +142,12 @@ def _typed(subject: str, words: str, operation: Operation | None) -> Need:
         return Need(subject, key, "map")
     if re.search("[早晚](?!点)|年", words) and not re.search("公里|米|元", words):
         return Need(subject, _plain_attribute(words) or "建成", type="year")
-    unit = _unit(words)
+    unit = unit_of(words)
     if PRICE.search(words) or re.search("贵|便宜", words):
         return Need(subject, _plain_attribute(words) or "票价", type="number", unit="元")
     return Need(subject, _plain_attribute(words), type="number", unit=unit)
 
 
-def _unit(words: str) -> str:
-    if found := _UNIT.search(words):
-        return found["unit"]
-    return next((unit for pattern, unit in _DEFAULT_UNITS if re.search(pattern, words)), "")
-
-
-_OPERATORS = "|".join(words for _, words in _OPERATIONS)
 _PLAIN = re.compile(
     r"几倍|多少倍|百分之几|百分之多少|相差|之差|差多少|差几|一共|总共|合计|加起来|之和|总和|占|哪一?[年家个座天条]?|谁|更|多少|几|之间|分别|各自|[早晚]了?(?=建|开|$)|[早晚]|相隔|了|是|的|呢|吗"
     "|，|公里|千米|米|元|整|年|天"
@@ -185,90 +158,6 @@ def _plain_attribute(words: str) -> str:
     return " ".join(_PLAIN.sub(" ", words).split())
 
 
-def _dated(text: str) -> Ask | None:
-    """A weekday, or years or days up to a given date."""
-    operation = _operation(text)
-    if operation not in ("weekday", "years", "days") or re.search("(?:几|天)(?:闭|休|关)", text):
-        return None
-    given = dates(text) or (years(text) if operation == "years" else [])
-    side = "year" if operation == "years" else "date"
-    bare = text
-    for value in reversed(given):
-        bare = bare[: value.start] + bare[value.end :]
-    needs = [Need(v.text, "", "given", side, given=v.text) for v in given[:2]]
-    event = re.sub(f"{_OPERATORS}|到|距离?|那一?天|当天|过去|已经?|历史|有|从|至今|为止|年$", " ", bare)
-    event = WH_ZH.sub(" ", event).strip("是， 的年起")
-    if len(needs) < (1 if operation == "weekday" else 2) and len(event) > 1:
-        subject, attribute = _split(event.split()[0] if event.split() else event)
-        attribute = " ".join([attribute, *event.split()[1:]]).strip()
-        needs.append(Need(subject, attribute, type=side))
-    if len(needs) < (1 if operation == "weekday" else 2):
-        return None
-    return Ask("date", "zh", tuple(needs), operation)
-
-
-def _described(text: str) -> Ask | None:
-    """An attribute of a place that a description stands for: …的书店几点关门."""
-    key, words = map_attribute(text)
-    subject = _MONEY.sub("", text.replace(words, "", 1)) if key else ""
-    subject = FILLER_ZH.sub("", WH_ZH.sub("", subject)).strip("是在的")
-    found = re.match(rf"^(?P<words>.{{3,}}的)(?P<kind>{'|'.join(CATEGORIES)})$", subject)
-    if not found:
-        return None
-    described = Described(found["words"].strip("的"), found["kind"])
-    return Ask("hop", "zh", (Need("", key, "map"),), described=described)
-
-
 def _single(text: str) -> Ask:
-    need = _need(text)
-    shape: Callable[[Need], Ask] = lambda n: Ask("place" if n.kind == "map" else "lookup", "zh", (n,))  # noqa: E731
-    return shape(need)
-
-
-def _need(text: str) -> Need:
-    """One attribute of one subject."""
-    key, words = map_attribute(text)
-    if key and not re.search("星期几|周几", text):
-        subject = WH_ZH.sub("", FILLER_ZH.sub("", _MONEY.sub("", text.replace(words, "", 1))))
-        return Need(re.sub("^(?:在)|[的是在]+$", "", subject.strip("的是在，")), key, "map")
-    wanted = _type(text)
-    cut = _cut(text)
-    subject, attribute = text[:cut].strip("的，, "), text[cut:]
-    if not subject:
-        quoted = re.search("《[^》]+》", text)
-        subject, attribute = (quoted[0], text.replace(quoted[0], "")) if quoted else ("", text)
-    bare = re.sub(WH_ZH.pattern + "|[是的了呢吗由从起于在]", " ", attribute)
-    return replace(wanted, subject=subject, attribute=" ".join(bare.split()))
-
-
-def _cut(text: str) -> int:
-    """Where the subject ends: the first word of an attribute, a question or a link."""
-    words = [*synonym_words(), "是", "的", "有", "由", "从", "在哪", "需要", "要求", "使用", "叫", "要", "星期几", "周几"]
-    found = [at for word in words if (at := text.find(word, 1)) > 0]
-    if wh := WH_ZH.search(text):
-        found.append(wh.start())
-    quoted_end = text.find("》") + 1 if text.startswith("《") else 0
-    return max(min(found, default=len(text)), quoted_end)
-
-
-def _type(text: str) -> Need:
-    """What kind of value is wanted."""
-    if re.search("星期几|周几", text):
-        return Need("", "", type="weekday")
-    if re.search("哪一?天|几月几[日号]|什么日期|具体日期", text):
-        return Need("", "", type="date")
-    if re.search("哪一?年|何年|什么时候|何时|年份|几几年", text):
-        return Need("", "", type="year")
-    if re.search("百分之|百分比|几成", text):
-        return Need("", "", type="number", unit="%")
-    if re.search("几号线|哪[几一]?条(?:地铁)?线", text):
-        return Need("", "", type="line")
-    if re.search("谁|哪位|何人", text):
-        return Need("", "", type="person")
-    if found := re.search("(?:哪一?[家个座位种条款项本]?|什么)(?P<noun>[\u4e00-\u9fff]{1,4}?)"
-                          "(?=最|离|发明|的|是|有|在|离|发现|修|提|$)", text):  # fmt: skip
-        return Need("", "", type="name", noun=found["noun"])
-    if re.search("多少|几|多[长高深远重大]", text):
-        return Need("", "", type="number", unit=_unit(text))
-    before = re.search("([\u4e00-\u9fff]{1,4})什么$", text)
-    return Need("", "", type="text", verb=before[1] if before else "")
+    need = single_need(text)
+    return Ask("place" if need.kind == "map" else "lookup", "zh", (need,))

@@ -77,7 +77,8 @@ def _date_program(ask: Ask, values: Sequence[str], *, again: bool) -> str:
     if ask.operation == "years":
         first, second = (value[:4] for value in values)
         return f"print(abs({second} - {first}))" if not again else (
-            f"from datetime import date\nprint(abs(date({second}, 1, 1).year - date({first}, 1, 1).year))"
+            "from datetime import date\n"
+            f"print(abs(date({second}, 1, 1).year - date({first}, 1, 1).year))"
         )  # fmt: skip
     made = [f"date({', '.join(str(int(part)) for part in value.split('-'))})" for value in values]
     head = "from datetime import date\n"
@@ -146,7 +147,11 @@ def _measure(by: str, card: Card, place: int) -> str:
         return str(place + 1)
     if not card.spans:
         return ""
-    return f'minutes("{card.spans[0][0]}", False)' if by == "opens" else f'minutes("{card.spans[-1][1]}", True)'
+    return (
+        f'minutes("{card.spans[0][0]}", False)'
+        if by == "opens"
+        else f'minutes("{card.spans[-1][1]}", True)'
+    )
 
 
 def _wanted(ask: Ask, card: Card, seen: Seen) -> str:

@@ -5,19 +5,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent.language import Language
-
 from .corpus_words import key, phrase
 from .rules_team_ask import Need
 from .rules_team_names import names, persons, phrases
 from .rules_team_seen import Card, Seen, Snippet
 from .rules_team_values import Value, dates, numbers, weekdays, with_unit, years
-from .rules_team_words import IN_METRES, SYNONYMS, meanings, same_unit
+from .rules_team_words import IN_METRES, SYNONYMS, meanings, same_unit, wanted_meanings
 from .rules_text import features, sentences
 
-_LEAST = 0.5
+_LEAST = 0.6
 _NEXT = 4
 _OTHER = 9
+SAME_SPOT_M = "150"
+"""Metres within which a place lies where its name is geocoded to."""
 _LITERAL, _TITLED, _LOOSE = 1.0, 0.8, 0.6
 _LINE = re.compile(r"\d+号线|\b[Ll]ines? (\d+(?:(?:, | and |, and )\d+)*)")
 
@@ -72,26 +72,33 @@ def map_fact(need: Need, card: Card | None, seen: Seen) -> Fact | None:
     return Fact(value, card.id, shown, name=card.name) if value else None
 
 
-def place_named(name: str, seen: Seen, language: Language) -> Card | None:
+def place_named(name: str, seen: Seen) -> Card | None:
     """The looked-up place of that name; in English by way of its position on the map."""
-    hit = hit_named(name, seen, language)
+    hit = hit_named(name, seen)
     return next((card for card in seen.cards if hit and card.name == hit["name"]), None)
 
 
-def hit_named(name: str, seen: Seen, language: Language) -> dict[str, Any] | None:
+def hit_named(name: str, seen: Seen) -> dict[str, Any] | None:
     """The search hit that bears the name, or was found where the name is."""
     if not name:
         return None
-    listed = seen.hits("maps_text_search", name)
-    ranks = ((_rank(str(hit["name"]), name), at) for at, hit in enumerate(listed))
+    listed = seen.hits("maps_text_search", as_keywords(name))
+    near = seen.hits("maps_around_search", SAME_SPOT_M) if seen.geocode(name) else []
+    own = name.rpartition("的")[2]
+    ranks = ((_rank(str(hit["name"]), own), at) for at, hit in enumerate([*listed, *near]))
     if ranked := sorted(pair for pair in ranks if pair[0] < _OTHER):
-        return listed[ranked[0][1]]
+        return [*listed, *near][ranked[0][1]]
     around = seen.hits("maps_around_search", name)
     if around and seen.geocode(name):
         return around[0]
-    shorter = seen.hits("maps_text_search", shortened(name)) if language == "en" else []
+    shorter = seen.hits("maps_text_search", shortened(name)) if name.isascii() else []
     same = listed and shorter and listed[0]["id"] == shorter[0]["id"]
     return listed[0] if same else None
+
+
+def as_keywords(name: str) -> str:
+    """A name as the map's search wants it: 成都的人民公园 is two keywords."""
+    return name.replace("的", " ")
 
 
 def shortened(name: str) -> str:
@@ -128,7 +135,7 @@ def _lines(need: Need, snippets: Iterable[Snippet]) -> Iterator[_Line]:
 
 def _speaks(subject: str, sentence: str, title: str) -> float:
     """How surely a sentence is about the subject: it, its page, or all its words say so."""
-    name = phrase(re.sub("[《》“”\"]", "", subject))
+    name = phrase(re.sub('[《》“”"]', "", subject))
     if not name:
         return _TITLED
     text, head = phrase(re.sub("[《》]", "", sentence)), phrase(title)
@@ -152,12 +159,12 @@ def _facts(need: Need, line: _Line) -> Iterator[Fact]:
         if share < _LEAST and not near:
             continue
         far = _distance(need, line.text, value)
-        score = line.subject + max(share, 0.55 if near else 0) - min(far, 200) / 400
+        score = line.subject + max(share, _LEAST if near else 0) - min(far, 200) / 400
         yield Fact(value.text, line.snippet.id, line.text, score, _factor(need, value))
 
 
 def _share(need: Need, sentence: str) -> float:
-    wanted = meanings(need.attribute)
+    wanted = wanted_meanings(need.attribute)
     return len(wanted & meanings(sentence)) / len(wanted) if wanted else 1.0
 
 
@@ -189,6 +196,8 @@ def _numbers(need: Need, sentence: str) -> list[Value]:
             for value in with_unit(sentence, unit)
         ]  # fmt: skip
     found = with_unit(sentence, need.unit)
+    if not need.unit:  # 一份, 一种: an article rather than a number
+        found = [value for value in found if sentence[value.start : value.end] != "一"]
     if found or not need.unit or need.unit in ("%", "元", "yuan"):
         return found
     # 多少栋建筑: the measure word may be left out where the noun follows.
@@ -216,13 +225,15 @@ def _is(written: str, unit: str) -> bool:
 
 
 def _beside(need: Need, sentence: str, value: Value) -> bool:
-    """Whether the value stands right at the subject: `the 632 metre Shanghai Tower`, `X of 1923`."""
+    """Whether the value stands right at the subject: `the 632 metre Tower`, `X of 1923`."""
     at = sentence.casefold().find(need.subject.casefold()) if need.subject else -1
     if at < 0 or need.type not in ("year", "number"):
         return False
     end = at + len(need.subject)
     between = sentence[end : value.start] if value.start >= end else sentence[value.end : at]
-    bare = re.sub(r"metres?|kilomet\w+|米|公里|of|in|的|[\s(（,]", "", between, flags=re.IGNORECASE)
+    bare = re.sub(
+        r"metres?|kilomet\w+|km\b|m\b|米|公里|of|in|的|[\s(（,]", "", between, flags=re.IGNORECASE
+    )
     return not bare and len(between) < 4 * _NEXT
 
 
@@ -235,7 +246,9 @@ def _distance(need: Need, sentence: str, value: Value) -> float:
         at = lowered.find(need.subject.casefold())
     if at >= 0:
         far += _gap(at, at + len(need.subject), value)
-    places = [m.span() for word in _said_as(need.attribute) for m in re.finditer(re.escape(word), lowered)]
+    places = [
+        m.span() for word in _said_as(need.attribute) for m in re.finditer(re.escape(word), lowered)
+    ]
     return far + min((_gap(start, end, value) for start, end in places), default=20)
 
 
@@ -249,4 +262,6 @@ def _said_as(attribute: str) -> list[str]:
     for group in SYNONYMS:
         if any(word in said or (not word.isascii() and word in attribute) for word in group):
             said += group
+    if attribute and not attribute.isascii():
+        said.append(attribute.replace(" ", "")[-2:])
     return [word for word in dict.fromkeys(said) if word]

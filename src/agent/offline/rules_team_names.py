@@ -35,14 +35,21 @@ def capitalised(sentence: str) -> list[Value]:
 def persons(sentence: str, attribute: str, asked: str) -> list[Value]:
     """Who did it: what stands before the verb in Chinese, the nearest name in English."""
     said = attribute.casefold().split()
-    verbs = [w for g in SYNONYMS if any(w in said or (not w.isascii() and w in attribute) for w in g) for w in g]
+    verbs = [
+        w
+        for g in SYNONYMS
+        if any(w in said or (not w.isascii() and w in attribute) for w in g)
+        for w in g
+    ]
     for verb in sorted((v for v in (*said, *verbs) if not v.isascii()), key=len, reverse=True):
         at = sentence.find(verb)
         before = re.split("[，。；]", sentence[:at])[-1] if at > 0 else ""
         name = _ERA.sub("", _MANNER.sub("", before))
         if 2 <= len(name) <= 4:
             return [Value(name, at - len(before) + before.rfind(name), at)]
-    return [v for v in capitalised(sentence) if not _told(v.text, asked) and not _TIMES.search(v.text)]
+    return [
+        v for v in capitalised(sentence) if not _told(v.text, asked) and not _TIMES.search(v.text)
+    ]
 
 
 def names(sentence: str, noun: str, asked: str) -> list[Value]:
@@ -50,7 +57,11 @@ def names(sentence: str, noun: str, asked: str) -> list[Value]:
     if noun and not noun.isascii():
         return _chinese_names(sentence, noun, asked)
     wide = [value for value in capitalised(sentence) if not _told(value.text, asked)]
-    beside = re.search(rf"\b{re.escape(noun)}\s+(?!{_LINKS}\b)([A-Za-z][\w-]+)", sentence) if noun else None
+    beside = (
+        re.search(rf"\b{re.escape(noun)}\s+(?!{_LINKS}\b)([A-Za-z][\w-]+)", sentence)
+        if noun
+        else None
+    )
     if beside is None or _told(beside[1], asked):
         return wide
     whole = [value for value in wide if value.start == beside.start(1)]
@@ -71,7 +82,9 @@ def phrases(sentence: str, verb: str, attribute: str) -> list[Value]:
     """What fills the gap of a question: after its last words, or the other side of an `is`."""
     for words in filter(None, (verb, verb[-2:], attribute.split()[-1] if attribute else "")):
         if not words.isascii():
-            found = re.search(rf"{re.escape(words)}(?:的)?(?:是|为|叫|用|有)?([^，。；：]+)", sentence)
+            found = re.search(
+                rf"{re.escape(words)}(?:的)?(?:是|为|叫|用|有)?([^，。；：]+)", sentence
+            )
             if found:
                 return [Value(found[1].strip("“”"), found.start(1), found.end(1))]
     if not attribute or not attribute.isascii():
@@ -82,8 +95,11 @@ def phrases(sentence: str, verb: str, attribute: str) -> list[Value]:
 def _english_phrases(sentence: str, attribute: str) -> list[Value]:
     last = re.escape(attribute.split()[-1])
     patterns = (
-        r"\b(?:called|known as|named)\s+(?:the\s+)?([^,.;]+)" if re.search("call|known|name", attribute) else "",
-        rf"(?:^|,\s|\band\s)(?:the\s+)?([A-Za-z][\w -]+?)\s+(?:is|are|was|were)\s+(?:the\s+|an?\s+)?[\w -]*\b{last}\b",
+        r"\b(?:called|known as|named)\s+(?:the\s+)?([^,.;]+)"
+        if re.search("call|known|name", attribute)
+        else "",
+        r"(?:^|,\s|\band\s)(?:the\s+)?([A-Za-z][\w -]+?)\s+(?:is|are|was|were)\s+"
+        rf"(?:the\s+|an?\s+)?[\w -]*\b{last}\b",
         rf"\b{last}\b[^,.;]*?\s(?:is|are|was|were)\s+(?:the\s+|an?\s+)?([^,.;]+)",
     )
     for pattern in filter(None, patterns):

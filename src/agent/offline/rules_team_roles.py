@@ -8,9 +8,10 @@ from agent.language import Language
 
 from .brain import Answer, FunctionCall, Turn
 from .rules_team import BETWEEN, top_hypothesis
-from .rules_team_ask import Ask, ask_of
+from .rules_team_ask import Ask
 from .rules_team_code import program
 from .rules_team_facts import Fact, page_facts
+from .rules_team_reading import ask_of
 from .rules_team_seen import SEARCHES, Seen, output_of, seen_in
 from .rules_team_steps import candidates, described, engines, facts_of, next_calls, queries
 from .rules_team_wording import attribute_name, say
@@ -95,7 +96,9 @@ def team_analyst(turn: Turn) -> Answer:
     answer = result if written else _value(table)
     if not answer:
         return Answer(text=f"H1 [0.05] {say('no_hypothesis', table.language)}")
-    said = [say("computed", table.language, formula=_formula(table), result=answer)] if written else []
+    said = (
+        [say("computed", table.language, formula=_formula(table), result=answer)] if written else []
+    )
     basis = _basis(table, answer)
     lines_ = [f"H1 [0.9] {answer}{BETWEEN}{basis}", *_others(table, answer)]
     if len(lines_) > 1:
@@ -117,16 +120,24 @@ def _basis(table: _Table, answer: str) -> str:
         cards = candidates(table.ask.best, table.seen)
         told = f"{answer} {_output(table.seen)}"
         named = [card for card in cards if card.name in told] or cards
-        return "; ".join(f"{card.name} ★{card.rating or '–'}[^{card.id}]" for card in named[:_SHOWN])
+        return "; ".join(
+            f"{card.name} ★{card.rating or '–'}[^{card.id}]" for card in named[:_SHOWN]
+        )
     known = [fact for fact in table.facts if fact and fact.id]
     return " ".join(f"{_short(fact.said)}{_mark(fact)}" for fact in known) or answer
 
 
 def _others(table: _Table, answer: str) -> list[str]:
     """What other sentences say, given up: they share less with the question."""
-    if len(table.ask.needs) != 1 or table.ask.needs[0].kind != "page" or table.ask.operation != "value":
+    if (
+        len(table.ask.needs) != 1
+        or table.ask.needs[0].kind != "page"
+        or table.ask.operation != "value"
+    ):
         return []
-    found = [f for f in page_facts(table.ask.needs[0], table.seen.snippets) if f.value != answer][:2]
+    found = [f for f in page_facts(table.ask.needs[0], table.seen.snippets) if f.value != answer][
+        :2
+    ]
     return [
         f"H{number} [0.1] {fact.value}{BETWEEN}"
         f"{say('other', table.language, said=_short(fact.said))}{_mark(fact)} (pruned)"
@@ -149,6 +160,8 @@ def team_verifier(turn: Turn) -> Answer:
     answer = best.partition(BETWEEN)[0] if best else ""
     if not table.now.told and (calls := _checks(table, answer)):
         return Answer(calls=calls)
+    if not answer and (left := next_calls(turn, table.ask, table.seen, table.question)):
+        return Answer(calls=tuple(left))
     said, verdict = _judged(table, answer)
     if verdict == "DISAGREE" and _last_chance(turn):
         verdict = "UNSURE"
@@ -164,7 +177,9 @@ def _checks(table: _Table, answer: str) -> tuple[FunctionCall, ...]:
         calls.append(FunctionCall(_CODE, {"code": written}))
     for need in table.ask.needs:
         if need.kind == "page" or not answer:
-            calls += _other_search(table, [*queries(need), table.question] if need.subject else [table.question])
+            calls += _other_search(
+                table, [*queries(need), table.question] if need.subject else [table.question]
+            )
     if not table.ask.needs and not table.ask.best:
         calls += _other_search(table, [table.question])
     if answer and not calls and (place := _place_name(table)):

@@ -65,7 +65,9 @@ class Told:
         """Whether an argument of the call was this; of a search, whether it was the query."""
         if not self.tool.startswith("maps_"):
             return value == self.asked
-        return bool(re.search(rf"={re.escape(value.replace(chr(34), '”'))}(?:, \w+=|$)", self.asked))
+        return bool(
+            re.search(rf"={re.escape(value.replace(chr(34), '”'))}(?:, \w+=|$)", self.asked)
+        )
 
 
 @dataclass

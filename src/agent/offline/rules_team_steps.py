@@ -5,20 +5,29 @@ from collections.abc import Iterable
 
 from agent.evidence.intent import extract_place
 from agent.evidence.place_names import landmark_in
-from agent.language import Language
 
 from .brain import FunctionCall, Turn
 from .rules_team_ask import Ask, Best, Described, Need
-from .rules_team_facts import Fact, hit_named, map_fact, page_facts, place_named, shortened
+from .rules_team_facts import (
+    SAME_SPOT_M,
+    Fact,
+    as_keywords,
+    hit_named,
+    map_fact,
+    page_facts,
+    place_named,
+    shortened,
+)
 from .rules_team_names import capitalised
 from .rules_team_seen import SEARCHES, Card, Seen, point_of
 from .rules_team_words import PRICE, meanings
 from .rules_text import sentences
 
-MOST_PLACES = 12
-_SAME_SPOT_M = "500"
+MOST_PLACES, _A_STEP = 20, 12
+"""Places that are compared, and calls in one step."""
 _CHINA = re.compile(
-    r"\b(?:china|chinese|beijing|shanghai|hangzhou|chengdu|yuan)\b|[省市区县路街寺塔湖桥]", re.IGNORECASE
+    r"\b(?:china|chinese|beijing|shanghai|hangzhou|chengdu|yuan)\b|[省市区县路街寺塔湖桥]",
+    re.IGNORECASE,
 )
 
 
@@ -42,17 +51,19 @@ def best_of(need: Need, ask: Ask, seen: Seen) -> Fact | None:
     if need.kind == "given":
         return Fact(need.given, "", need.subject)
     if need.kind == "map":
-        card = described(ask.described, seen) if ask.described else place_named(need.subject, seen, ask.language)
+        card = described(ask.described, seen) if ask.described else place_named(need.subject, seen)
         return map_fact(need, card, seen)
     found = page_facts(need, seen.snippets)
     if found or not priced(need):
         return found[0] if found else None
-    return map_fact(as_cost(need), place_named(need.subject, seen, ask.language), seen)
+    return map_fact(as_cost(need), place_named(need.subject, seen), seen)
 
 
 def priced(need: Need) -> bool:
     """Whether the map may know it, too: a price in yuan."""
-    return need.unit in ("元", "块钱", "yuan") and bool(PRICE.search(need.attribute) or not need.attribute)
+    return need.unit in ("元", "块钱", "yuan") and bool(
+        PRICE.search(need.attribute) or not need.attribute
+    )
 
 
 def as_cost(need: Need) -> Need:
@@ -60,28 +71,30 @@ def as_cost(need: Need) -> Need:
 
 
 def next_calls(turn: Turn, ask: Ask, seen: Seen, question: str) -> list[FunctionCall]:
-    """The calls of one step, at most a dozen; none where all is known or nothing is left to ask."""
+    """The calls of one step, a dozen at most; none where all is known or nothing is left to ask."""
     names = {tool.name for tool in turn.tools}
     if ask.best:
         wanted = _best_calls(ask, ask.best, seen)
     elif ask.described:
         wanted = _described_calls(turn, ask, ask.described, seen)
     else:
-        wanted = [call for need in ask.needs for call in _need_calls(turn, need, ask, seen, question)]
+        wanted = [
+            call for need in ask.needs for call in _need_calls(turn, need, ask, seen, question)
+        ]
     if not ask.needs and not ask.best:
         wanted = _searches(turn, [question], seen, question)
     distinct = {(call.name, str(call.args)): call for call in wanted if call.name in names}
-    return list(distinct.values())[:MOST_PLACES]
+    return list(distinct.values())[:_A_STEP]
 
 
 def _need_calls(turn: Turn, need: Need, ask: Ask, seen: Seen, question: str) -> list[FunctionCall]:
     if need.kind == "given" or best_of(need, ask, seen):
         return []
     if need.kind == "map":
-        return _map_calls(need.subject, need.attribute, ask.language, seen)
+        return _map_calls(need.subject, need.attribute, seen)
     searches = _searches(turn, queries(need), seen, question)
-    if not searches and priced(need):
-        return _map_calls(need.subject, "cost", ask.language, seen)
+    if priced(need):
+        searches += _map_calls(need.subject, "cost", seen)
     return searches
 
 
@@ -103,21 +116,22 @@ def _searches(turn: Turn, wanted: list[str], seen: Seen, question: str) -> list[
     return []
 
 
-def _map_calls(name: str, attribute: str, language: Language, seen: Seen) -> list[FunctionCall]:
+def _map_calls(name: str, attribute: str, seen: Seen) -> list[FunctionCall]:
     """Find the place by its name, or by its position, then look it up."""
     if not name:
         return []
-    if hit := hit_named(name, seen, language):
+    if hit := hit_named(name, seen):
         return _detail_calls([hit], attribute, seen)
-    if language == "zh" and not seen.ran("maps_text_search", name):
-        return [FunctionCall("maps_text_search", {"keywords": name})]
+    if not name.isascii() and not seen.ran("maps_text_search", as_keywords(name)):
+        return [FunctionCall("maps_text_search", {"keywords": as_keywords(name)})]
     at = seen.geocode(name)
     if at and point_of(at) and not seen.ran("maps_around_search", name):
-        where = {"location": point_of(at), "keywords": name, "radius": _SAME_SPOT_M}
-        return [FunctionCall("maps_around_search", where)]
+        where = {"location": point_of(at), "radius": SAME_SPOT_M}
+        named = {"location": point_of(at), "keywords": name, "radius": "500"}
+        return [FunctionCall("maps_around_search", asked) for asked in (named, where)]
     if not at and not seen.ran("maps_geo", name):
         return [FunctionCall("maps_geo", {"address": name})]
-    wanted = (name, shortened(name)) if language == "en" and not at and shortened(name) else ()
+    wanted = (name, shortened(name)) if name.isascii() and not at and shortened(name) else ()
     return [
         FunctionCall("maps_text_search", {"keywords": words})
         for words in wanted
@@ -177,7 +191,7 @@ def described(told: Described, seen: Seen) -> Card | None:
     if written:
         return names[max(written, key=len)]
     for name in _english_names(told, seen):
-        if card := place_named(name, seen, "en"):
+        if card := place_named(name, seen):
             return card
     return None
 
@@ -208,15 +222,21 @@ def _described_calls(turn: Turn, ask: Ask, told: Described, seen: Seen) -> list[
         return [] if located else [FunctionCall("maps_geo", {"address": card.name})]
     sentence = _sentence(told, seen)
     if not sentence:
-        wanted = [f"{told.words} {told.category}", told.words]
+        words = " ".join(re.sub("[的上里内、，]|以及|并且", " ", told.words).split())
+        wanted = [f"{words} {told.category if ask.language == 'zh' else ''}".strip(), words]
         return _searches(turn, wanted, seen, told.words)
     if ask.language == "en":
-        steps = (_map_calls(name, attribute, "en", seen) for name in _english_names(told, seen))
-        return next(filter(None, steps), [])
+        named = _english_names(told, seen)
+        return [call for name in named for call in _map_calls(name, attribute, seen)]
+    asked = [*filter(None, [_leading(sentence)]), told.category]
     if not seen.ran("maps_text_search", told.category):
-        return [FunctionCall("maps_text_search", {"keywords": told.category})]
-    hits = [
-        hit for hit in seen.hits("maps_text_search", told.category)
-        if re.sub(r"[(（].*$", "", str(hit["name"])) in sentence
-    ]  # fmt: skip
+        return [FunctionCall("maps_text_search", {"keywords": words}) for words in asked]
+    listed = [hit for words in asked for hit in seen.hits("maps_text_search", words)]
+    hits = [hit for hit in listed if re.sub(r"[(（].*$", "", str(hit["name"])) in sentence]
     return _detail_calls(hits, attribute, seen)
+
+
+def _leading(sentence: str) -> str:
+    """What a Chinese sentence begins with, up to what it says of it: 楼外楼在…"""
+    found = re.match("^[\u4e00-\u9fffA-Za-z0-9]{2,8}?(?=在|是|位于|有|主打|卖|以|里|的)", sentence)
+    return found[0] if found else ""

@@ -11,11 +11,29 @@ from .rules_team_words import same_unit
 
 _HAN_DIGIT = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_UNIT = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
-_TEENS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-    " fifteen sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_TEENS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _EN_NUMBER = {word: i for i, word in enumerate(_TEENS)} | {
     word: 20 + 10 * i for i, word in enumerate(_TENS)
 }
@@ -73,14 +91,14 @@ def plain(value: Decimal) -> str:
 def numbers(sentence: str) -> Iterator[Value]:
     """Every number with the word after it; a range is written `16-20`."""
     for match in _NUMBER.finditer(sentence):
-        if re.fullmatch(r"[千万百十亿]+", match["low"]):
+        if re.fullmatch("[千万百亿]+|one", match["low"], re.IGNORECASE):
             continue
         scale = _SCALES.get((match["scale"] or "").strip().casefold(), 1)
         text = plain(number_of(match["low"]) * scale)
         if match["high"]:
             text = f"{text}-{plain(number_of(match['high']) * scale)}"
         unit = match["unit"] or ""
-        if match["hundredth"] or unit in "%％" != "":
+        if match["hundredth"] or unit in ("%", "％"):
             unit = "%"
         elif unit.startswith("成") and not match["low"][0].isdigit():
             text, unit = plain(number_of(match["low"]) * 10), "%"
@@ -92,8 +110,7 @@ def with_unit(sentence: str, unit: str) -> list[Value]:
     found = list(numbers(sentence))
     if not unit:
         return [value for value in found if value.unit != "年"]
-    kept = [value for value in found if _fits(value, unit, sentence)]
-    return kept
+    return [value for value in found if _fits(value, unit, sentence)]
 
 
 def _fits(value: Value, unit: str, sentence: str) -> bool:

@@ -42,7 +42,10 @@ _SAYS: dict[str, dict[Language, str]] = {
     "unopposed": {"zh": "没有见到相反的说法", "en": "nothing speaks against it"},
     "opposed": {"zh": "资料更支持 {value}{mark}", "en": "the material rather says {value}{mark}"},
     "still_none": {"zh": "仍然没有可以依据的资料", "en": "still nothing bears an answer out"},
-    "now_found": {"zh": "其实查得到：{value}{mark}", "en": "it can be found after all: {value}{mark}"},
+    "now_found": {
+        "zh": "其实查得到：{value}{mark}",
+        "en": "it can be found after all: {value}{mark}",
+    },
     "same": {"zh": "一致", "en": "equals"},
     "differs": {"zh": "不一致", "en": "differs from"},
     "settled": {"zh": "答案是 {answer}。{said}", "en": "The answer is {answer}. {said}"},
@@ -50,7 +53,10 @@ _SAYS: dict[str, dict[Language, str]] = {
         "zh": "查过的网页和地图里没有能支持答案的内容。",
         "en": "Nothing on the searched pages or the map bears an answer out.",
     },
-    "step_fact": {"zh": "{subject}的{attribute}是什么？", "en": "What is the {attribute} of {subject}?"},
+    "step_fact": {
+        "zh": "{subject}的{attribute}是什么？",
+        "en": "What is the {attribute} of {subject}?",
+    },
     "step_best": {
         "zh": "{near}有哪些{category}，{by}各是多少？",
         "en": "Which places ({category}) are at {near}, and what is the {by} of each?",

@@ -10,10 +10,14 @@ from .rules_text import features
 
 MAP_ATTRIBUTES: tuple[tuple[str, str], ...] = (
     ("rating", r"评分|打分|得分|口碑|\bratings?\b|\brated\b|\bscores?\b"),
-    ("cost", r"人均(?:消费|价格|花费)?|\bper[- ](?:person|head)\b|\baverage (?:cost|price|spend)\b"),
+    (
+        "cost",
+        r"人均(?:消费|价格|花费)?|\bper[- ](?:person|head)\b|\baverage (?:cost|price|spend)\b",
+    ),
     (
         "closes",
         r"(?:几点|何时|什么时候|什么时间)(?:关门|打烊|闭馆|闭园|关闭|停止营业|结束营业)"
+        r"|\b(?:until what time|until when|how late)\b"
         r"|(?:关门|打烊|闭馆|闭园)(?:时间)?(?=最|更|是?几点|时间|$)|\bclos(?:es?|ing)\b",
     ),
     (
@@ -24,7 +28,10 @@ MAP_ATTRIBUTES: tuple[tuple[str, str], ...] = (
     ),
     ("hours", r"营业时间|开放时间|\bopening (?:hours|times)\b|\bhours\b(?= of\b)"),
     ("address", r"(?:具体)?地址|门牌号|\baddress\b"),
-    ("district", r"(?:位于|在|属于)?(?:哪个|哪一个|什么|哪一)(?:行政)?区|\b(?:which|what) district\b"),
+    (
+        "district",
+        r"(?:位于|在|属于)?(?:哪个|哪一个|什么|哪一)(?:行政)?区|\b(?:which|what) district\b",
+    ),
 )
 PRICE = re.compile(r"票价|门票|船票|价格|多少钱|\bfare\b|\bticket\b|\bprice\b|\bcosts?\b")
 """May stand on a page or on the map; the page is asked first."""
@@ -32,15 +39,17 @@ PRICE = re.compile(r"票价|门票|船票|价格|多少钱|\bfare\b|\bticket\b|\
 SYNONYMS: tuple[tuple[str, ...], ...] = (
     ("建成", "落成", "完工", "竣工", "建造", "建于", "修建", "built", "completed", "finished",
      "constructed", "build", "complete", "finish", "construction"),
-    ("开通", "通车", "运营", "开业", "开园", "开街", "启用", "上线", "opened", "open", "inaugurated",
-     "opening", "launched", "launch", "traffic", "opens"),
+    ("开通", "通车", "运营", "开业", "开园", "开街", "启用", "上线", "opened", "open",
+     "inaugurated", "opening", "launched", "launch", "traffic", "opens"),
     ("设计", "设计师", "设计者", "designed", "designer", "design", "architect"),
     ("成立", "创立", "创办", "founded", "established", "found", "establish", "foundation"),
     ("发明", "invented", "invent", "invention", "inventor", "invents"),
     ("写成", "写", "著", "作者", "撰写", "wrote", "written", "write", "author", "writer"),
-    ("长度", "全长", "总长", "总长度", "多长", "长", "距离", "long", "length", "longer", "kilometres"),
-    ("高度", "总高", "多高", "高", "tall", "height", "high", "taller", "metres"),
-    ("票价", "门票", "价格", "多少钱", "费用", "costs", "cost", "price", "fare", "ticket", "cheap"),
+    ("长度", "全长", "总长", "总长度", "多长", "长", "距离", "long", "length",
+     "lengths", "longer", "kilometres"),
+    ("高度", "总高", "多高", "高", "tall", "height", "heights", "high", "taller", "metres"),
+    ("票价", "门票", "价格", "多少钱", "费用", "costs", "cost", "price",
+     "prices", "fare", "fares", "ticket", "cheap"),
     ("列入", "入选", "世界遗产", "世界文化遗产", "listed", "inscribed", "list", "heritage"),
     ("闭馆", "关闭", "休息", "休馆", "closed", "close", "closes"),
     ("最多", "至多", "max", "maximum", "up", "most"),
@@ -51,6 +60,9 @@ SYNONYMS: tuple[tuple[str, ...], ...] = (
     ("取消", "免费", "free"),
     ("最大", "largest", "biggest"),
 )  # fmt: skip
+_SYNONYM_ORDER = sorted(
+    ((word, group[0]) for group in SYNONYMS for word in group), key=lambda pair: -len(pair[0])
+)
 UNITS: tuple[tuple[str, ...], ...] = (
     ("公里", "千米", "km", "kilometre", "kilometres", "kilometer", "kilometers"),
     ("米", "m", "metre", "metres", "meter", "meters"),
@@ -156,6 +168,18 @@ def meanings(text: str) -> frozenset[str]:
             if (word in lowered) if not word.isascii() else _has_word(lowered, word):
                 found.add(f"={group[0]}")
     return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def wanted_meanings(text: str) -> frozenset[str]:
+    """The same, but a word that others mean the same as counts once: as their meaning."""
+    left, found = text.casefold(), set()
+    for word, name in _SYNONYM_ORDER:
+        pattern = re.escape(word) if not word.isascii() else rf"\b{re.escape(word)}\b"
+        left, count = re.subn(pattern, " ", left)
+        if count:
+            found.add(f"={name}")
+    return frozenset(found | features(left))
 
 
 def _has_word(text: str, word: str) -> bool:
