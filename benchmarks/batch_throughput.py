@@ -1,6 +1,6 @@
 """`tanlu batch`: throughput at 8 questions at once against 1, and memory over 200 questions.
 
-`uv run python -m benchmarks.batch_throughput [--scale 0.5]`: the whole command in a process of its
+`uv run python -m benchmarks.batch_throughput [--scale 1]`: the whole command in a process of its
 own, against stand-ins at realistic latencies times `scale`. The start is not counted: rates are
 taken from the end of the first round (one question, or eight) to the last row.
 """
@@ -132,9 +132,9 @@ def figures(scale: float, many: int, few: int) -> list[Line]:
 def main(argv: Sequence[str] | None = None) -> int:
     """0 if every target holds."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=float, default=0.5, help="times realistic latencies")
+    parser.add_argument("--scale", type=float, default=1.0, help="times realistic latencies")
     parser.add_argument("--questions", type=int, default=200, help="asked 8 at once")
-    parser.add_argument("--alone", type=int, default=12, help="asked one by one")
+    parser.add_argument("--alone", type=int, default=6, help="asked one by one")
     given = parser.parse_args(argv)
     print(header())
     lines = figures(given.scale, given.questions, given.alone)

@@ -139,10 +139,13 @@ async def test_thread_and_paid_replies_stay_until_the_row_is_written(
 async def test_a_question_without_any_source_fails_with_its_reason_and_its_cost(
     tmp_path: Path, services: Services, gemini: GeminiService
 ) -> None:
+    assert services.sample
+    for service in services.sample.services.values():
+        if service is not gemini:
+            service.fail("status", status=401, times=None)
     gemini.fail("status", status=400, body=gemini_error(400), times=None, match=searches)
     given = job(tmp_path)
-    context = {**CONTEXT, "web_search": "google", "max_research_loops": 1}
-    async with working(services, context=context) as worker:
+    async with working(services, context={**CONTEXT, "max_research_loops": 1}) as worker:
         finished = await worker.work(given)
         result = result_of(given, finished, config="c", assistant="agent", models=worker.models)
     assert result.row["status"] == "failed"
