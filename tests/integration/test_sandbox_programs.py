@@ -6,13 +6,15 @@ import decimal
 import io
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.sandbox import monty, process
 from agent.sandbox.types import CodeLimits
-from tests.support.sandbox_programs import GIVEN, MONTY_DIFFERS, TYPICAL
+from tests.support.sandbox_attacks import ENVIRONMENT, READING, SECRET, WRITING, Attack
+from tests.support.sandbox_programs import GIVEN, GREEDY, MONTY_DIFFERS, TYPICAL
 
 LIMITS = CodeLimits(wall_seconds=10, cpu_seconds=5)
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
@@ -83,6 +85,11 @@ def test_an_import_that_fails_can_be_caught() -> None:
 
 
 @on_linux
+def test_half_a_character_in_an_error_can_still_be_encoded() -> None:
+    assert run("raise ValueError('\\ud800')")[1] == r"ValueError: \ud800 (line 1)"
+
+
+@on_linux
 def test_a_forged_report_is_only_text() -> None:
     forged = "re.enum.sys.modules['os'].write(2, b'{{\"error\": {}}}\\n')\n1 / 0"
     assert run(forged.format('"fine"'))[1] == "ZeroDivisionError: division by zero (line 2)"
@@ -114,3 +121,40 @@ def test_monty_gives_what_python_gives(name: str) -> None:
 @pytest.mark.parametrize("name", MONTY_DIFFERS)
 def test_monty_differs_where_it_is_documented(name: str) -> None:
     assert on_monty(TYPICAL[name]) != (expected(TYPICAL[name]), "")
+
+
+@with_monty
+def test_on_monty_an_import_outside_the_list_is_the_same_error() -> None:
+    error = "ModuleNotFoundError: os is not available here, only math, re, json,"
+    assert on_monty("import math\nimport os")[1].startswith(error)
+    assert on_monty("import math\nimport os")[1].endswith("(line 2)")
+
+
+@with_monty
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("an endless loop", "timeout: more than 0.3 s of computing"),
+        ("a list that grows", "MemoryError"),
+        ("a power of powers", "MemoryError"),
+        ("endless recursion", "RecursionError"),
+        ("a flood of output", "output limit: more than 32000 bytes printed"),
+    ],
+)
+def test_on_monty_a_greedy_program_ends_at_a_limit(name: str, error: str) -> None:
+    tight = CodeLimits(wall_seconds=5, cpu_seconds=0.3, memory_mb=16, output_bytes=2000)
+    result = monty.run_program(GREEDY[name], tight, threading.Event())
+    assert result.error.startswith(error)
+    assert len(result.output) <= 2000
+
+
+@with_monty
+@pytest.mark.parametrize("attack", [*READING, *ENVIRONMENT, *WRITING], ids=lambda a: a.name)
+def test_on_monty_nothing_outside_is_reached(attack: Attack, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    program = attack.program.replace("@FOLDER@", str(tmp_path))
+    output, error = on_monty(program.replace("@FILE@", str(tmp_path / "secret")))
+    assert error
+    assert SECRET not in output + error
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+    assert (tmp_path / "secret").read_text() == SECRET

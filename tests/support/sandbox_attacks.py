@@ -188,7 +188,7 @@ LIMITS = [
     Attack("x32 numbers", _LIBC + _IF.format("libc.syscall(0x40000027) > 0"), everywhere=False),
 ]  # fmt: skip
 _UNLISTED = [
-    "os", "sys", "socket", "subprocess", "ctypes", "time", "json.tool", "collections.os", "builtins",
+    "os", "sys", "socket", "subprocess", "ctypes", "time", "json.tool", "collections.os",
 ]  # fmt: skip
 IMPORTS = [
     Attack(

@@ -1,11 +1,12 @@
 """The program within what a model wrote, and the kernel's list, read as the kernel reads it."""
 
 import struct
+import sys
 
 import pytest
 
 from agent.sandbox.filter import MACHINES, filter_for
-from agent.sandbox.listing import program_of
+from agent.sandbox.listing import LISTED, program_of, unlisted_imports
 
 PROGRAM = "x = 1\nif x:\n    print(x)"
 ALLOWED, REFUSED, KILLED = 0x7FFF0000, 0x00050001, 0x80000000
@@ -60,6 +61,40 @@ def test_nothing_is_an_empty_program(text: str) -> None:
 @pytest.mark.parametrize("text", ["`" * 50_000, "```\n" * 50_000, " " * 50_000 + "`", "~" * 50_000])
 def test_a_hostile_text_is_read_in_no_time(text: str) -> None:
     program_of(text)
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        ("import math, re as r, json", []),
+        ("from collections import Counter, os", []),
+        ("import collections.abc", []),
+        ("import os", [("os", 1)]),
+        ("x = 1\nif x:\n    import math, sys as s", [("sys", 3)]),
+        ("try: import os\nexcept ImportError: pass", [("os", 1)]),
+        ("x = 1; from os.path import join", [("os", 1)]),
+        ("from \\\n  time import sleep", [("time", 2)]),
+        ("s = '''\nimport os\n'''\n# import os\nprint('import os')", []),
+        ("def g():\n    yield from os\nraise E from time", []),
+        ("d = {'import': 1}\nd[1:2]", []),
+        ("import (", []),
+        ("x = '''", []),
+        ("  x\n y", []),
+        ("(" * 5000, []),
+        ("", []),
+    ],
+)
+def test_imports_outside_the_list_are_seen_without_parsing(
+    program: str, found: list[tuple[str, int]]
+) -> None:
+    assert unlisted_imports(program) == found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the child imports what only Linux has")
+def test_both_ways_of_running_code_have_one_list() -> None:
+    from agent.sandbox import child
+
+    assert child.LISTED == LISTED
 
 
 def verdict(lines: bytes, audit: int, number: int) -> int:

@@ -1,10 +1,21 @@
 """The program within what a model wrote: without fences, language words and talk around it."""
 
+import io
 import re
 import textwrap
+import tokenize
+from collections.abc import Iterator
 from typing import Final
 
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<word>[\w+.#-]*)[^`\n]*$")
+LISTED: Final = (
+    "math", "re", "json", "statistics", "datetime", "decimal", "fractions", "collections",
+    "itertools", "functools", "operator", "string",
+)  # fmt: skip
+"""What a program may import."""
+_SILENT: Final = frozenset(
+    {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+)
 _WORDS: Final = frozenset({"python", "python3", "py", "py3"})
 
 
@@ -52,3 +63,35 @@ def _bare(lines: list[str]) -> str:
     if "\n" not in program and len(program) > 2 and program[0] == program[-1] == "`":
         program = program.strip("`")
     return program
+
+
+def unlisted_imports(program: str) -> list[tuple[str, int]]:
+    """Modules that import statements name and the list does not, each with its line.
+
+    Only cut into words, not parsed; what cannot be cut is left to whoever runs it.
+    """
+    found = []
+    try:
+        for name, line in _imports(program):
+            if name not in LISTED:
+                found.append((name, line))
+    except (tokenize.TokenError, SyntaxError, UnicodeError):
+        pass
+    return found
+
+
+def _imports(program: str) -> Iterator[tuple[str, int]]:
+    begins, statement, wanted = True, "", False
+    for token in tokenize.generate_tokens(io.StringIO(program).readline):
+        if token.type in _SILENT:
+            continue
+        if begins and token.string in ("import", "from"):
+            statement, wanted = token.string, True
+        elif wanted and token.type == tokenize.NAME:
+            wanted = False
+            yield token.string, token.start[0]
+        elif statement == "import" and token.string == ",":
+            wanted = True
+        begins = token.type == tokenize.NEWLINE or token.string in (";", ":")
+        if begins:
+            statement, wanted = "", False

@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from agent.sandbox.listing import program_of
+from agent.sandbox.listing import LISTED, program_of, unlisted_imports
 from agent.sandbox.slots import Slots
 from agent.sandbox.types import CodeLimits, CodeResult
 
@@ -47,11 +47,11 @@ class MontyRunner:
 
     async def run(self, code: str) -> CodeResult:
         """Trailing newlines of the output are dropped."""
-        program = program_of(code)
-        if len(program) > _LONGEST_PROGRAM:
+        if len(code) > _LONGEST_PROGRAM:
             return CodeResult(
                 "", f"not run: the program has more than {_LONGEST_PROGRAM} characters"
             )
+        program = program_of(code)
         return await self._slots.run(functools.partial(run_program, program, self._limits))
 
     async def aclose(self) -> None:
@@ -59,7 +59,14 @@ class MontyRunner:
 
 
 def run_program(program: str, limits: CodeLimits, stop: threading.Event) -> CodeResult:
-    """Run it and wait, on an event loop of its own in the calling thread."""
+    """Run it and wait, on an event loop of its own in the calling thread.
+
+    Modules that are Monty's own (`os`, `time`…) reach nothing, but are not on the list either.
+    """
+    for name, line in unlisted_imports(program):
+        listed = ", ".join(LISTED)
+        error = f"ModuleNotFoundError: {name} is not available here, only {listed} (line {line})"
+        return CodeResult("", error)
     return asyncio.run(_Session(program, limits, stop).until_its_end())
 
 
@@ -154,4 +161,5 @@ class _Session:
             encoded = value.encode("utf-8", "backslashreplace")
             text, truncated = encoded[:limit].decode("utf-8", "ignore"), len(encoded) > limit
         seconds = round(time.monotonic() - self._started, 3)
-        return CodeResult(text.rstrip("\n"), error, truncated, seconds)
+        shown = error.encode("utf-8", "backslashreplace").decode()
+        return CodeResult(text.rstrip("\n"), shown, truncated, seconds)

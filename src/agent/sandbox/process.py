@@ -45,11 +45,11 @@ class ProcessRunner:
 
     async def run(self, code: str) -> CodeResult:
         """Trailing newlines of the output are dropped."""
-        program = program_of(code)
-        if len(program) > LONGEST_PROGRAM:
+        if len(code) > LONGEST_PROGRAM:
             return CodeResult(
                 "", f"not run: the program has more than {LONGEST_PROGRAM} characters"
             )
+        program = program_of(code)
         return await self._slots.run(functools.partial(run_program, program, self._limits))
 
     async def aclose(self) -> None:
@@ -256,7 +256,9 @@ class _Watch:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         text = decoder.decode(bytes(self._output.kept[:limit]), final=not truncated)
         seconds = round(time.monotonic() - self._started, 3)
-        return CodeResult(text.rstrip("\n"), " ".join(error.split()), truncated, seconds)
+        # JSON may carry half of a surrogate pair, which nobody after us could encode.
+        shown = " ".join(error.encode("utf-8", "backslashreplace").decode().split())
+        return CodeResult(text.rstrip("\n"), shown, truncated, seconds)
 
 
 def _take(pipe: IO[bytes], stream: _Stream, limit: int) -> bool:
