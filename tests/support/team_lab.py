@@ -25,7 +25,7 @@ from tests.support.faults import impatient
 
 ZH = "青岚大桥是哪一年通车的？"
 EN = "In which year did the Qinglan bridge open?"
-ENGINES = ["native"]
+ENGINES = ["native", "autogen"]
 """What the tests of behaviour run with."""
 Rule = Callable[[Turn], Answer]
 _RESULT = re.compile(r'[<‹]result id=["”]([^"”]+)')

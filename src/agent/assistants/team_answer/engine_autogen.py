@@ -98,8 +98,6 @@ class _Selecting(GroupChat):
         agents: list[ConversableAgent],
         candidates: Sequence[Speaker],
     ) -> None:
-        problem = selection_problem("", candidates, chat.language)
-        several = selection_problem(" ".join(candidates), candidates, chat.language)
         super().__init__(
             agents=list(agents),
             messages=[_as_dict(message) for message in prompt[1:]],
@@ -107,12 +105,11 @@ class _Selecting(GroupChat):
             max_retries_for_selecting_speaker=SELECTION_RETRIES,
             select_speaker_message_template=_literal(str(prompt[0].text)),
             select_speaker_prompt_template="",
-            select_speaker_auto_none_template=_literal(problem),
-            select_speaker_auto_multiple_template=_literal(several),
             role_for_select_speaker_messages="user",
         )
-        self._chat, self._prompt, self._candidates = chat, list(prompt), list(candidates)
+        self._chat, self._candidates = chat, list(candidates)
         self._asked: list[BaseMessage] = list(prompt)
+        self._problem = ""
         self._eligible: list[Agent] = [a for a in agents if a.name in candidates]
         self.resolved = False
 
@@ -139,8 +136,8 @@ class _Selecting(GroupChat):
 
     async def _named(self, messages: list[dict[str, Any]]) -> str:
         """The manager model's choice in the agents' names, so that AG2 counts what we count."""
-        if len(self._asked) > len(self._prompt):
-            self._asked.append(HumanMessage(str(messages[-1]["content"])))
+        if self._problem:  # AG2 asks again; what was wrong is said in our words
+            self._asked.append(HumanMessage(self._problem))
         reply: Reply[BaseModel] = await self._chat.models.ask(
             self._chat.manager_model,
             self._asked,
@@ -150,6 +147,7 @@ class _Selecting(GroupChat):
         self._asked.append(AIMessage(reply.text))
         speaker = chosen(reply.text, self._candidates)
         self.resolved = speaker is not None
+        self._problem = selection_problem(reply.text, self._candidates, self._chat.language)
         several = len(speakers_named(spoken(reply.text))) > 1
         return speaker or (" ".join(self._candidates) if several else _NOBODY)
 
