@@ -21,6 +21,7 @@ from agent.reading.reader import Reader
 from agent.sandbox.desk import CodeDesk
 from agent.sandbox.types import CodeRunner
 from agent.search.desk import SearchDesk
+from agent.search.library import DocumentDesk
 from agent.search.links import resolve_links
 from agent.settings import Settings, read_settings
 
@@ -36,6 +37,7 @@ class Services:
     mode: str
     models: ModelDesk
     web: SearchDesk
+    library: DocumentDesk
     maps: MapDesk
     reader: Reader
     code: CodeDesk
@@ -91,11 +93,13 @@ def build_services(settings: Settings, *, journal: SqliteJournal | None = None) 
     used = sample.settings if sample else settings
     calls = Calls(journal=journal)
     models = ModelDesk(used, calls)
+    web = SearchDesk(used, models, calls)
     return Services(
         settings=used,
         mode=settings.mode,
         models=models,
-        web=SearchDesk(used, models, calls),
+        web=web,
+        library=DocumentDesk(used, calls, web),
         maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
         code=CodeDesk(used),

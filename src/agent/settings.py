@@ -55,6 +55,25 @@ class Settings(BaseSettings):
     bocha_default_count: int = Field(8, ge=1, le=50)
     search_timeout_seconds: float = Field(20, gt=0, le=600)
 
+    wikipedia_user_agent: str | None = Field(None, pattern=r"^[\x20-\x7e]{1,200}$")
+    """Names the program and a contact; without them the service refuses."""
+    wikipedia_base_url: str = "https://{lang}.wikipedia.org"
+    wikipedia_default_count: int = Field(5, ge=1, le=20)
+    openalex_api_key: SecretStr | None = None
+    openalex_base_url: str = "https://api.openalex.org"
+    openalex_default_count: int = Field(10, ge=1, le=50)
+    semantic_scholar_api_key: SecretStr | None = None
+    semantic_scholar_base_url: str = "https://api.semanticscholar.org"
+    semantic_scholar_default_count: int = Field(10, ge=1, le=100)
+    semantic_scholar_qps: float = Field(1, gt=0, le=100)
+    sec_user_agent: str | None = Field(None, pattern=r"^[\x20-\x7e]{1,200}$")
+    """`Company Name me@example.org`; without it the SEC refuses."""
+    sec_edgar_base_url: str = "https://{host}.sec.gov"
+    sec_edgar_default_count: int = Field(5, ge=1, le=20)
+    sec_edgar_qps: float = Field(8, gt=0, le=10)
+    """Beyond ten a second the SEC shuts an address out for ten minutes."""
+    akshare_timeout_seconds: float = Field(40, gt=0, le=600)
+
     respect_robots: bool = True
     reader_user_agent: str = Field("tanlu-reader/0.1", pattern=r"^[\x20-\x7e]{1,200}$")
     reader_timeout_seconds: float = Field(20, gt=0, le=600)

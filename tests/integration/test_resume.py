@@ -25,6 +25,7 @@ from agent.offline.endpoints import SampleServices, start_sample_services
 from agent.offline.gemini import GeminiService
 from agent.sandbox.desk import CodeDesk
 from agent.search.desk import SearchDesk
+from agent.search.library import DocumentDesk
 from agent.services import Services, build_reader
 from agent.settings import read_settings
 from tests.support.faults import MoodyBrain, at, children
@@ -77,9 +78,11 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     searches = SearchDesk(settings, models, calls)
     reader = build_reader(settings, calls, origins=world.sample.origins)
     code = CodeDesk(settings)
+    library = DocumentDesk(settings, calls, searches)
     services = Services(
-        settings, "offline", models, searches, maps, reader, code, calls, journal, world.sample
-    )
+        settings, "offline", models, searches, library, maps, reader, code, calls,
+        journal, world.sample,
+    )  # fmt: skip
     async with open_saver(folder) as saver:
         try:
             yield build_graph(lambda: services).compile(checkpointer=saver)

@@ -34,6 +34,8 @@ _KEYS: Final[dict[str, str]] = {
     "bocha_api_key": "",
     "tavily_api_key": "",
     "serper_api_key": "",
+    "openalex_api_key": "",
+    "semantic_scholar_api_key": "",
 }
 _NODE = 'install Node 20 or newer, or: pip install "tanlu[node]"'
 _OLDEST_NODE = 20
@@ -143,6 +145,7 @@ def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[li
         *models,
         _bounded("map server", lambda: _map(services, settings)),
         _bounded("web search", lambda: _search(services, configuration)),
+        _bounded("sources", lambda: _sources(services)),
         _bounded("code", lambda: _code(services, settings)),
     ]
 
@@ -178,6 +181,10 @@ async def _search(services: Any, configuration: Configuration) -> list[Check]:
     return [_reported(report) for report in reports]
 
 
+async def _sources(services: Any) -> list[Check]:
+    return [_reported(report, "source") for report in await services.library.health()]
+
+
 async def _code(services: Any, settings: Settings) -> list[Check]:
     works, found = await services.code.health()
     if works:
@@ -187,9 +194,9 @@ async def _code(services: Any, settings: Settings) -> list[Check]:
     return [check("code", "missing", f"not run: {found}", 'pip install "tanlu[sandbox]"')]
 
 
-def _reported(report: Mapping[str, Any]) -> Check:
-    """A search service's own report, {provider, configured, works, message}, as a check."""
-    name = f"search: {report['provider']}"
+def _reported(report: Mapping[str, Any], kind: str = "search") -> Check:
+    """A service's own report, {provider, configured, works, message}, as a check."""
+    name = f"{kind}: {report['provider']}"
     if not report["configured"]:
         return check(name, "off", str(report["message"]))
     return check(name, "ok" if report["works"] else "broken", str(report["message"]))

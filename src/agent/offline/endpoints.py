@@ -6,15 +6,18 @@ from pydantic import SecretStr
 
 from agent.language import Language
 from agent.offline.amap import AmapService
+from agent.offline.filings import SecService
 from agent.offline.gemini import GeminiService
 from agent.offline.openai import OpenAIService
 from agent.offline.pages import PagesService, sample_hosts
 from agent.offline.rules import SampleBrain
+from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.offline.search import BochaService, SerperService, TavilyService
 from agent.offline.service import Background, Service
 from agent.settings import Settings
 
 KEY = "tanlu-sample-key"
+_CONTACT = "Tanlu sample sample@tanlu.invalid"
 _NOTICE: dict[Language, str] = {
     "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），以下全部来自程序自带的示例数据，"
     "不是实时结果。",
@@ -63,6 +66,10 @@ def start_sample_services(settings: Settings) -> SampleServices:
         "tavily": TavilyService(key=KEY),
         "serper": SerperService(key=KEY),
         "bocha": BochaService(key=KEY),
+        "wikipedia": WikipediaService(),
+        "openalex": OpenAlexService(key=KEY),
+        "semantic_scholar": SemanticScholarService(key=KEY),
+        "sec": SecService(),
         "pages": PagesService(),
     }
     running = {name: Background(service.app) for name, service in services.items()}
@@ -98,5 +105,15 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             "serper_base_url": urls["serper"],
             "bocha_api_key": key,
             "bocha_base_url": urls["bocha"],
+            "wikipedia_user_agent": _CONTACT,
+            "wikipedia_base_url": f"{urls['wikipedia']}/{{lang}}",
+            "openalex_api_key": key,
+            "openalex_base_url": urls["openalex"],
+            "semantic_scholar_api_key": key,
+            "semantic_scholar_base_url": urls["semantic_scholar"],
+            "semantic_scholar_qps": 1000.0,
+            "sec_user_agent": _CONTACT,
+            "sec_edgar_qps": 1000.0,
+            "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
         }
     )

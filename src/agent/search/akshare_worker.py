@@ -1,0 +1,160 @@
+"""A process that calls AkShare, which has no time limits of its own, and may be killed.
+
+`python -P -m agent.search.akshare_worker SECONDS`: a request on standard input,
+{"query", "names": [[code, name], …] or null, "tables": [names of TABLES], "rows": most of each}.
+JSON lines on standard output, each written as soon as it is known, so that a kill costs only the
+rest: {"missing": why} · {"names": [[code, name], …]} where they had to be looked up ·
+{"company": [code, name] or null} · {"table", "rows": [objects]} or {"table", "error"} · {"done"}.
+"""
+
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+_CODE = re.compile(r"(?<!\d)([034689]\d{5})(?!\d)")
+_SPACE = re.compile(r"\s+")
+_PERIODS = ("报告期", "日期")
+_MOST_ROWS = 5000
+_MOST_TEXT = 2000
+
+Arguments = Callable[[str], dict[str, Any]]
+TABLES: Mapping[str, Arguments] = {
+    "stock_financial_abstract_ths": lambda code: {"symbol": code, "indicator": "按报告期"},
+    "stock_individual_info_em": lambda code: {"symbol": code, "timeout": 10},
+    "stock_profile_cninfo": lambda code: {"symbol": code},
+    "stock_zyjs_ths": lambda code: {"symbol": code},
+    "stock_financial_analysis_indicator": lambda code: {"symbol": code, "start_year": _year()},
+    "stock_news_em": lambda code: {"symbol": code},
+}
+"""The functions that may be called, in this order, with what each is given."""
+NAMES = "stock_info_a_code_name"
+
+
+def main() -> None:
+    """Answer the request, and end without waiting for threads the library left."""
+    _confine(int(sys.argv[1]))
+    with _own_output() as out:
+        request = json.load(sys.stdin)
+
+        def tell(**line: Any) -> None:
+            out.write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
+            out.flush()
+
+        answer(request, tell)
+    os._exit(0)
+
+
+def answer(request: Mapping[str, Any], tell: Callable[..., None]) -> None:
+    """Look the query's company up and tell each table of it."""
+    try:
+        library = __import__("akshare")
+    except Exception as error:  # noqa: BLE001 - a broken installation raises anything
+        tell(missing=f"{type(error).__name__}: {error}"[:_MOST_TEXT])
+        return
+    names = request.get("names")
+    if names is None:
+        try:
+            names = _names(library)
+        except Exception as error:  # noqa: BLE001 - the library raises what its sites cause
+            tell(table=NAMES, error=_said(error))
+            names = []
+        else:
+            tell(names=names)
+    company = find_company(str(request.get("query", "")), names)
+    tell(company=company)
+    if company:
+        asked = [table for table in request.get("tables", ()) if table in TABLES]
+        for table in asked:
+            _tell_table(library, table, company[0], int(request.get("rows", 4)), tell)
+    tell(done=True)
+
+
+def find_company(query: str, names: Iterable[Sequence[str]]) -> list[str] | None:
+    """[code, name] of the company a query means: by its code, else by the longest name in it."""
+    listed = {code: _SPACE.sub("", name) for code, name in names}
+    for code in _CODE.findall(query):
+        if code in listed or not listed:
+            return [code, listed.get(code, code)]
+    said = _SPACE.sub("", query)
+    # Two characters are also parts of words, unless they are all that is asked.
+    fitting = [
+        (len(name), code)
+        for code, name in listed.items()
+        if name in said and (len(name) > 2 or name == said)
+    ]
+    if not fitting:
+        return None
+    _, code = max(fitting, key=lambda pair: pair[0])
+    return [code, listed[code]]
+
+
+def _tell_table(library: Any, table: str, code: str, most: int, tell: Callable[..., None]) -> None:
+    try:
+        frame = getattr(library, table)(**TABLES[table](code))
+        tell(table=table, rows=_rows(frame, most))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the library raises what its sites cause
+        tell(table=table, error=_said(error))
+
+
+def _names(library: Any) -> list[list[str]]:
+    rows = getattr(library, NAMES)().to_dict("records")
+    found = [[str(row["code"]), str(row["name"])] for row in rows]
+    if not found:
+        raise ValueError("the list of companies is empty")
+    return found
+
+
+def _rows(frame: Any, most: int) -> list[dict[str, Any]]:
+    """The first rows of a table, those of the newest periods first where it has periods."""
+    rows = [row for row in frame.head(_MOST_ROWS).to_dict("records") if isinstance(row, dict)]
+    period = next((name for name in _PERIODS if rows and name in rows[0]), None)
+    if period:
+        rows.sort(key=lambda row: str(row.get(period)), reverse=True)
+    # A company's profile is a table of many short rows, a statement one of few long ones.
+    kept = rows if rows and set(rows[0]) == {"item", "value"} else rows[:most]
+    return [{str(name): _plain(value) for name, value in row.items()} for row in kept[:100]]
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else None  # neither NaN nor infinite
+    return str(value)[:_MOST_TEXT]
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def _year() -> str:
+    from datetime import date
+
+    return str(date.today().year - 1)
+
+
+@contextlib.contextmanager
+def _own_output() -> Any:
+    """Our output alone: what the library prints goes to standard error."""
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(ours, "wb") as out:
+        yield out
+
+
+def _confine(seconds: int) -> None:
+    """Ends by itself should whoever started us be gone."""
+    if sys.platform != "win32":
+        import signal
+
+        signal.alarm(seconds + 5)
+
+
+if __name__ == "__main__":
+    main()

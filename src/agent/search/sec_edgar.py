@@ -1,0 +1,271 @@
+"""SEC EDGAR: filings by full text or by company, and a company's figures as XBRL.
+
+`{host}` in the base URL stands for efts (full text), www (list of companies) and data (the rest).
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from agent.budget import Meter
+from agent.calls import Calls, Policy, SingleFlight
+from agent.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
+from agent.evidence.queries import clean_text
+from agent.search.documents import Document, Figure
+from agent.search.hits import MAX_QUERY, fields, plain, rows
+from agent.search.http import Json, SearchHttp
+from agent.search.sec_companies import Registrant, Registrants, read_registrants, search_words
+from agent.search.sec_facts import IFRS, US_GAAP, as_text, current, filing_url, read_figures
+from agent.search.sources import SourceEndpoint, distinct, make_document
+
+FORMS = ("10-K", "10-Q", "8-K", "20-F", "40-F", "6-K")
+_MAX_COUNT = 20
+_LIST_SECONDS = 24 * 3600.0
+T = TypeVar("T")
+
+
+class SecEdgar:
+    """Filings, and for a query that names a company also its figures with unit and period."""
+
+    name = "sec_edgar"
+
+    def __init__(self, http: SearchHttp, calls: Calls, endpoint: SourceEndpoint) -> None:
+        self._http = http
+        self._calls = calls
+        self._endpoint = endpoint
+        self._policy = Policy(self.name, spends=None, timeout=endpoint.timeout, breaker=True)
+        self._flights = SingleFlight()
+        self._listed: Registrants | None = None
+        self._listed_at = 0.0
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+        """At most `count` documents; what could not be had is told in those that could.
+
+        Raises ProviderError where nothing came, BudgetExceeded.
+        """
+        asked = clean_text(query, MAX_QUERY)
+        if not asked:
+            return []
+        wanted = max(1, min(count or self._endpoint.default_count, _MAX_COUNT))
+        company = await self._company(asked, meter)
+        statement, filings = await asyncio.gather(
+            _outcome(self._statement(company, meter)),
+            _outcome(self._filings(asked, company, wanted, meter)),
+        )
+        return _together(statement, filings)[:wanted]
+
+    async def _company(self, query: str, meter: Meter) -> Registrant | None:
+        async def send() -> Any:
+            found = (await self._registrants()).find(query)
+            return asdict(found) if found else None
+
+        row = await self._paid({"company": query}, send, meter=meter)
+        return Registrant(**row) if row else None
+
+    async def _registrants(self) -> Registrants:
+        """The SEC's list, kept for a day; it is a megabyte."""
+        if self._listed is None or time.monotonic() - self._listed_at > _LIST_SECONDS:
+            self._listed = await self._flights.do("list", self._load)
+            self._listed_at = time.monotonic()
+        return self._listed
+
+    async def _load(self) -> Registrants:
+        listed = read_registrants(await self._get("www", "/files/company_tickers.json"))
+        if not len(listed):
+            raise MalformedReply(self.name, "the list of companies is empty")
+        return listed
+
+    async def _filings(
+        self, query: str, company: Registrant | None, count: int, meter: Meter
+    ) -> list[Document]:
+        """By the words of the query; the company's newest where there are none or none fits."""
+        words = search_words(query, company)
+        found: list[Document] = []
+        if words:
+            request = {"text": words, "cik": company.cik if company else None, "count": count}
+            ask = self._by_text(words, company, count)
+            found = await self._paid(request, ask, meter=meter, search=True)
+        if not found and company:
+            request = {"newest": company.cik, "count": count}
+            ask = self._newest(company, count)
+            found = await self._paid(request, ask, meter=meter, search=not words)
+        return found
+
+    def _by_text(
+        self, words: Sequence[str], company: Registrant | None, count: int
+    ) -> Callable[[], Awaitable[list[Document]]]:
+        async def ask() -> list[Document]:
+            params = {"q": " ".join(words), "forms": ",".join(FORMS)}
+            if company:
+                params["ciks"] = company.padded
+            reply = await self._get("efts", "/LATEST/search-index", params)
+            hits = rows(fields(reply.get("hits")).get("hits"))
+            return distinct(_found(hit, company) for hit in hits)[:count]
+
+        return ask
+
+    def _newest(self, company: Registrant, count: int) -> Callable[[], Awaitable[list[Document]]]:
+        async def ask() -> list[Document]:
+            reply = await self._get("data", f"/submissions/CIK{company.padded}.json")
+            return distinct(_recent(fields(fields(reply.get("filings")).get("recent")), company))[
+                :count
+            ]
+
+        return ask
+
+    async def _statement(self, company: Registrant | None, meter: Meter) -> Document | None:
+        """The company's figures; by the international standards where it reports by those."""
+        if company is None:
+            return None
+        figures, failed = await self._figures("us-gaap", US_GAAP, company, meter)
+        if not figures and not failed:
+            figures, failed = await self._figures("ifrs-full", IFRS, company, meter)
+        if not figures:
+            if failed:
+                raise failed
+            return None
+        text = as_text(figures)
+        if failed:
+            text += f"\nSome figures could not be had: {failed}"
+        title = f"{company.title}: figures from its filings"
+        document = make_document(self.name, "statement", title, figures[0]["url"], text)
+        return Document(**{**document, "figures": figures}) if document else None
+
+    async def _figures(
+        self, taxonomy: str, concepts: Mapping[str, str], company: Registrant, meter: Meter
+    ) -> tuple[list[Figure], AgentError | None]:
+        """The figures of those concepts that could be had, and why others could not."""
+        asked = [
+            _outcome(self._concept(f"{taxonomy}/{concept}", label, company, meter))
+            for concept, label in concepts.items()
+        ]
+        outcomes = await asyncio.gather(*asked)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, AgentError)]
+        figures = current(outcome for outcome in outcomes if isinstance(outcome, list))
+        return figures, failures[0] if failures else None
+
+    async def _concept(
+        self, concept: str, label: str, company: Registrant, meter: Meter
+    ) -> list[Figure]:
+        async def ask() -> list[Figure]:
+            path = f"/api/xbrl/companyconcept/CIK{company.padded}/{concept}.json"
+            try:
+                reply = await self._get("data", path)
+            except ProviderRefused as error:
+                if error.code == "not_found":  # the company does not report it
+                    return []
+                raise
+            return read_figures(label, reply, company.cik)
+
+        request = {"concept": concept, "cik": company.cik}
+        return await self._paid(request, ask, meter=meter)
+
+    async def _paid(
+        self,
+        request: Any,
+        ask: Callable[[], Awaitable[T]],
+        *,
+        meter: Meter,
+        search: bool = False,
+    ) -> T:
+        """What `ask` brings (JSON-like), asked for once in a turn; `search` counts as one."""
+
+        async def send() -> str:
+            return json.dumps(await ask(), ensure_ascii=False)
+
+        policy = replace(self._policy, spends="searches") if search else self._policy
+        reply = await self._calls.once(policy, send, meter=meter, request=request)
+        found: T = json.loads(reply)
+        return found
+
+    async def _get(self, host: str, path: str, params: Mapping[str, str] | None = None) -> Json:
+        return await self._http.get(
+            self.name,
+            self._endpoint.url(path).replace("{host}", host),
+            params=params,
+            headers={"User-Agent": self._endpoint.user_agent},
+            refine=_refused,
+        )
+
+
+async def _outcome(work: Coroutine[Any, Any, T]) -> T | AgentError:
+    """What came of it, or our error: one part that fails leaves the others."""
+    try:
+        return await work
+    except AgentError as error:
+        return error
+
+
+def _together(
+    statement: Document | AgentError | None, filings: list[Document] | AgentError
+) -> list[Document]:
+    """Both parts, each missing one told in the other; raises where there is nothing to tell it."""
+    if isinstance(filings, AgentError):
+        if statement is None or isinstance(statement, AgentError):
+            raise filings
+        return [_noting(statement, f"Filings could not be searched: {filings}")]
+    if isinstance(statement, AgentError):
+        if not filings:
+            raise statement
+        return [_noting(filings[0], f"Figures could not be had: {statement}"), *filings[1:]]
+    return [statement, *filings] if statement else filings
+
+
+def _noting(document: Document, note: str) -> Document:
+    return Document(**{**document, "text": f"{document['text']}\n{note}"})
+
+
+def _found(hit: Mapping[str, Any], company: Registrant | None) -> Document | None:
+    """A hit of the full-text search: `_id` is `accession:file`; there is no text of it."""
+    told = fields(hit.get("_source"))
+    adsh, _, file = plain(hit.get("_id"), 200).partition(":")
+    ciks, names = told.get("ciks"), told.get("display_names")
+    first = ciks[0] if isinstance(ciks, list) and ciks else None
+    if not adsh or not isinstance(first, str) or not first.isdigit():
+        return None
+    named = plain(names[0] if isinstance(names, list) and names else "", 120)
+    owner = company.title if company else named.partition("  (CIK")[0].partition(" (CIK")[0]
+    kind = plain(told.get("file_type") or told.get("form"), 20)
+    return _filing(
+        owner or f"CIK {first}",
+        kind,
+        filing_url(int(first), adsh, file),
+        filed=plain(told.get("file_date"), 10),
+        period=plain(told.get("period_ending"), 10),
+    )
+
+
+def _recent(recent: Mapping[str, Any], company: Registrant) -> list[Document | None]:
+    """The newest filings of FORMS; the reply is a table of columns."""
+    names = ("accessionNumber", "form", "filingDate", "reportDate", "primaryDocument")
+    columns = [value if isinstance(value := recent.get(name), list) else [] for name in names]
+    found = []
+    for adsh, form, filed, period, document in zip(*columns, strict=False):
+        if isinstance(adsh, str) and form in FORMS:
+            url = filing_url(company.cik, adsh, plain(document, 200))
+            told = {"filed": plain(filed, 10), "period": plain(period, 10)}
+            found.append(_filing(company.title, form, url, **told))
+    return found
+
+
+def _filing(owner: str, kind: str, url: str, *, filed: str, period: str) -> Document | None:
+    text = f"{kind} of {owner}, filed {filed or 'on an unknown day'}"
+    if period:
+        text += f", for the period to {period}"
+    title = f"{owner}: {kind} {period or filed}".strip()
+    return make_document("sec_edgar", "filing", title, url, text, published=filed)
+
+
+def _refused(status: int, body: Any) -> ProviderError | None:
+    """The SEC says 403 to an unknown User-Agent, and to one that asks too often."""
+    if status == 404:
+        return ProviderRefused("sec_edgar", "HTTP 404", code="not_found")
+    if status != 403:
+        return None
+    message = (
+        'HTTP 403: SEC_USER_AGENT must read "Company name name@example.org"; or too many calls'
+    )
+    return ProviderRefused("sec_edgar", message, code="search_refused")

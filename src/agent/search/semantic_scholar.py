@@ -1,0 +1,77 @@
+"""Semantic Scholar (papers): GET {base}/graph/v1/paper/search"""
+
+from typing import Any
+
+from agent.budget import Meter
+from agent.errors import ProviderError, ProviderRefused, RateLimited
+from agent.search.documents import Document
+from agent.search.hits import fields, plain, rows
+from agent.search.http import said
+from agent.search.sources import DocumentSearch, doi_of, link_of, make_document, whole_number
+
+_MAX_AUTHORS = 12
+_FIELDS = "title,abstract,year,url,authors,externalIds,openAccessPdf,citationCount,publicationDate"
+
+
+class SemanticScholar(DocumentSearch):
+    """Works with and without a key; without one it shares a pool that is often exhausted."""
+
+    name = "semantic_scholar"
+    max_count = 100
+    base_delay = 1.0
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+        """Raises RateLimited `degraded` where the pool of those without a key is exhausted."""
+        try:
+            return await super().search(query, meter=meter, count=count)
+        except ProviderError as error:
+            crowded = isinstance(error, RateLimited) or error.code == "breaker_open"
+            if self._endpoint.secret() or not crowded:
+                raise
+            wait = error.retry_after if isinstance(error, RateLimited) else None
+            message = f"the pool shared without a key is busy ({error}); set {_KEY} for a share"
+            raise RateLimited(self.name, message, retry_after=wait, code="degraded") from None
+
+    async def fetch(self, query: str, count: int) -> list[Document | None]:
+        key = self._endpoint.secret()
+        reply = await self._http.get(
+            self.name,
+            self._endpoint.url("/graph/v1/paper/search"),
+            params={"query": query, "limit": str(count), "fields": _FIELDS},
+            headers={
+                "User-Agent": self._endpoint.user_agent,
+                **({"x-api-key": key} if key else {}),
+            },
+            refine=_refused,
+        )
+        return [_paper(row) for row in rows(reply.get("data"))]
+
+
+_KEY = "SEMANTIC_SCHOLAR_API_KEY"
+
+
+def _paper(row: Any) -> Document | None:
+    doi = doi_of(fields(row.get("externalIds")).get("DOI"))
+    authors = [plain(author.get("name"), 80) for author in rows(row.get("authors"))[:_MAX_AUTHORS]]
+    return make_document(
+        "semantic_scholar",
+        "paper",
+        row.get("title"),
+        f"https://doi.org/{doi}" if doi else row.get("url"),
+        row.get("abstract"),
+        published=plain(row.get("publicationDate"), 10),
+        authors=[name for name in authors if name],
+        year=whole_number(row.get("year")),
+        doi=doi,
+        # Without open access this is an object with an empty address.
+        pdf_url=link_of(fields(row.get("openAccessPdf")).get("url")),
+        cited_by=whole_number(row.get("citationCount")),
+    )
+
+
+def _refused(status: int, body: Any) -> ProviderError | None:
+    """An unknown key is a 403 here."""
+    if status != 403:
+        return None
+    message = f"HTTP 403: {said(body) or 'forbidden'}"
+    return ProviderRefused("semantic_scholar", message, code="search_key_invalid")

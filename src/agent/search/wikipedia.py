@@ -1,0 +1,82 @@
+"""Wikipedia: GET {base}/w/api.php, a search and the openings of the articles in one request."""
+
+import asyncio
+from typing import Any
+
+from agent.budget import Meter
+from agent.errors import BudgetExceeded, ProviderError, ProviderRefused, RateLimited
+from agent.language import detect_language
+from agent.reading.hosts import Turnstile
+from agent.search.documents import Document
+from agent.search.hits import fields, rows
+from agent.search.http import said
+from agent.search.sources import DocumentSearch, make_document
+
+_MAX_QUERY = 300
+# One request at a time is what the service asks of programs; shared by all runs of the process.
+_TURNSTILE = Turnstile(1)
+_BUSY = ("ratelimited", "maxlag")
+
+
+class Wikipedia(DocumentSearch):
+    """Articles of the query's language; `{lang}` in the base URL stands for it."""
+
+    name = "wikipedia"
+    max_count = 20
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+        try:
+            async with asyncio.timeout(max(0.0, meter.remaining())), _TURNSTILE.turn():
+                return await super().search(query, meter=meter, count=count)
+        except TimeoutError:
+            limit = meter.budget.limits.max_run_seconds
+            raise BudgetExceeded("max_run_seconds", limit) from None
+
+    async def fetch(self, query: str, count: int) -> list[Document | None]:
+        reply = await self._http.get(
+            self.name,
+            self._endpoint.url("/w/api.php").replace("{lang}", detect_language(query)),
+            params={
+                "action": "query",
+                "generator": "search",
+                "gsrsearch": query[:_MAX_QUERY],
+                "gsrlimit": str(count),
+                "prop": "extracts|info",
+                "inprop": "url",
+                "exintro": "1",
+                "explaintext": "1",
+                "exlimit": "max",
+                "format": "json",
+                "formatversion": "2",
+            },
+            headers={"User-Agent": self._endpoint.user_agent},
+            refine=_refused,
+        )
+        # No hit is a reply without `query`.
+        pages = rows(fields(reply.get("query")).get("pages"))
+        return [
+            make_document(
+                self.name, "encyclopedia", page.get("title"), page.get("fullurl"),
+                page.get("extract"),
+            )
+            for page in sorted(pages, key=_place)
+        ]  # fmt: skip
+
+
+def _place(page: Any) -> int:
+    index = page.get("index")
+    return index if isinstance(index, int) else 1 << 30
+
+
+def _refused(status: int, body: Any) -> ProviderError | None:
+    """Errors come with HTTP 200, too; a refused User-Agent is a 403 in HTML."""
+    if status == 403:
+        message = "HTTP 403: WIKIPEDIA_USER_AGENT must name the program and a contact"
+        return ProviderRefused("wikipedia", message, code="search_refused")
+    error = fields(fields(body).get("error"))
+    if status != 200 or not error:
+        return None
+    message = said({"message": error.get("info")}) or "refused"
+    if error.get("code") in _BUSY:
+        return RateLimited("wikipedia", message)
+    return ProviderRefused("wikipedia", message, code="search_refused")
