@@ -1,0 +1,112 @@
+"""Texts as the terms they are found by: Chinese in pairs of characters, words, numbers, models."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from operator import add
+
+_CHARACTERS = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Written without spaces, and searched in pairs: Chinese, Japanese, Korean."""
+_LETTER = rf"[^\W_{_CHARACTERS}]"
+# Bounded, because a piece is a cache key: a hostile text could otherwise fill the memory.
+_PIECE = re.compile(rf"[{_CHARACTERS}]+|{_LETTER}{{1,64}}(?:[-.,'’]{_LETTER}{{1,64}}){{0,7}}")
+_CHARACTER = re.compile(f"[{_CHARACTERS}]")
+_FIRST_CHARACTER = "\u2e80"
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_PART = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+|[^\W_]")
+_JOINT = re.compile(r"[-.,'’]+")
+_WIDE_COMMA = "\uff0c"
+_MOST_PARTS = 4
+"""A piece that changes between letters and digits more often is an identifier: whole only."""
+
+_ASKED_ENGLISH = """
+a an and are as at be by can do doe does did for from had has have how i if in into is it its me
+my of on or our s should that the their them there these this those to us was we were what when
+where which who whom whose why will with would you your about tell compare
+"""
+_ASKED_CHINESE = """
+什么 怎么 怎样 如何 哪些 哪个 哪里 哪种 是否 为何 为什 多少 请问 以及 还是 或者 关于 有哪 是什 介绍
+有何 样的 么样
+"""
+_ASKING = frozenset(_ASKED_ENGLISH.split() + _ASKED_CHINESE.split())
+_PARTICLES = frozenset("的了吗呢吧么")
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in order, with repetitions; the same for documents and queries.
+
+    Width, case, accents and English plurals are folded. `LFP-280` gives lfp, 280 and lfp280;
+    `1,234` gives 1234. A run of one Chinese character gives that character.
+    """
+    # A wide comma never groups digits, and its plain form would.
+    plain = unicodedata.normalize("NFKC", text.replace(_WIDE_COMMA, " ")).casefold()
+    found: list[str] = []
+    for piece in _PIECE.findall(plain):
+        if piece[0] < _FIRST_CHARACTER or not _CHARACTER.match(piece):
+            found.extend(_of_piece(piece))
+        elif len(piece) == 1:
+            found.append(piece)
+        else:
+            found.extend(map(add, piece, piece[1:]))
+    return found
+
+
+def query_terms(text: str) -> list[str]:
+    """The distinct terms of a question without its asking words, unless it has no others."""
+    distinct = list(dict.fromkeys(terms(text)))
+    telling = [t for t in distinct if t not in _ASKING and _PARTICLES.isdisjoint(t)]
+    return telling or distinct
+
+
+@lru_cache(maxsize=1 << 15)
+def _of_piece(piece: str) -> tuple[str, ...]:
+    if piece.isascii() and piece.isalpha():
+        return (_singular(piece),)
+    found: list[str] = []
+    for word in _words(_unaccented(piece)):
+        found.extend(_of_compound(word))
+    return tuple(found)
+
+
+def _words(piece: str) -> list[str]:
+    """Split at the joints that join nothing: `end.Next`, `Li,Na`."""
+    piece = _GROUPED.sub(lambda grouped: grouped[0].replace(",", ""), piece)
+    piece = re.sub(r"['’]s(?![^\W_])", "", piece).replace("'", "").replace("’", "")
+    return [word for word in re.split(r",|(?<!\d)\.|\.(?!\d)", piece) if word]
+
+
+def _of_compound(word: str) -> list[str]:
+    parts = _PART.findall(word)
+    joined = word.replace("-", "")
+    whole = joined if len(parts) > 1 and _is_name(parts) else None
+    if whole and len(parts) > _MOST_PARTS:
+        return [whole]
+    found = [_singular(part) for part in parts]
+    return [*found, whole] if whole else found
+
+
+def _is_name(parts: list[str]) -> bool:
+    """Letters with digits, or a single letter before a word as in e-bike."""
+    digits = sum(part[0].isdigit() for part in parts)
+    return 0 < digits < len(parts) or (not digits and len(parts) == 2 and len(parts[0]) == 1)
+
+
+def _unaccented(piece: str) -> str:
+    if piece.isascii():
+        return piece
+    loose = unicodedata.normalize("NFD", piece)
+    return "".join(c for c in loose if unicodedata.category(c) != "Mn")
+
+
+def _singular(word: str) -> str:
+    """`batteries` and `battery` alike; words in -ss, -us, -is are no plurals."""
+    if len(word) < 4 or word[-1] != "s" or word[-2] in "sui" or not word.isascii():
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y" if len(word) > 4 else word[:-1]
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    return word[:-1]
