@@ -66,7 +66,10 @@ class Server:
                 return self._join()
             case "GET", "/threads/T/state":
                 tasks = [{"error": "NothingFound('gone')"}] if self.status == "error" else []
-                return {"values": self.values, "next": self.next, "tasks": tasks, "interrupts": []}
+                return {
+                    "values": self.values, "next": self.next, "tasks": tasks, "interrupts": [],
+                    "metadata": {"run_id": "r-0"} if self.values else {},
+                }  # fmt: skip
         return {"thread_id": THREAD}
 
     def _run(self) -> dict[str, Any]:
@@ -156,6 +159,8 @@ async def test_what_nobody_takes_up_goes_on_from_its_last_step(
     await worker.work(JOB)
     (created,) = server.created
     assert created.get("input") is None
+    # The server's own recovery, should it come late, takes this for its run and adds none.
+    assert created["metadata"] == {"tanlu_run": "r-0"}
 
 
 async def test_a_failed_run_says_why(worker: RemoteWorker, server: Server) -> None:

@@ -17,6 +17,7 @@ from agent.batch.jobs import Finished, Job
 from agent.client import connected, find_assistant, message_of, refusal, status_of
 from agent.configuration import MODEL_FIELDS
 from agent.errors import AgentError, ConfigurationError
+from agent.recovery import MARK
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -117,7 +118,7 @@ class _Course:
         """Requests that succeeded."""
         self.lost = 0
         """Times the server knew nothing of what it had just been told."""
-        self._begun_here = self._waited = False
+        self._run_id, self._waited = "", False
         self._failure: Any = None
 
     async def to_the_end(self) -> tuple[Values, AgentError | None]:
@@ -138,7 +139,7 @@ class _Course:
             state = await self._ask(self._client.threads.get_state(self._job.thread_id))
             if ended := self._ended(state, status):
                 return ended
-            await self._begin(begun=bool(state["values"]))
+            await self._begin(state)
 
     def _ended(
         self, state: Mapping[str, Any], status: str
@@ -154,25 +155,29 @@ class _Course:
             return values, _error(self._failure or (told[0] if told else status))
         return None
 
-    async def _begin(self, *, begun: bool) -> None:
+    async def _begin(self, state: Mapping[str, Any]) -> None:
         """A run for this thread; one that has checkpoints goes on from the last."""
-        if (begun or self._begun_here) and not self._waited:
+        begun, metadata = bool(state["values"]), state.get("metadata") or {}
+        first = metadata.get(MARK) or metadata.get("run_id") or self._run_id
+        if first and not self._waited:
             # A server that restarted is about to continue its runs by itself.
             self._waited = True
             await asyncio.sleep(_RECOVERY_SECONDS)
             return
         target = self._target
-        self._begun_here = True
-        await self._ask(
+        created = await self._ask(
             self._client.runs.create(
                 self._job.thread_id,
                 target.assistant["assistant_id"],
                 input=None if begun else self._job.graph_input(formatted=target.formatted),
                 context=target.context or None,
+                # So a restarted server that is late knows this as its own run, gone on with.
+                metadata={MARK: first} if first else None,
                 multitask_strategy="reject",
                 durability="sync",
             )
         )
+        self._run_id = self._run_id or created["run_id"]
         log.info("question=%s thread=%s begun%s", self._job.question.id, self._job.thread_id,
                  " again" if begun else "")  # fmt: skip
 
