@@ -55,10 +55,10 @@ def _closes(line: str, mark: str) -> bool:
 
 
 def _bare(lines: list[str]) -> str:
-    while lines and not lines[0].strip():
-        lines = lines[1:]
-    if lines and lines[0].strip().lower() in _WORDS:
-        lines = lines[1:]
+    first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+    if first < len(lines) and lines[first].strip().lower() in _WORDS:
+        first += 1
+    lines = lines[first:]
     program = textwrap.dedent("\n".join(lines)).strip("\n")
     if "\n" not in program and len(program) > 2 and program[0] == program[-1] == "`":
         program = program.strip("`")

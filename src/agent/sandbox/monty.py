@@ -51,18 +51,18 @@ class MontyRunner:
             return CodeResult(
                 "", f"not run: the program has more than {_LONGEST_PROGRAM} characters"
             )
-        program = program_of(code)
-        return await self._slots.run(functools.partial(run_program, program, self._limits))
+        return await self._slots.run(functools.partial(run_program, code, self._limits))
 
     async def aclose(self) -> None:
         await self._slots.aclose()
 
 
-def run_program(program: str, limits: CodeLimits, stop: threading.Event) -> CodeResult:
+def run_program(code: str, limits: CodeLimits, stop: threading.Event) -> CodeResult:
     """Run it and wait, on an event loop of its own in the calling thread.
 
     Modules that are Monty's own (`os`, `time`…) reach nothing, but are not on the list either.
     """
+    program = program_of(code)
     for name, line in unlisted_imports(program):
         listed = ", ".join(LISTED)
         error = f"ModuleNotFoundError: {name} is not available here, only {listed} (line {line})"

@@ -49,16 +49,15 @@ class ProcessRunner:
             return CodeResult(
                 "", f"not run: the program has more than {LONGEST_PROGRAM} characters"
             )
-        program = program_of(code)
-        return await self._slots.run(functools.partial(run_program, program, self._limits))
+        return await self._slots.run(functools.partial(run_program, code, self._limits))
 
     async def aclose(self) -> None:
         await self._slots.aclose()
 
 
-def run_program(program: str, limits: CodeLimits, stop: threading.Event) -> CodeResult:
+def run_program(code: str, limits: CodeLimits, stop: threading.Event) -> CodeResult:
     """Run it and wait; blocks the calling thread, whose end would also be the child's."""
-    request = _request(program, limits)
+    request = _request(program_of(code), limits)
     if request is None:
         return CodeResult("", f"not run: no list of system calls for {platform.machine()}")
     try:
