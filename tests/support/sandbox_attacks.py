@@ -170,6 +170,13 @@ PARENT = [
     _call("pidfd", "@PARENT@, 0"),
     Attack("another group", _OS + "os.setpriority(0, 0, 5); print('ESCAPED')"),
 ]
+_INT_80 = (
+    "libc.mmap.restype = ctypes.c_void_p\n"
+    "at = libc.mmap(ctypes.c_void_p(None), ctypes.c_size_t(4096), 7, 0x22, -1, ctypes.c_long(0))\n"
+    "ctypes.memmove(at, bytes.fromhex('b814000000cd80c3'), 8)\n"
+    "print('ESCAPED' if ctypes.CFUNCTYPE(ctypes.c_int)(at)() > 0 else 'refused')"
+)
+"""getpid by `int 0x80`: machine code for x86 only, elsewhere it merely crashes."""
 LIMITS = [
     Attack("a higher limit", _OS + "sys.modules['resource'].setrlimit(2, (1 << 40, -1))\n" + _GOT,
            everywhere=False),
@@ -185,6 +192,7 @@ LIMITS = [
     _call("perf", "(ctypes.c_char * 128)(), 0, -1, -1, 0", everywhere=False),
     _call("uring", "4, (ctypes.c_char * 128)()", everywhere=False),
     _call("userfault", "1", everywhere=False),
+    Attack("calls of 32 bits", _LIBC + _INT_80, everywhere=False),
     Attack("x32 numbers", _LIBC + _IF.format("libc.syscall(0x40000027) > 0"), everywhere=False),
 ]  # fmt: skip
 _UNLISTED = [
