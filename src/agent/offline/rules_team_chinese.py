@@ -33,13 +33,13 @@ _TAIL = (
     "|高出|长多少|少多少|低多少|低|多|的|建成|开通|通车|开园|评分|人均|票价|门票"
 )
 _PAIR = re.compile(
-    rf"^(?:从)?(?P<a>.+?)(?P<by>和|与|跟|以及|比|到|距离?)(?P<b>.+?)(?P<tail>(?:[，,]|{_TAIL}).*)$"
+    rf"^(?:从)?(?P<a>.+?)(?P<by>和|与|跟|以及|还是|比|到|距离?)(?P<b>.+?)(?P<tail>(?:[，,]|{_TAIL}).*)$"
 )
 _TIMES = re.compile(
     "^(?P<a>.+?)(?P<by>是|占)(?P<b>.+?)(?P<tail>的?(?:几倍|多少倍|百分之几|百分之多少).*)$"
 )
 _LEAST = re.compile("更?(?:早|便宜|低|短|少|近|矮)")
-_PEOPLE = re.compile(rf"(?P<n>{_N})(?:个人|位大人|个成人|名成人|位|人|张)")
+_PEOPLE = re.compile(rf"(?P<n>{_N})(?:[个位名](?:成人|大人|成年人|游客|客人|朋友|人)|位|人|张)")
 
 
 def read_chinese(question: str) -> Ask:
@@ -112,15 +112,16 @@ def _two(text: str) -> Ask | None:
     if not found or (found["by"] == "到" and not re.search("多少|几", found["tail"])):
         return None
     tail, operation = found["tail"], operation_in(text)
-    chosen = re.search("哪|谁", tail) and not operation
+    chosen = (re.search("哪|谁", tail) or found["by"] == "还是") and not operation
     if not operation and not chosen:
         return None
     first, own = split_subject(found["a"])
     second, shared = split_subject(found["b"])
-    words = f"{shared} {tail}"
+    words = f"{own} {shared} {tail}"
+    later = _plain_attribute(f"{shared} {tail}") or _plain_attribute(own)
     needs = (
-        _typed(first, own + tail if own else words, operation),
-        _typed(second, words if shared else own + tail, operation),
+        _typed(first, _plain_attribute(own) or later, words, operation),
+        _typed(second, later, words, operation),
     )
     if operation in ("years", "days") or (operation == "difference" and needs[0].type == "year"):
         return Ask("date", "zh", needs, operation if operation == "days" else "years")
@@ -130,27 +131,31 @@ def _two(text: str) -> Ask | None:
     return Ask("compare", "zh", needs, least, names=(first, second))
 
 
-def _typed(subject: str, words: str, operation: Operation | None) -> Need:
-    """The need of one of two sides; a year or date may be given by the question itself."""
+def _typed(subject: str, said: str, words: str, operation: Operation | None) -> Need:
+    """The need of one of two sides: what is said of it, its type by all words of the question.
+
+    A year or date may be given by the question itself.
+    """
     side = "date" if operation == "days" else "year"
     if given := (dates(subject) or years(subject)):
         return Need(subject, "", "given", side, given=given[0].text)
     if operation in ("years", "days"):
-        return Need(subject, _plain_attribute(words), type=side)
+        return Need(subject, said, type=side)
     key, _ = map_attribute(words)
     if key:
         return Need(subject, key, "map")
     if re.search("[早晚](?!点)|年", words) and not re.search("公里|米|元", words):
-        return Need(subject, _plain_attribute(words) or "建成", type="year")
+        return Need(subject, said or "建成", type="year")
     unit = unit_of(words)
     if PRICE.search(words) or re.search("贵|便宜", words):
-        return Need(subject, _plain_attribute(words) or "票价", type="number", unit="元")
-    return Need(subject, _plain_attribute(words), type="number", unit=unit)
+        return Need(subject, said or "票价", type="number", unit="元")
+    return Need(subject, said, type="number", unit=unit)
 
 
 _PLAIN = re.compile(
-    r"几倍|多少倍|百分之几|百分之多少|相差|之差|差多少|差几|一共|总共|合计|加起来|之和|总和|占|哪一?[年家个座天条]?|谁|更|多少|几|之间|分别|各自|[早晚]了?(?=建|开|$)|[早晚]|相隔|了|是|的|呢|吗"
-    "|，|公里|千米|米|元|整|年|天"
+    r"几倍|多少倍|百分之几|百分之多少|相差|之差|差多少|差几|一共|总共|合计|加起来|之和|总和|占|哪一?[年家个座天条]?|谁"
+    "|更|多少|几|之间|分别|各自|[早晚]了?(?=建|开|$)|[早晚]|相隔|了|是|的|呢|吗"
+    "|，|公里|千米|米|元|整|年|天|贵|便宜"
 )
 
 

@@ -62,7 +62,9 @@ def dated(text: str) -> Ask | None:
         bare = bare[: value.start] + bare[value.end :]
     needs = [Need(v.text, "", "given", side, given=v.text) for v in given[:2]]
     event = re.sub(
-        f"{_OPERATORS}|到|距离?|那一?天|当天|过去|已经?|历史|有|从|至今|为止|年$", " ", bare
+        f"{_OPERATORS}|截至|截止|到|距离?|那一?天|当天|过去|已经?|历史|有|从|至今|为止|年$",
+        " ",
+        bare,
     )
     event = WH_ZH.sub(" ", event).strip("是， 的年起")
     if len(needs) < (1 if operation == "weekday" else 2) and len(event) > 1:
@@ -103,29 +105,24 @@ def single_need(text: str) -> Need:
     if wanted.unit:
         attribute = attribute.replace(wanted.unit, " ").replace("钱", " ")
     bare = re.sub(
-        "星期几|周几|" + WH_ZH.pattern + "|百分之?|[是的了呢吗由从起于在]", " ", attribute
+        "星期几|周几|"
+        + WH_ZH.pattern
+        + "|百分之?|大约|大概|通常|一般|需要|[要有约被是的了呢吗由从起于在]",
+        " ",
+        attribute,
     )
     return replace(wanted, subject=subject, attribute=" ".join(bare.split()))
 
 
+_LINKS = re.split(
+    r"\|", "是|的|有|由|从|在哪|需要|要求|使用|叫|要|星期几|周几|大约|大概|约|通常|一般|被|步行"
+)
+"""What stands between a subject and what is said of it."""
+
+
 def _cut(text: str) -> int:
     """Where the subject ends: the first word of an attribute, a question or a link."""
-    words = [
-        *(word for word in synonym_words() if len(word) > 1),
-        "是",
-        "的",
-        "有",
-        "由",
-        "从",
-        "在哪",
-        "需要",
-        "要求",
-        "使用",
-        "叫",
-        "要",
-        "星期几",
-        "周几",
-    ]
+    words = [*(word for word in synonym_words() if len(word) > 1), *_LINKS]
     found = [at for word in words if (at := text.find(word, 1)) > 0]
     if single := re.search("[长高深写](?=了|多少|几|$|[0-9])", text[1:]):
         found.append(single.start() + 1)

@@ -26,7 +26,7 @@ _AROUND = re.compile(
     _I,
 )
 _OF_IT = re.compile(
-    r"\s*(?:which|what) (?:district|time|day)"
+    r"\s*(?:(?:at|in|until) )?(?:which|what) (?:district|time|day)|\s*when\b|\s*how much\b"
     r"|\s*what (?:is|are|'s) the (?:rating|address|opening|closing|cost|average|district)",
     _I,
 )
@@ -44,6 +44,7 @@ _MOST = re.compile(
     r"\b(?:newer|later|last|higher|longer|taller|larger|bigger|more|better|greater|dearer)\b", _I
 )
 _PAIRS = (
+    re.compile(r"^(?:is|was|are|were|did|does) (?P<a>.+?) or (?P<b>.+?)(?= [a-z]+er$|$)", _I),
     re.compile(r"\bbetween (?P<a>.+?) and (?P<b>.+)$", _I),
     re.compile(r"[,:]\s*(?P<a>[^,:]+?),? or (?P<b>[^,]+)$", _I),
     re.compile(r"\bratio of (?P<a>.+?) to (?P<b>.+)$", _I),
@@ -83,7 +84,9 @@ def _best(text: str) -> Ask | None:
     way = _SUPERLATIVE.search(text)
     found = _AROUND.search(text)
     if way and not found and way["way"].lower() in ("nearest", "closest"):
-        found = re.search(r"\b(?:to|from) (?:the )?(?P<near>[A-Z][^,?]+)$", text)
+        found = re.search(
+            r"\b(?:to|from) (?:the )?(?P<near>[A-Z][^,?]+?)(?=\s+(?:close|open|cost)s?\b|$)", text
+        )
     found = found or _IN_CITY.search(text)
     if not way or not found:
         return None

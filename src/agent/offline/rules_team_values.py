@@ -43,9 +43,9 @@ _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _ONE = rf"(?:{_DIGITS}|{_HAN}|{_EN})"
 _SCALE = r"(?:万|亿|(?<=\d) ?(?:million|billion|thousand))?"
 _NUMBER = re.compile(
-    rf"(?<![A-Za-z0-9_.\-])(?P<hundredth>百分之|百分)?(?P<low>{_ONE})(?P<scale>{_SCALE})"
+    rf"(?<![A-Za-z0-9_.\-几数])(?P<hundredth>百分之|百分)?(?P<low>{_ONE})(?P<scale>{_SCALE})"
     rf"(?:\s?(?:-|–|~|至|到|to)\s?(?P<high>{_ONE}))?"
-    r"(?P<after>(?:余|多|个|\s|-)*(?P<unit>[%％]|[\u4e00-\u9fff]{1,4}|[A-Za-z][A-Za-z-]*)?)",
+    r"(?=(?:余|多|个|\s|-)*(?P<unit>[%％]|[\u4e00-\u9fff]{1,4}|[A-Za-z][A-Za-z-]*)?)",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<!\d)([12]\d{3})(?!\d|,\d| ?(?:米|公里|元|km|m\b|metres|kilometres|yuan))")
