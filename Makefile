@@ -16,11 +16,12 @@ format:          ## put the code in order
 pins:            ## exact versions from the lock into pyproject.toml
 	uv lock --upgrade
 	uv run --no-sync python tools/pins.py
-bench:           ## both assistants against their bounds, and the size of prompts
+bench:           ## assistants against their bounds, the size of prompts, a batch's throughput
 	uv run python -m benchmarks.critical_path
 	uv run python -m benchmarks.post_processing
 	uv run python -m benchmarks.context_growth
 	uv run python -m benchmarks.context_memory
+	uv run python -m benchmarks.batch_throughput
 eval:            ## how well the rules decide that a query needs the map
 	uv run python -m evals.geo_intent
 image:           ## the Dockerfile of the deployment
