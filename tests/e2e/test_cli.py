@@ -118,7 +118,7 @@ def test_doctor_knows_the_sample(cli: Cli) -> None:
 
 def test_doctor_names_what_does_not_work_and_shows_no_key(cli: Cli, gemini: GeminiService) -> None:
     env = keyed(gemini) | {"ANSWER_MODEL": "gemini-2.0-flash", "TAVILY_API_KEY": CANARY + "t"}
-    env["TAVILY_BASE_URL"] = "http://127.0.0.1:9"
+    env["TAVILY_BASE_URL"] = env["SEMANTIC_SCHOLAR_BASE_URL"] = "http://127.0.0.1:9"
     done = cli.run("doctor", **env)
     assert done.returncode == 1
     assert "gemini-3.5-flash-lite" in done.stdout

@@ -4,6 +4,7 @@ To add one: its file here, its line in NAMES and in `_built`, its settings, and 
 `offline/`.
 """
 
+import asyncio
 import re
 import uuid
 from collections.abc import Callable, Mapping
@@ -94,13 +95,7 @@ class DocumentDesk:
 
     async def health(self) -> list[dict[str, Any]]:
         """For each but the web {provider, configured, works, message}; a live probe of those on."""
-        found = []
-        for name in NAMES:
-            if name in self._off:
-                found.append(_report(name, False, None, self._off[name]))
-            elif name != _WEB:
-                found.append(await self._probe(name, self._sources[name]))
-        return found
+        return list(await asyncio.gather(*(self._probe(n) for n in NAMES if n != _WEB)))
 
     async def _pages(
         self, query: str, meter: Meter, count: int | None, model: str | None, choice: WebChoice
@@ -120,7 +115,10 @@ class DocumentDesk:
             for hit in hits
         )
 
-    async def _probe(self, name: str, source: DocumentSource) -> dict[str, Any]:
+    async def _probe(self, name: str) -> dict[str, Any]:
+        if name in self._off:
+            return _report(name, False, None, self._off[name])
+        source = self._sources[name]
         try:
             if isinstance(source, AkShare):
                 return _report(name, True, True, await source.health())

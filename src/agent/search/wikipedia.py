@@ -1,6 +1,7 @@
 """Wikipedia: GET {base}/w/api.php, a search and the openings of the articles in one request."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 from agent.budget import Meter
@@ -25,12 +26,14 @@ class Wikipedia(DocumentSearch):
     max_count = 20
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
-        try:
-            async with asyncio.timeout(max(0.0, meter.remaining())), _TURNSTILE.turn():
-                return await super().search(query, meter=meter, count=count)
-        except TimeoutError:
-            limit = meter.budget.limits.max_run_seconds
-            raise BudgetExceeded("max_run_seconds", limit) from None
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(max(0.0, meter.remaining())):
+                    await held.enter_async_context(_TURNSTILE.turn())
+            except TimeoutError:
+                limit = meter.budget.limits.max_run_seconds
+                raise BudgetExceeded("max_run_seconds", limit) from None
+            return await super().search(query, meter=meter, count=count)
 
     async def fetch(self, query: str, count: int) -> list[Document | None]:
         reply = await self._http.get(
