@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.types import StateSnapshot
 
 from agent.batch.jobs import Finished, Job, Place, job_of
 from agent.batch.local import LocalWorker
@@ -68,10 +69,11 @@ def count(tmp_path: Path, file: str, what: str) -> int:
 async def left_in_flight(services: Services, gemini: GeminiService, given: Job) -> None:
     """A process begins the question and dies while it searches."""
     fault = gemini.fail("hang", times=None, match=searches)
+    before = sum(searches(None, r.body) for r in gemini.requests)
     async with working(services) as worker:
         begun = asyncio.create_task(worker.work(given))
         async with asyncio.timeout(20):
-            while sum(searches(None, r.body) for r in gemini.requests) < 2:  # noqa: ASYNC110
+            while sum(searches(None, r.body) for r in gemini.requests) < before + 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         begun.cancel()
         await asyncio.gather(begun, return_exceptions=True)
@@ -106,6 +108,20 @@ async def test_the_night_between_two_starts_does_not_count_as_working_time(
     gaps = finished.values["gaps"]
     assert [gap for gap in gaps if gap["code"].startswith("budget_")] == []
     assert finished.seconds < 300
+
+
+async def test_several_nights_do_not_count_either(services: Services) -> None:
+    began = datetime.now().astimezone() - 2 * DAY
+    last_step = began + DAY + timedelta(seconds=100)
+    turn = {"id": "a-turn", "started_at": began.timestamp()}
+    found = StateSnapshot(
+        {"turn": turn}, ("web_research",), {}, {"tanlu_idle_seconds": DAY.total_seconds()},  # type: ignore[typeddict-unknown-key]
+        last_step.isoformat(), None, (), (),
+    )  # fmt: skip
+    async with working(services) as worker:
+        idle = worker._go_on_counting(found)
+    assert services.budgets._open["a-turn"].seconds() == pytest.approx(100, abs=5)
+    assert idle == pytest.approx(2 * DAY.total_seconds() - 100, abs=5)
 
 
 async def test_a_finished_question_is_found_finished(

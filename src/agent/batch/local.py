@@ -21,6 +21,7 @@ from agent.services import Services, close_process_services, process_services
 from agent.settings import read_settings
 
 log = logging.getLogger(__name__)
+_IDLE = "tanlu_idle_seconds"
 Values = Mapping[str, Any]
 
 
@@ -71,13 +72,15 @@ class LocalWorker:
         found = await self._found(job)
         if found.values and not found.next and not found.tasks:
             return found.values, None
-        self._go_on_counting(found)
+        idle = self._go_on_counting(found)
         run = job.accepted(self._assistant, self._context, formatted=self._formatted)
         log.info("question=%s run=%s thread=%s attempt=%d%s", job.question.id, job.run_id,
                  job.thread_id, job.attempt, " (continued)" if found.values else "")  # fmt: skip
         try:
+            config = run_config(run)
+            config["metadata"] = {**config["metadata"], _IDLE: idle}
             values = await self._graph.ainvoke(
-                run.input, run_config(run), context=run.context or None, durability="sync"
+                run.input, config, context=run.context or None, durability="sync"
             )
         except ConfigurationError as error:
             if not isinstance(error, InputError):
@@ -110,18 +113,24 @@ class LocalWorker:
         values: Values = (await self._found(job)).values
         return values
 
-    def _go_on_counting(self, found: StateSnapshot) -> None:
-        """Open the account of a question from a dead process: the night between did not count."""
+    def _go_on_counting(self, found: StateSnapshot) -> float:
+        """Open the account of a question from a dead process; the seconds nobody worked on it.
+
+        They do not count: a batch may lie still for nights. Every checkpoint says how many it were.
+        """
         turn = found.values.get("turn") if found.values else None
         if not turn or not found.created_at:
-            return
+            return 0.0
         until = datetime.fromisoformat(found.created_at).timestamp()
+        known: Mapping[str, Any] = found.metadata or {}
+        before = float(known.get(_IDLE) or 0.0)
         self._services.budgets.of(
             turn["id"],
             limits_of(self._configuration),
             spent=found.values.get("usage"),
-            elapsed=max(0.0, until - turn["started_at"]),
+            elapsed=max(0.0, until - turn["started_at"] - before),
         )
+        return before + max(0.0, self._services.now().timestamp() - until)
 
     def _seconds(self, values: Values, began: float) -> float:
         """The run's own count, which knows of earlier processes; else ours."""
