@@ -112,7 +112,8 @@ class SourceBench:
         web = SearchDesk(settings, ScriptedModels(), calls, http=self.http)
         desk = DocumentDesk(settings, calls, web)
         for source in vars(desk)["_sources"].values():
-            vars(source)["_policy"] = replace(vars(source)["_policy"], base_delay=0.01)
+            for name in {"_policy", "_data_policy"} & set(vars(source)):
+                vars(source)[name] = replace(vars(source)[name], base_delay=0.01)
         return desk
 
     async def search(self, query: str = QUERY, **changes: Any) -> list[Document]:

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from agent.budget import Meter
@@ -21,6 +22,8 @@ from agent.search.sec_companies import Registrant, Registrants, read_registrants
 from agent.search.sec_facts import IFRS, US_GAAP, as_text, current, filing_url, read_figures
 from agent.search.sources import SourceEndpoint, distinct, make_document
 
+DATA = "sec_edgar_data"
+"""What the host of the figures is called where calls are paced."""
 FORMS = ("10-K", "10-Q", "8-K", "20-F", "40-F", "6-K")
 _MAX_COUNT = 20
 _LIST_SECONDS = 24 * 3600.0
@@ -37,6 +40,7 @@ class SecEdgar:
         self._calls = calls
         self._endpoint = endpoint
         self._policy = Policy(self.name, spends=None, timeout=endpoint.timeout, breaker=True)
+        self._data_policy = replace(self._policy, provider=DATA)
         self._flights = SingleFlight()
         self._listed: Registrants | None = None
         self._listed_at = 0.0
@@ -91,7 +95,7 @@ class SecEdgar:
         if not found and company:
             request = {"newest": company.cik, "count": count}
             ask = self._newest(company, count)
-            found = await self._paid(request, ask, meter=meter, search=not words)
+            found = await self._paid(request, ask, meter=meter, search=not words, at_data=True)
         return found
 
     def _by_text(
@@ -137,12 +141,17 @@ class SecEdgar:
     async def _figures(
         self, taxonomy: str, concepts: Mapping[str, str], company: Registrant, meter: Meter
     ) -> tuple[list[Figure], AgentError | None]:
-        """The figures of those concepts that could be had, and why others could not."""
+        """The figures of those concepts that could be had, and why others could not.
+
+        The first is asked for alone: it tells whether the host answers, and if not, why.
+        """
         asked = [
-            _outcome(self._concept(f"{taxonomy}/{concept}", label, company, meter))
+            partial(self._concept, f"{taxonomy}/{concept}", label, company, meter)
             for concept, label in concepts.items()
         ]
-        outcomes = await asyncio.gather(*asked)
+        first = await asked[0]()
+        others = await asyncio.gather(*(_outcome(ask()) for ask in asked[1:]))
+        outcomes = [first, *others]
         failures = [outcome for outcome in outcomes if isinstance(outcome, AgentError)]
         figures = current(outcome for outcome in outcomes if isinstance(outcome, list))
         return figures, failures[0] if failures else None
@@ -161,7 +170,7 @@ class SecEdgar:
             return read_figures(label, reply, company.cik)
 
         request = {"concept": concept, "cik": company.cik}
-        return await self._paid(request, ask, meter=meter)
+        return await self._paid(request, ask, meter=meter, at_data=True)
 
     async def _paid(
         self,
@@ -170,13 +179,18 @@ class SecEdgar:
         *,
         meter: Meter,
         search: bool = False,
+        at_data: bool = False,
     ) -> T:
-        """What `ask` brings (JSON-like), asked for once in a turn; `search` counts as one."""
+        """What `ask` brings (JSON-like), asked for once in a turn; `search` counts as one.
+
+        The host of the figures has a breaker of its own: it may be down alone.
+        """
 
         async def send() -> str:
             return json.dumps(await ask(), ensure_ascii=False)
 
-        policy = replace(self._policy, spends="searches") if search else self._policy
+        policy = self._data_policy if at_data else self._policy
+        policy = replace(policy, spends="searches") if search else policy
         reply = await self._calls.once(policy, send, meter=meter, request=request)
         found: T = json.loads(reply)
         return found
