@@ -129,7 +129,7 @@ def _resume(arguments: Namespace, answers: Path) -> str:
     if arguments.format != "rows":
         words += ["--format", arguments.format]
     if arguments.max_cost is not None:
-        words += ["--max-cost", f"{arguments.max_cost:g}"]
+        words += ["--max-cost", str(arguments.max_cost)]
     for given in arguments.sets:
         words += ["--set", given]
     return shlex.join(words)
