@@ -22,7 +22,8 @@ bench:           ## assistants against their bounds, the size of prompts, a batc
 	uv run python -m benchmarks.context_growth
 	uv run python -m benchmarks.context_memory
 	uv run python -m benchmarks.batch_throughput
-eval:            ## how well the rules decide that a query needs the map
+eval:            ## how well the rules decide that a query needs the map, and reranking orders
 	uv run python -m evals.geo_intent
+	uv run python -m evals.rerank
 image:           ## the Dockerfile of the deployment
 	uv run langgraph dockerfile Dockerfile

@@ -80,6 +80,23 @@ class Settings(BaseSettings):
     reader_max_bytes: int = Field(8 << 20, ge=1024, le=1 << 30)
     """Of one page, decompressed."""
 
+    tei_rerank_url: str | None = None
+    rerank_url: str | None = None
+    """The full address, path included, of a service in the shape of Jina's."""
+    rerank_api_key: SecretStr | None = None
+    rerank_model: str = ""
+    rerank_timeout_seconds: float = Field(15, gt=0, le=600)
+    embedding_model: str = Field("", max_length=200)
+    """google:NAME, openai:NAME or tei:NAME; empty: no vectors."""
+    embedding_dimensions: int = Field(0, ge=0, le=8192)
+    """0: 768 with Google's, else the model's own."""
+    embedding_base_url: str | None = None
+    embedding_api_key: SecretStr | None = None
+    """Address and key of openai:… embeddings where they are not OPENAI_*."""
+    embedding_timeout_seconds: float = Field(60, gt=0, le=600)
+    tei_embed_url: str | None = None
+    tei_api_key: SecretStr | None = None
+
     code_sandbox: Literal["auto", "process", "monty", "off"] = "auto"
     code_wall_seconds: float = Field(3, gt=0, le=600)
     code_cpu_seconds: float = Field(2, gt=0, le=600)

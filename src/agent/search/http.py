@@ -59,6 +59,18 @@ class SearchHttp:
         """The JSON object a service answers with; raises ProviderError."""
         return await self._json(provider, "POST", url, refine, json=body, headers=headers)
 
+    async def post_any(
+        self,
+        provider: str,
+        url: str,
+        body: Json,
+        *,
+        headers: Mapping[str, str] | None = None,
+        refine: Refine | None = None,
+    ) -> Any:
+        """Like `post`, where the reply may be any JSON; None where it is none."""
+        return await self._parsed(provider, "POST", url, refine, json=body, headers=headers)
+
     async def get(
         self,
         provider: str,
@@ -94,6 +106,14 @@ class SearchHttp:
     async def _json(
         self, provider: str, method: str, url: str, refine: Refine | None, **request: Any
     ) -> Json:
+        parsed = await self._parsed(provider, method, url, refine, **request)
+        if not isinstance(parsed, dict):
+            raise MalformedReply(provider, "the reply is not a JSON object")
+        return parsed
+
+    async def _parsed(
+        self, provider: str, method: str, url: str, refine: Refine | None, **request: Any
+    ) -> Any:
         client = await self._clients.get()
         try:
             async with client.stream(method, url, **request) as response:
@@ -105,8 +125,6 @@ class SearchHttp:
             raise refined
         if not response.is_success:
             raise _status_error(provider, response, said(parsed))
-        if not isinstance(parsed, dict):
-            raise MalformedReply(provider, "the reply is not a JSON object")
         return parsed
 
     async def _read(self, provider: str, response: httpx.Response) -> bytes:
