@@ -6,7 +6,7 @@ from agent.offline.rules_team_code import program
 from agent.offline.rules_team_facts import page_facts
 from agent.offline.rules_team_reading import ask_of
 from agent.offline.rules_team_seen import Card, Seen, Snippet, Told
-from agent.offline.rules_team_steps import facts_of
+from agent.offline.rules_team_steps import candidates, facts_of
 from agent.offline.rules_team_values import number_of, plain, with_unit
 
 ZH = Snippet(
@@ -107,3 +107,19 @@ def test_a_place_is_told_by_its_line_on_the_map() -> None:
         "a3-0", "青石书店(湖边店)", "4.6", "80", "周一至周日 10:00-22:00", "湖边路1号"
     )
     assert card.spans == [("10:00", "22:00")]
+
+
+def test_what_only_bears_the_name_of_a_kind_is_not_compared() -> None:
+    asked = "maps_around_search location=1.0,2.0, keywords=公园, radius=2000"
+    names = ("青石公园", "青石公园停车场", "青石饺子(青石公园店)", "湖滨绿地")
+    listed = ",".join(f'{{"id":"{n}","name":"{name}"}}' for n, name in enumerate(names))
+    details = "\n".join(f"[^a{n}-0] {name} | 公园 | ★4.{n}" for n, name in enumerate(names))
+    seen = Seen(
+        [
+            Told("maps_around_search", asked, f'{{"pois":[{listed}]}}'),
+            Told("maps_search_detail", "maps_search_detail id=0", details),
+        ]
+    )
+    best = ask_of("青石附近评分最高的公园是哪座？").best
+    assert best
+    assert [card.name for card in candidates(best, seen)] == ["青石公园", "湖滨绿地"]

@@ -161,4 +161,4 @@ def _wanted(ask: Ask, card: Card, seen: Seen) -> str:
     if not ask.needs:
         return ""
     fact = map_fact(ask.needs[0], card, seen)
-    return f", {fact.value!r}" if fact else ", '?'"
+    return f", {fact.value!r}" if fact else ", ''"

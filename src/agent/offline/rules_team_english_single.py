@@ -117,7 +117,8 @@ def described_place(text: str) -> Ask | None:
 def single_need(text: str) -> Need:
     """One attribute of one subject."""
     key, words = map_attribute(text)
-    if key and _type(text).type != "weekday":
+    once = _type(text).type in ("weekday", "date") or re.search(r"\b(?:did|year)\b", text)
+    if key and not (once and key in ("opens", "closes", "hours")):
         rest = text.replace(words, " ", 1)
         return Need(subject_of(rest), key, "map")
     wanted = _type(text)

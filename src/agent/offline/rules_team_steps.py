@@ -162,7 +162,15 @@ def candidates(best: Best, seen: Seen) -> list[Card]:
 
 def _listed(best: Best, seen: Seen) -> list[dict[str, object]]:
     tool = "maps_text_search" if best.city else "maps_around_search"
-    return seen.hits(tool, best.category)[:MOST_PLACES]
+    listed = seen.hits(tool, best.category)
+    return [hit for hit in listed if not _only_named_so(str(hit["name"]), best)][:MOST_PLACES]
+
+
+def _only_named_so(name: str, best: Best) -> bool:
+    """Whether a place only bears the name of what is asked for: 人民公园(地铁站) is no park."""
+    core, _, branch = name.replace("（", "(").partition("(")
+    other = any(word in name for word in ("停车场", "地铁站") if word != best.category)
+    return other or (best.category in branch and best.category not in core)
 
 
 def _best_calls(ask: Ask, best: Best, seen: Seen) -> list[FunctionCall]:
