@@ -67,7 +67,7 @@ class Configuration(BaseModel):
         48_000,
         ge=8000,
         le=1_000_000,
-        description="Estimated tokens of a prompt, in deep research and a team.",
+        description="Estimated tokens of a prompt, in deep research, a team and a dossier.",
     )
     max_exploration_rounds: int = Field(
         40, ge=2, le=200, description="Model calls that explore, in deep research."

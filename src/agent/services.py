@@ -15,9 +15,12 @@ from agent.language import Language
 from agent.mcp.desk import MapDesk, build_map_desk
 from agent.models.desk import ModelDesk
 from agent.offline.endpoints import SampleServices, start_sample_services
-from agent.reading.fetch import Fetcher, FetchLimits
+from agent.reading.fetch import Fetcher, FetchLimits, Page
 from agent.reading.guard import Guard
+from agent.reading.kept import KeptPages
+from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
+from agent.retrieval.rerank import RerankDesk
 from agent.sandbox.desk import CodeDesk
 from agent.sandbox.types import CodeRunner
 from agent.search.desk import SearchDesk
@@ -40,6 +43,8 @@ class Services:
     library: DocumentDesk
     maps: MapDesk
     reader: Reader
+    papers: PaperShelf
+    reranker: RerankDesk
     code: CodeDesk
     calls: Calls
     journal: SqliteJournal | None = None
@@ -102,6 +107,8 @@ def build_services(settings: Settings, *, journal: SqliteJournal | None = None) 
         library=DocumentDesk(used, calls, web),
         maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
+        papers=build_papers(used, calls, origins=sample.origins if sample else None),
+        reranker=RerankDesk(used, calls, http=web.http),
         code=CodeDesk(used),
         calls=calls,
         journal=journal,
@@ -120,6 +127,22 @@ def build_reader(
         respect_robots=settings.respect_robots,
     )
     return Reader(calls, Fetcher(calls, limits, guard=Guard(origins=origins)))
+
+
+def build_papers(
+    settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
+) -> PaperShelf:
+    """Downloads PDFs of papers as pages are fetched, but larger ones, and keeps them."""
+    limits = FetchLimits(
+        seconds=settings.paper_timeout_seconds,
+        max_bytes=settings.paper_max_bytes,
+        user_agent=settings.reader_user_agent,
+        respect_robots=settings.respect_robots,
+    )
+    # They are kept as files, so that there is no need to keep them in memory, too.
+    unkept = KeptPages[Page](lambda page: len(page.body), max_bytes=0)
+    fetcher = Fetcher(calls, limits, guard=Guard(origins=origins), kept=unkept)
+    return PaperShelf(calls, fetcher, settings.tanlu_data_dir / "papers")
 
 
 _lock = threading.Lock()

@@ -79,6 +79,9 @@ class Settings(BaseSettings):
     reader_timeout_seconds: float = Field(20, gt=0, le=600)
     reader_max_bytes: int = Field(8 << 20, ge=1024, le=1 << 30)
     """Of one page, decompressed."""
+    paper_timeout_seconds: float = Field(60, gt=0, le=3600)
+    paper_max_bytes: int = Field(50 << 20, ge=1024, le=1 << 30)
+    """Of one downloaded PDF."""
 
     tei_rerank_url: str | None = None
     rerank_url: str | None = None

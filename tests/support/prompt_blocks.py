@@ -21,6 +21,10 @@ BLOCKS = {
     "team_synthesize": "today question asked format_requirement sub_questions hypotheses"
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",
+    "plan_tasks": "today conversation mode limit collections question",
+    "execute_decide": "today question task earlier tools_left",
+    "rewrite_headings": "question headings",
+    "dossier": "today conversation tasks passages figures places gaps question",
 }
 HUMAN = dict.fromkeys(("team_researcher", "team_analyst", "team_verifier"), "team_turn")
 """Tasks whose human message is another prompt's."""

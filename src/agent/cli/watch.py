@@ -41,6 +41,12 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "turn_started": "轮到{speaker}",
         "turn": "{speaker}：{text}",
         "code": "计算：{text}",
+        "tasks": "计划，{count} 个子任务：{text}",
+        "task_started": "子任务：{text}",
+        "task_done": "子任务完成，{count} 条资料：{text}",
+        "download": "论文全文：{text}",
+        "ingested": "{count} 篇论文已读入资料库",
+        "passages": "资料库中有 {count} 段相关",
         "gap": "未查到：{text}",
         "answering": "正在写答案",
         "starting": "开始",
@@ -64,13 +70,22 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "turn_started": "Next: {speaker}",
         "turn": "{speaker}: {text}",
         "code": "Calculated: {text}",
+        "tasks": "Plan, tasks: {count}: {text}",
+        "task_started": "Task: {text}",
+        "task_done": "Task done, documents: {count}: {text}",
+        "download": "Full text: {text}",
+        "ingested": "Papers read into the knowledge base: {count}",
+        "passages": "Passages of documents that bear on it: {count}",
         "gap": "Not found: {text}",
         "answering": "Writing the answer",
         "starting": "Starting",
     },
 }
 _SPEAKERS = {"researcher": "研究员", "analyst": "分析员", "verifier": "核查员"}
-_PASSING = ("search_started", "map_started", "map_call", "reading", "answering", "turn_started")
+_PASSING = (
+    *("search_started", "map_started", "map_call", "reading", "answering", "turn_started"),
+    "task_started",
+)
 """Shown while they last; what came of them is said afterwards."""
 
 
@@ -196,7 +211,7 @@ def event_line(told: Mapping[str, Any], language: Language) -> str:
     words = _WORDS[language].get(kind)
     if words is None:
         return ""
-    if kind in ("queries", "sub_questions"):
+    if kind in ("queries", "sub_questions", "tasks"):
         text = ("；" if language == "zh" else "; ").join(text.splitlines())
     speaker = str(told.get("speaker") or "")
     shown = _SPEAKERS.get(speaker, speaker) if language == "zh" else speaker

@@ -1,0 +1,98 @@
+"""The tables of a dossier that code writes: figures, and what was consulted."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from agent.assistants.plan_execute.observations import ids_of
+from agent.assistants.plan_execute.state import ExecutorResult, PlanState
+from agent.assistants.plan_execute.wording import KINDS, say, source_name
+from agent.evidence.citations import inert
+from agent.evidence.types import Source
+from agent.language import Language
+from agent.search.documents import Figure
+
+MAX_FIGURES = 16
+_CELL = 120
+
+
+def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, Figure]]:
+    """The figures of filings and statements, each once, under the id of their document."""
+    found: dict[tuple[str, str, str, str], tuple[str, Figure]] = {}
+    for result in results:
+        for name, document in zip(ids_of(result), result["documents"], strict=True):
+            for figure in document.get("figures", []):
+                key = (figure["name"], figure["value"], figure["unit"], figure["period"])
+                found.setdefault(key, (name, figure))
+    return list(found.values())
+
+
+def figure_section(figures: Sequence[tuple[str, Figure]], language: Language) -> str:
+    """A table with unit, period and marker of each figure; empty without figures."""
+    if not figures:
+        return ""
+    rows = [
+        f"| {cells} | [^{name}] |"
+        for name, figure in figures[:MAX_FIGURES]
+        if (cells := " | ".join(cell(figure[key]) for key in ("name", "value", "unit", "period")))
+    ]
+    head = [say("figures", language), "", say("figures_head", language), "|---|---|---|---|---|"]
+    left = len(figures) - len(rows)
+    more = ["", say("figures_more", language, count=str(left))] if left else []
+    return "\n".join([*head, *rows, *more])
+
+
+def consulted_section(
+    state: PlanState, used: Sequence[Source], off: Mapping[str, str], language: Language
+) -> str:
+    """What each source brought and what of it is cited; the ranking, the papers, what was off."""
+    rows = consulted_rows(state, used, language)
+    table = [say("consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
+    notes = _notes(state, off, language)
+    if not rows and not notes:
+        return ""
+    return "\n".join([say("consulted", language), "", *table, *([""] if rows else []), *notes])
+
+
+def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
+    """A row for each source: name, kind, documents found, and cited."""
+    results, found = state.get("executor_result", []), Counter[tuple[str, str]]()
+    for result in results:
+        for document in result["documents"]:
+            name = source_name(document["source"], language)
+            found[name, KINDS[document["kind"]][language]] += 1
+    kinds = {"place": KINDS["map"], "document": KINDS["document"]}
+    for source in state.get("sources_gathered", []):
+        if source["kind"] in kinds:
+            found[source["provider"], kinds[source["kind"]][language]] += 1
+    cited = Counter(source["provider"] for source in used)
+    rows = []
+    for (name, kind), count in found.items():
+        shown = min(cited[name], count)
+        cited[name] -= shown
+        rows.append(f"| {cell(name)} | {kind} | {count} | {shown} |")
+    return rows
+
+
+def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list[str]:
+    notes = []
+    if note := state.get("plan_note"):
+        notes.append(say("plan", language, text=inert(note)))
+    backends = dict.fromkeys(
+        inert(result["rerank"]) for result in state.get("executor_result", []) if result["rerank"]
+    )
+    if backends:
+        notes.append(say("ranked", language, text="; ".join(backends)))
+    papers = state.get("downloaded_papers", [])
+    if papers:
+        failed = sum(paper["path"] is None for paper in papers)
+        counts = {"got": str(len(papers) - failed), "failed": str(failed)}
+        notes.append(say("papers", language, **counts))
+    if off:
+        told = "; ".join(f"{source_name(n, language)} ({inert(why)})" for n, why in off.items())
+        notes.append(say("off", language, text=told))
+    return [f"- {note}" for note in notes]
+
+
+def cell(text: str) -> str:
+    """Foreign text as it can stand in a table."""
+    return inert(text[:_CELL]).replace("|", "\\|")

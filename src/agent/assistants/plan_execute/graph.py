@@ -1,0 +1,50 @@
+"""The assistant `plan_execute`: a dossier from papers, filings, web and documents. Wiring only.
+
+plan ─ execute ─ build_knowledge ─ search_info ─ write_dossier
+          └ for each task: llm_decision ⇄ optional_tools ─ search ─ clean_and_rerank ─ download
+"""
+
+from functools import partial
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.stream import CustomTransformer
+
+from agent.assistants.plan_execute.executor import build_executor
+from agent.assistants.plan_execute.nodes.build_knowledge import build_knowledge
+from agent.assistants.plan_execute.nodes.execute import execute
+from agent.assistants.plan_execute.nodes.plan import plan
+from agent.assistants.plan_execute.nodes.search_info import search_info
+from agent.assistants.plan_execute.nodes.write_dossier import write_dossier
+from agent.assistants.plan_execute.state import PlanConfiguration, PlanInput, PlanState
+from agent.assistants.plan_execute.toolbox import PlanServices
+from agent.services import process_services
+
+Graph = StateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
+Compiled = CompiledStateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
+
+
+def build_graph(services: PlanServices = process_services) -> Graph:
+    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    graph = StateGraph(PlanState, context_schema=PlanConfiguration, input_schema=PlanInput)
+    carried_out = partial(execute, services=services, executor=build_executor())
+
+    graph.add_node("plan", partial(plan, services=services), input_schema=PlanState)
+    graph.add_node("execute", carried_out, input_schema=PlanState)
+    graph.add_node("build_knowledge", partial(build_knowledge, services=services),
+                   input_schema=PlanState)  # fmt: skip
+    graph.add_node("search_info", partial(search_info, services=services), input_schema=PlanState)
+    graph.add_node("write_dossier", partial(write_dossier, services=services),
+                   input_schema=PlanState)  # fmt: skip
+
+    graph.add_edge(START, "plan")
+    graph.add_edge("plan", "execute")
+    graph.add_edge("execute", "build_knowledge")
+    graph.add_edge("build_knowledge", "search_info")
+    graph.add_edge("search_info", "write_dossier")
+    graph.add_edge("write_dossier", END)
+    return graph
+
+
+# The transformer brings progress events to clients of the event protocol (`threads.stream`).
+graph: Compiled = build_graph().compile(name="plan_execute", transformers=[CustomTransformer])

@@ -1,0 +1,101 @@
+"""Reads the downloaded papers into the knowledge base, so that they are cited by page."""
+
+import asyncio
+import logging
+import time
+from typing import cast
+
+from langgraph.runtime import Runtime
+
+from agent.assistants.plan_execute.state import DownloadedPaper, PlanState, PlanUpdate
+from agent.assistants.plan_execute.toolbox import (
+    PlanServices,
+    PlanToolbox,
+    meter_of,
+    settings_of,
+)
+from agent.assistants.plan_execute.wording import run_gap
+from agent.budget import Meter
+from agent.configuration import Configuration
+from agent.errors import AgentError
+from agent.evidence.types import Gap
+from agent.language import Language
+from agent.progress import event
+from agent.reading.papers import Paper
+
+log = logging.getLogger(__name__)
+NODE = "build_knowledge"
+COLLECTION = "papers"
+"""Where every run's papers are; open access, so everybody may read them."""
+_AT_ONCE = 2
+
+
+async def build_knowledge(
+    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+) -> PlanUpdate:
+    """Each content once; a paper that cannot be read is noted, and all together are one gap."""
+    given, configuration = services(), settings_of(runtime)
+    meter, language = meter_of(state, configuration, given), state["turn"]["language"]
+    papers, began = state.get("downloaded_papers", []), time.monotonic()
+    gaps = _not_had(papers, language)
+    first = {paper["sha256"]: paper for paper in reversed(papers) if paper["sha256"]}
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(paper: DownloadedPaper) -> tuple[str | None, str | None]:
+        async with places:
+            return await _read(paper, given, meter)
+
+    outcomes = await asyncio.gather(*(one(paper) for paper in first.values()))
+    by_content = dict(zip(first, outcomes, strict=True))
+    read = [_with(paper, by_content.get(paper["sha256"] or "")) for paper in papers]
+    errors = [error for _, error in outcomes if error]
+    if errors:
+        gaps.append(_gap("papers_unread", language, errors))
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    if first:
+        count, seconds = len(outcomes) - len(errors), time.monotonic() - began
+        runtime.stream_writer(event("ingested", NODE, count=count, seconds=seconds))
+        log.info("turn=%s %s: %d papers read, %d not, %.1f s",
+                 state["turn"]["id"], NODE, count, len(errors), seconds)  # fmt: skip
+    return PlanUpdate(downloaded_papers=read, gaps=gaps, usage=meter.usage)
+
+
+async def _read(
+    paper: DownloadedPaper, given: PlanToolbox, meter: Meter
+) -> tuple[str | None, str | None]:
+    """The document's id in the knowledge base, or what is wrong with it."""
+    kept = Paper(paper["url"], paper["sha256"] or "", 0)
+    try:
+        document = await given.knowledge.add_pdf(
+            given.papers.path(kept),
+            title=paper["title"],
+            url=paper["url"],
+            collection=COLLECTION,
+            shared=True,
+            meter=meter,
+        )
+    except AgentError as error:
+        return None, error.message
+    if document["status"] == "failed":
+        return None, document["error"] or "?"
+    return document["id"], None
+
+
+def _with(paper: DownloadedPaper, outcome: tuple[str | None, str | None] | None) -> DownloadedPaper:
+    if outcome is None:
+        return paper
+    document, error = outcome
+    return cast(DownloadedPaper, {**paper, "document": document, "error": error})
+
+
+def _not_had(papers: list[DownloadedPaper], language: Language) -> list[Gap]:
+    errors = [paper["error"] for paper in papers if paper["error"]]
+    return [_gap("papers_failed", language, errors)] if errors else []
+
+
+def _gap(code: str, language: Language, errors: list[str]) -> Gap:
+    """One gap for all, with the reasons that differ."""
+    reasons = list(dict.fromkeys(errors))
+    told = "; ".join(reasons[:2]) + ("; …" if len(reasons) > 2 else "")
+    return run_gap(code, language, count=str(len(errors)), reason=told)

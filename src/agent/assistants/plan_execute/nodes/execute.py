@@ -1,0 +1,215 @@
+"""Carries out the plan: an executor for each task, so many at once, each as soon as it can.
+
+Nothing is kept between its beginning and its end: after a crash the node runs again, and every
+outside call that was finished comes from the journal.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agent.assistants.plan_execute.executor import Compiled
+from agent.assistants.plan_execute.observations import ids_of
+from agent.assistants.plan_execute.scheduler import carry_out
+from agent.assistants.plan_execute.state import (
+    ExecutorResult,
+    ExecutorState,
+    PlanState,
+    PlanUpdate,
+    Task,
+)
+from agent.assistants.plan_execute.steps.run import NODE, REQUIRED, ExecutorRun
+from agent.assistants.plan_execute.tasks import depth_of
+from agent.assistants.plan_execute.toolbox import (
+    PlanServices,
+    PlanToolbox,
+    meter_of,
+    settings_of,
+)
+from agent.assistants.plan_execute.wording import run_gap, source_name
+from agent.budget import Meter
+from agent.configuration import Configuration
+from agent.errors import AgentError, ConfigurationError
+from agent.evidence.types import Gap, Source, SourceKind
+from agent.language import Language
+from agent.nodes.toolbox import gap_of
+from agent.progress import Emit, event
+from agent.search.documents import Document, DocumentKind
+from agent.search.grounded import beginning
+from agent.state import PlannedQuery
+
+log = logging.getLogger(__name__)
+_STEPS_PER_ROUND = 2
+_SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
+    "encyclopedia": "page",
+    "paper": "paper",
+    "filing": "filing",
+    "statement": "filing",
+    "page": "page",
+}
+
+
+async def execute(
+    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices, executor: Compiled
+) -> PlanUpdate:
+    """Every task's result, in the order of the plan; a failing source or task is a gap."""
+    given, configuration = services(), settings_of(runtime)
+    meter = meter_of(state, configuration, given)
+    off = sources_off(given, configuration)
+    working = _Working(
+        state, configuration, given, meter, runtime.stream_writer, executor=executor, off=off
+    )
+    tasks, language = state["tasks"], state["turn"]["language"]
+    ended = await carry_out(tasks, configuration.max_executors, working.on)
+    results = [end["executor_result"] for end in ended]
+    found = [*_off_gaps(off, language), *_all(ended, "gaps")]
+    gaps = _distinct(found, state.get("gaps") or [])
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    depths = depth_of(tasks)
+    return PlanUpdate(
+        executor_result=results,
+        downloaded_papers=[paper for result in results for paper in result["papers"]],
+        queries=[
+            PlannedQuery(query=task["query"], map=None, round=depths[task["id"]] + 1)
+            for task in tasks
+        ],
+        sources_gathered=[
+            *(source for result in results for source in sources_of(result, language)),
+            *_all(ended, "sources_gathered"),
+        ],
+        places=_all(ended, "places"),
+        routes=_all(ended, "routes"),
+        weather=_all(ended, "weather"),
+        gaps=gaps,
+        usage=meter.usage,
+    )
+
+
+def sources_off(given: PlanToolbox, configuration: Configuration) -> dict[str, str]:
+    """Why sources are off in this run, by name."""
+    off = dict(given.library.off(configuration.research_model))
+    if configuration.web_search == "off":
+        off["tavily"] = "WEB_SEARCH=off"
+    return off
+
+
+def sources_of(result: ExecutorResult, language: Language) -> list[Source]:
+    """A task's documents as they are cited."""
+    return [
+        Source(
+            id=name,
+            kind=_SOURCE_KINDS[document["kind"]],
+            title=document["title"],
+            url=document["url"],
+            provider=source_name(document["source"], language),
+            quotes=_quotes(document),
+        )
+        for name, document in zip(ids_of(result), result["documents"], strict=True)
+    ]
+
+
+@dataclass
+class _Working:
+    """Runs executors; one account for all."""
+
+    state: PlanState
+    configuration: Configuration
+    given: PlanToolbox
+    meter: Meter
+    emit: Emit
+    executor: Compiled
+    off: dict[str, str]
+
+    async def on(self, task: Task, earlier: list[ExecutorState]) -> ExecutorState:
+        """What an executor ends with; its failure is a failed task, but for bad settings."""
+        turn, began = self.state["turn"], time.monotonic()
+        self.emit(event("task_started", NODE, id=task["id"], text=task["query"]))
+        run = ExecutorRun(
+            task, turn, self.configuration, self.given, self.meter, self.emit, off=self.off
+        )
+        try:
+            ended = await self._run(task, run, [end["executor_result"] for end in earlier])
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            log.warning("turn=%s %s failed: %s", turn["id"], task["id"], error)
+            ended = _failed(task, error)
+        result, seconds = ended["executor_result"], time.monotonic() - began
+        if result["status"] == "empty":
+            gap = run_gap("task_empty", turn["language"], query=task["query"])
+            ended["gaps"] = [*(ended.get("gaps") or []), gap]
+        count = len(result["documents"])
+        log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,
+                 task["id"], result["status"], count, len(result["papers"]), seconds)  # fmt: skip
+        self.emit(
+            event("task_done", NODE, id=task["id"], text=task["query"], count=count,
+                  seconds=seconds)
+        )  # fmt: skip
+        return ended
+
+    async def _run(
+        self, task: Task, run: ExecutorRun, earlier: list[ExecutorResult]
+    ) -> ExecutorState:
+        opened = ExecutorState(
+            task=task,
+            turn=self.state["turn"],
+            current_query=task["query"],
+            earlier=earlier,
+            rounds=0,
+        )
+        rounds = _STEPS_PER_ROUND * self.configuration.max_executor_rounds + 10
+        ended: Any = await self.executor.ainvoke(opened, {"recursion_limit": rounds}, context=run)
+        found: ExecutorState = ended
+        return found
+
+
+def _failed(task: Task, error: AgentError) -> ExecutorState:
+    result = ExecutorResult(
+        task=task["id"],
+        query=task["query"],
+        status="failed",
+        documents=[],
+        rerank="",
+        papers=[],
+        decisions=[],
+    )
+    return ExecutorState(executor_result=result, gaps=[gap_of(task["query"], error, NODE)])
+
+
+def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
+    """Sources that every task should have been searched in; others are not missed by most."""
+    for name in REQUIRED:
+        if name in off:
+            values = {"source": source_name(name, language), "reason": off[name]}
+            yield run_gap("source_off", language, provider=name, **values)
+
+
+def _distinct(gaps: list[Gap], known: list[Gap]) -> list[Gap]:
+    """Each reason of each source once in a run."""
+    seen, fresh = {_reason(gap) for gap in known}, list[Gap]()
+    for gap in gaps:
+        if _reason(gap) not in seen:
+            seen.add(_reason(gap))
+            fresh.append(gap)
+    return fresh
+
+
+def _reason(gap: Gap) -> tuple[str, str]:
+    if gap["code"].startswith("budget_"):
+        return "", gap["code"]
+    return gap["provider"], gap["code"] + (gap["query"] if gap["code"] == "task_empty" else "")
+
+
+def _quotes(document: Document) -> list[str]:
+    text = beginning(" ".join(document["text"].split()))
+    return [text] if text else []
+
+
+def _all(ended: list[ExecutorState], key: str) -> list[Any]:
+    states: list[Any] = list(ended)
+    return [each for state in states for each in state.get(key) or []]

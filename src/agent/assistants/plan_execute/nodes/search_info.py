@@ -1,0 +1,212 @@
+"""Searches the knowledge base: a pool of questions, the targets chosen from it, their passages."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
+
+from agent.assistants.plan_execute.nodes.build_knowledge import COLLECTION
+from agent.assistants.plan_execute.passages import Found, passages_of, sources_of
+from agent.assistants.plan_execute.state import PlanState, PlanUpdate
+from agent.assistants.plan_execute.toolbox import (
+    PlanServices,
+    PlanToolbox,
+    meter_of,
+    owner_of,
+    settings_of,
+)
+from agent.assistants.plan_execute.wording import run_gap
+from agent.budget import Meter
+from agent.configuration import Configuration
+from agent.errors import AgentError, ConfigurationError
+from agent.evidence.lengths import cut_to_tokens
+from agent.evidence.queries import clean_text, drop_seen
+from agent.evidence.types import Gap, Query
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.progress import event
+from agent.prompts import render
+from agent.retrieval.types import Scope
+from agent.state import Turn
+
+log = logging.getLogger(__name__)
+NODE = "search_info"
+MAX_HEADINGS, MAX_REWRITTEN, MAX_TARGETS = 60, 12, 12
+_MAX_QUESTION, _MAX_HEADING = 300, 120
+_PER_TARGET = 12
+"""Passages looked at for one target."""
+_NEAR = 15
+"""Passages nearest to the question and to each task, whose documents' headings are rewritten."""
+
+
+class Rewritten(BaseModel):
+    """Questions that the documents might answer."""
+
+    questions: list[str] = Field(description="Short questions, one for each useful heading.")
+
+
+async def search_info(
+    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+) -> PlanUpdate:
+    """Passages that bear on the targets; a knowledge base that fails is a gap."""
+    given, configuration = services(), settings_of(runtime)
+    searching = _Searching(
+        turn=state["turn"],
+        tasks=[task["query"] for task in state["tasks"]],
+        configuration=configuration,
+        given=given,
+        meter=meter_of(state, configuration, given),
+        scope=_scope(state, owner_of(runtime)),
+    )
+    try:
+        pool, targets, found = await searching.run()
+    except ConfigurationError as error:
+        if error.name in type(configuration).model_fields:
+            raise
+        pool, targets, found = searching.failed(error)
+    except AgentError as error:
+        pool, targets, found = searching.failed(error)
+    chosen = passages_of(found, configuration.max_passages)
+    passages = [passage for passage, _ in chosen]
+    known = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
+    gaps = [gap for gap in searching.gaps if (gap["provider"], gap["code"]) not in known]
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    runtime.stream_writer(event("passages", NODE, count=len(passages)))
+    log.info("turn=%s %s: %d questions, %d targets, %d passages",
+             state["turn"]["id"], NODE, len(pool), len(targets), len(passages))  # fmt: skip
+    return PlanUpdate(
+        question_pool=pool,
+        pre_questions=targets,
+        passages=passages,
+        sources_gathered=sources_of(chosen, state["turn"]["language"]),
+        gaps=gaps,
+        usage=searching.meter.usage,
+    )
+
+
+def _scope(state: PlanState, owner: str) -> Scope | None:
+    """The collections of this run, with the papers; None where there is nothing to read."""
+    names = list(state.get("readable", []))
+    if any(paper["document"] for paper in state.get("downloaded_papers", [])):
+        names.append(COLLECTION)
+    return Scope(collections=tuple(dict.fromkeys(names)), owner=owner) if names else None
+
+
+@dataclass
+class _Searching:
+    """One search of the knowledge base."""
+
+    turn: Turn
+    tasks: list[str]
+    configuration: Configuration
+    given: PlanToolbox
+    meter: Meter
+    scope: Scope | None
+    gaps: list[Gap] = field(default_factory=list)
+
+    async def run(self) -> tuple[list[str], list[str], list[Found]]:
+        """The pool, the targets, and what each target found."""
+        if self.scope is None or not self.configuration.max_passages:
+            return self.tasks, [], []
+        headings = await self._headings(self.scope)
+        if headings is None:
+            return self.tasks, [], []
+        pool = distinct_questions([*self.tasks, *await self._rewritten(headings)])
+        targets = await self._targets(pool)
+        scope = self.scope
+        found = await asyncio.gather(
+            *(self._search(number, target, scope) for number, target in enumerate(targets))
+        )
+        return pool, targets, list(found)
+
+    def failed(self, error: AgentError) -> tuple[list[str], list[str], list[Found]]:
+        """Nothing found, and why."""
+        log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
+        language = self.turn["language"]
+        self.gaps.append(run_gap("knowledge_failed", language, reason=error.message))
+        return self.tasks, [], []
+
+    async def _headings(self, scope: Scope) -> list[str] | None:
+        """Of the documents that are near to the question; None where none is."""
+        asked = [self.turn["question"], *self.tasks]
+        near = await asyncio.gather(
+            *(
+                self.given.knowledge.search(query, scope, limit=_NEAR, meter=self.meter)
+                for query in asked
+            )
+        )
+        documents = tuple(dict.fromkeys(hit.document["id"] for hits in near for hit in hits))
+        if not documents:
+            return None
+        close = Scope(collections=scope.collections, owner=scope.owner, documents=documents)
+        found = await self.given.knowledge.headings(close, limit=MAX_HEADINGS)
+        cleaned = (clean_text(heading, _MAX_HEADING) for heading in found)
+        return list(dict.fromkeys(heading for heading in cleaned if heading))[:MAX_HEADINGS]
+
+    async def _rewritten(self, headings: Sequence[str]) -> list[str]:
+        """Questions a model makes of headings; none, and a gap, where it cannot."""
+        if not headings:
+            return []
+        try:
+            reply = await self.given.models.ask(
+                self.configuration.query_generator_model,
+                self._prompt(headings),
+                meter=self.meter,
+                schema=Rewritten,
+                thinking=DEFAULT_THINKING["query"],
+            )
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            language = self.turn["language"]
+            self.gaps.append(run_gap("headings_failed", language, reason=error.message))
+            return []
+        assert reply.parsed is not None
+        return reply.parsed.questions[:MAX_REWRITTEN]
+
+    def _prompt(self, headings: Sequence[str]) -> list[BaseMessage]:
+        limit, language = self.configuration.context_token_limit, self.turn["language"]
+        values = {
+            "question": cut_to_tokens(self.turn["question"], limit // 4),
+            "headings": cut_to_tokens("\n".join(headings), limit // 4),
+        }
+        return [
+            SystemMessage(render("rewrite_headings_system", language)),
+            HumanMessage(render("rewrite_headings", language, **values)),
+        ]
+
+    async def _targets(self, pool: list[str]) -> list[str]:
+        """The tasks, then the rewritten questions that bear most on the question."""
+        tasks = pool[: len(distinct_questions(self.tasks))][:MAX_TARGETS]
+        others = pool[len(tasks) :]
+        room = MAX_TARGETS - len(tasks)
+        if len(others) <= room:
+            return [*tasks, *others]
+        ranked = await self.given.reranker.rerank(
+            self.turn["question"], others, meter=self.meter, top_n=room
+        )
+        return [*tasks, *(others[place] for place, _ in ranked.order)]
+
+    async def _search(self, number: int, target: str, scope: Scope) -> Found:
+        """What a target finds, reranked; below the threshold it is left out."""
+        hits = await self.given.knowledge.search(target, scope, limit=_PER_TARGET, meter=self.meter)
+        if not hits:
+            return Found(number, target, [])
+        ranked = await self.given.reranker.rerank(
+            target,
+            ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits],
+            meter=self.meter,
+            threshold=self.configuration.rerank_threshold,
+        )
+        return Found(number, target, [(hits[place], score) for place, score in ranked.order])
+
+
+def distinct_questions(questions: Sequence[str]) -> list[str]:
+    """Cleaned, each asked once, in order."""
+    cleaned = [clean_text(question, _MAX_QUESTION) for question in questions]
+    asked = [Query(query=question, map=None) for question in cleaned if question]
+    return [query["query"] for query in drop_seen(asked, [])]

@@ -1,0 +1,1 @@
+"""The nodes of the executor of one task."""

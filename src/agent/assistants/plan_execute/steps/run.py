@@ -1,0 +1,82 @@
+"""What the steps of one task's executor are given; the map's records gather here."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.assistants.plan_execute.state import Task
+from agent.assistants.plan_execute.toolbox import PlanToolbox
+from agent.assistants.plan_execute.wording import source_name
+from agent.budget import Meter
+from agent.configuration import Configuration
+from agent.evidence.geodesy import parse_lnglat
+from agent.evidence.intent import has_location_intent
+from agent.language import Language
+from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.progress import Emit, EventType, event
+from agent.state import Turn
+
+NODE = "execute"
+REQUIRED = ("wikipedia", "openalex", "semantic_scholar", "tavily")
+"""Searched for every task."""
+OPTIONAL = ("sec_edgar", "akshare")
+"""Looked up where the model decides so, as is the map."""
+
+
+@dataclass
+class ExecutorRun:
+    """Services, account, progress and options of one executor."""
+
+    task: Task
+    turn: Turn
+    configuration: Configuration
+    given: PlanToolbox
+    meter: Meter
+    emit: Emit
+    off: Mapping[str, str]
+    """Why a source is off, by its name."""
+    survey: Survey = field(default_factory=Survey)
+    maps: MapTools | None = None
+    maps_failed: bool = False
+
+    @property
+    def language(self) -> Language:
+        return self.turn["language"]
+
+    @property
+    def number(self) -> str:
+        """`2` of the task T2."""
+        return self.task["id"].removeprefix("T")
+
+    @property
+    def wants_maps(self) -> bool:
+        """Whether the map's tools belong to this task, and can still be had."""
+        routing = self.configuration.geo_routing
+        if routing == "never" or self.maps_failed:
+            return False
+        asked = (self.turn["question"], self.task["query"])
+        placed = any(has_location_intent(text) or parse_lnglat(text) for text in asked)
+        return placed or routing == "always"
+
+    @property
+    def map_options(self) -> MapOptions:
+        """Ids of the map's records are `a2-0` … in task T2."""
+        turn = self.turn
+        return MapOptions(prefix=f"a{self.number}", language=turn["language"], near=turn["near"])
+
+    def tell(self, kind: EventType, text: str, **more: Any) -> None:
+        """A progress event of this task."""
+        self.emit(event(kind, NODE, id=self.task["id"], text=text, **more))
+
+    def tell_map_call(self, asked: str) -> None:
+        self.tell("map_call", asked)
+
+    def tell_searching(self, source: str, query: str) -> float:
+        """Says that a source is asked; the moment it was."""
+        self.tell("search_started", f"{source_name(source, self.language)}: {query}")
+        return time.monotonic()
+
+    def tell_searched(self, source: str, query: str, count: int, began: float) -> None:
+        text = f"{source_name(source, self.language)}: {query}"
+        self.tell("search_done", text, count=count, seconds=time.monotonic() - began)

@@ -1,0 +1,99 @@
+"""Papers kept as files: fetched like any page, checked to be PDFs, named by their content."""
+
+import asyncio
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from agent.budget import Meter
+from agent.calls import Calls, Policy, SingleFlight
+from agent.errors import BudgetExceeded, MalformedReply, ProviderRefused
+from agent.reading.fetch import Fetcher
+
+_MAGIC = b"%PDF-"
+_HEAD = 1024
+"""A PDF may begin with so many bytes of something else."""
+_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A PDF that is kept; `url` as asked."""
+
+    url: str
+    sha256: str
+    size: int
+
+    @property
+    def name(self) -> str:
+        """Of its file, below the folder of papers."""
+        return f"{self.sha256}.pdf"
+
+
+class PaperShelf:
+    """Fetches PDFs into a folder, each content once; usable from any event loop."""
+
+    def __init__(self, calls: Calls, fetcher: Fetcher, folder: Path) -> None:
+        self._calls, self._fetcher, self._folder = calls, fetcher, folder
+        self._flights = SingleFlight()
+
+    def path(self, paper: Paper) -> Path:
+        """Where the PDF is."""
+        return self._folder / paper.name
+
+    async def get(self, url: str, *, meter: Meter) -> Paper:
+        """The PDF behind a URL, fetched once in a turn, also after a crash.
+
+        Raises UnsafeUrl, BudgetExceeded, the ProviderErrors of Fetcher.get, and ProviderRefused
+        with code paper_not_pdf.
+        """
+        return await self._flights.do(f"{meter.turn_id} {url}", lambda: self._get(url, meter))
+
+    async def _get(self, url: str, meter: Meter) -> Paper:
+        policy = Policy("papers", None, timeout=_SECONDS, attempts=1)
+        text = await self._calls.once(
+            policy, lambda: self._fetched(url, meter), meter=meter, request={"paper": url}
+        )
+        paper = _paper(text)
+        if not await asyncio.to_thread(self.path(paper).is_file):
+            # What the journal remembers was removed meanwhile.
+            paper = _paper(await self._fetched(url, meter))
+        return paper
+
+    async def _fetched(self, url: str, meter: Meter) -> str:
+        if meter.remaining() <= 0:
+            raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+        page = await self._fetcher.get(url, meter=meter)
+        if _MAGIC not in page.body[:_HEAD]:
+            kind = page.content_type.partition(";")[0].strip()[:80] or "something else"
+            raise ProviderRefused("papers", f"not a PDF but {kind}", code="paper_not_pdf")
+        paper = Paper(url, hashlib.sha256(page.body).hexdigest(), len(page.body))
+        await asyncio.to_thread(self._keep, paper, page.body)
+        return json.dumps(asdict(paper))
+
+    def _keep(self, paper: Paper, body: bytes) -> None:
+        """Whole or not at all: a crash leaves no half file under the name."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        target = self.path(paper)
+        if target.is_file():
+            return
+        handle, written = tempfile.mkstemp(dir=self._folder, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(written).replace(target)
+        except BaseException:
+            Path(written).unlink(missing_ok=True)
+            raise
+
+
+def _paper(text: str) -> Paper:
+    try:
+        return Paper(**json.loads(text))
+    except (ValueError, TypeError):
+        raise MalformedReply("papers", "what the journal kept cannot be read") from None
