@@ -25,6 +25,8 @@ from .rules_text import sentences
 
 MOST_PLACES, _A_STEP = 20, 12
 """Places that are compared, and calls in one step."""
+_STOPS = ("停车场", "地铁站")
+"""Named after what they belong to."""
 _CHINA = re.compile(
     r"\b(?:china|chinese|beijing|shanghai|hangzhou|chengdu|yuan)\b|[省市区县路街寺塔湖桥]",
     re.IGNORECASE,
@@ -169,8 +171,10 @@ def _listed(best: Best, seen: Seen) -> list[dict[str, object]]:
 def _only_named_so(name: str, best: Best) -> bool:
     """Whether a place only bears the name of what is asked for: 人民公园(地铁站) is no park."""
     core, _, branch = name.replace("（", "(").partition("(")
-    other = any(word in name for word in ("停车场", "地铁站") if word != best.category)
-    return other or (best.category in branch and best.category not in core)
+    if best.category in _STOPS:
+        return False
+    only_branch = best.category in branch and best.category not in core
+    return only_branch or any(word in name for word in _STOPS)
 
 
 def _best_calls(ask: Ask, best: Best, seen: Seen) -> list[FunctionCall]:
