@@ -69,7 +69,7 @@ def test_rows_of_another_shape_are_left_out(registrants: Registrants) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("What are NVIDIA's latest data center revenues in its report?", ["data", "center"]),
+        ("What are NVIDIA's data center revenues in its report?", ["data", "center"]),
         ("NVDA 10-K 2025", []),
         ("宁德时代 NVIDIA 供应", []),
         (
@@ -87,8 +87,8 @@ def test_few_telling_words_are_left_to_search_by(
 def value(end: str, val: float, **changes: Any) -> dict[str, Any]:
     year = int(end[:4])
     given = {
-        "start": f"{year}-01-01", "end": end, "val": val, "accn": f"0000000001-{year - 1999}-000001",
-        "fy": year, "fp": "FY", "form": "10-K", "filed": f"{year + 1}-02-01",
+        "start": f"{year}-01-01", "end": end, "val": val, "fy": year, "fp": "FY", "form": "10-K",
+        "accn": f"0000000001-{year - 1999}-000001", "filed": f"{year + 1}-02-01",
     }  # fmt: skip
     return {**given, **changes}
 

@@ -137,34 +137,25 @@ class DocumentDesk:
 def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[[], Found]]:
     """How each source is built from the settings: itself, or why it is off."""
 
-    def endpoint(name: str, user_agent: str | None = None) -> SourceEndpoint:
-        return SourceEndpoint(
-            base_url=getattr(settings, f"{name}_base_url"),
-            key=getattr(settings, f"{name}_api_key", None),
-            default_count=getattr(settings, f"{name}_default_count"),
-            timeout=settings.search_timeout_seconds,
-            user_agent=user_agent or f"tanlu/{__version__}",
-        )
-
     def wikipedia() -> Found:
         agent = settings.wikipedia_user_agent
         if not agent or not _CONTACT.search(agent):
             return None, _unnamed("WIKIPEDIA_USER_AGENT", agent, "MyTool/1.0 (me@example.org)")
-        return Wikipedia(http, calls, endpoint("wikipedia", agent)), ""
+        return Wikipedia(http, calls, _endpoint(settings, "wikipedia", agent)), ""
 
     def openalex() -> Found:
         if settings.openalex_api_key is None:
             return None, "OPENALEX_API_KEY is not set (free: https://openalex.org/settings/api)"
-        return OpenAlex(http, calls, endpoint("openalex")), ""
+        return OpenAlex(http, calls, _endpoint(settings, "openalex")), ""
 
     def semantic_scholar() -> Found:
-        return SemanticScholar(http, calls, endpoint("semantic_scholar")), ""
+        return SemanticScholar(http, calls, _endpoint(settings, "semantic_scholar")), ""
 
     def sec() -> Found:
         agent = settings.sec_user_agent
         if not agent or not _MAIL.fullmatch(agent):
             return None, _unnamed("SEC_USER_AGENT", agent, "Company Name me@example.org")
-        return SecEdgar(http, calls, endpoint("sec_edgar", agent)), ""
+        return SecEdgar(http, calls, _endpoint(settings, "sec_edgar", agent)), ""
 
     def finance() -> Found:
         if reason := akshare.why_off():
@@ -178,6 +169,16 @@ def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[
         "sec_edgar": sec,
         "akshare": finance,
     }
+
+
+def _endpoint(settings: Any, name: str, user_agent: str | None = None) -> SourceEndpoint:
+    return SourceEndpoint(
+        base_url=getattr(settings, f"{name}_base_url"),
+        key=getattr(settings, f"{name}_api_key", None),
+        default_count=getattr(settings, f"{name}_default_count"),
+        timeout=settings.search_timeout_seconds,
+        user_agent=user_agent or f"tanlu/{__version__}",
+    )
 
 
 def _unnamed(variable: str, given: str | None, example: str) -> str:
