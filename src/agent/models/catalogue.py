@@ -89,6 +89,12 @@ RETIRED: dict[str, str] = {
 }
 """Shut down, or routed to the successor at the successor's price."""
 
+GOOGLE_EMBEDDINGS: dict[str, float] = {
+    "gemini-embedding-001": 0.15,
+    "gemini-embedding-2": 0.20,
+}
+"""USD per million tokens of text."""
+
 _SEARCH_USD = 14 / 1000
 
 

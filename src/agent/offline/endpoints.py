@@ -10,6 +10,7 @@ from agent.offline.filings import SecService
 from agent.offline.gemini import GeminiService
 from agent.offline.openai import OpenAIService
 from agent.offline.pages import PagesService, sample_hosts
+from agent.offline.ranking import RankingService
 from agent.offline.rules import SampleBrain
 from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.offline.search import BochaService, SerperService, TavilyService
@@ -71,6 +72,7 @@ def start_sample_services(settings: Settings) -> SampleServices:
         "semantic_scholar": SemanticScholarService(key=KEY),
         "sec": SecService(),
         "pages": PagesService(),
+        "ranking": RankingService(key=KEY),
     }
     running = {name: Background(service.app) for name, service in services.items()}
     for background in running.values():
@@ -115,5 +117,13 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             "sec_user_agent": _CONTACT,
             "sec_edgar_qps": 1000.0,
             "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
+            # A server takes part only where the operator has one.
+            "tei_rerank_url": settings.tei_rerank_url and urls["ranking"],
+            "rerank_url": settings.rerank_url and f"{urls['ranking']}/v1/rerank",
+            "rerank_api_key": key,
+            "tei_embed_url": urls["ranking"],
+            "tei_api_key": key,
+            "embedding_base_url": f"{urls['ranking']}/v1",
+            "embedding_api_key": key,
         }
     )

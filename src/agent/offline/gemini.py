@@ -7,8 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.models.catalogue import GOOGLE_MODELS
+from agent.models.catalogue import GOOGLE_EMBEDDINGS, GOOGLE_MODELS
 from agent.offline.brain import Answer, Brain, Turn
+from agent.offline.gemini_embed import METHODS, embed
 from agent.offline.gemini_wire import Refused, check, read, tokens, write
 from agent.offline.service import BODY
 from agent.offline.streams import FaultyEvent, Speed, StreamingService, go_wrong, send_pieces
@@ -56,7 +57,7 @@ class GeminiService(StreamingService):
         brain: Brain,
         *,
         key: str | None = None,
-        models: Iterable[str] = tuple(GOOGLE_MODELS),
+        models: Iterable[str] = (*GOOGLE_MODELS, *GOOGLE_EMBEDDINGS),
         latency: Callable[[web.Request, Any], float] | None = None,
         speed: Callable[[Turn], Speed] | None = None,
     ) -> None:
@@ -88,7 +89,12 @@ class GeminiService(StreamingService):
             model = self._known(request)
             if method == "countTokens":
                 return web.json_response({"totalTokens": tokens(body)})
-            if method not in ("generateContent", "streamGenerateContent"):
+            if model in GOOGLE_EMBEDDINGS and method in METHODS:
+                return web.json_response(embed(method, body, model))
+            if model in GOOGLE_EMBEDDINGS or method not in (
+                "generateContent",
+                "streamGenerateContent",
+            ):
                 raise Refused(f"unknown method {method}", 404)
             check(body, model)
         except Refused as error:
@@ -209,5 +215,7 @@ def _model(name: str) -> dict[str, Any]:
         "displayName": name,
         "inputTokenLimit": 1_048_576,
         "outputTokenLimit": 65_536,
-        "supportedGenerationMethods": ["generateContent", "countTokens"],
+        "supportedGenerationMethods": (
+            ["embedContent"] if name in GOOGLE_EMBEDDINGS else ["generateContent", "countTokens"]
+        ),
     }

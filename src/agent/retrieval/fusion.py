@@ -1,6 +1,6 @@
 """Several rankings of the same things as one."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -21,7 +21,7 @@ def fuse(rankings: Sequence[Sequence[K]], *, damping: int = DAMPING) -> list[tup
     return sorted(scores.items(), key=lambda scored: -scored[1])
 
 
-def places(rankings: dict[str, Sequence[K]]) -> dict[K, dict[str, int]]:
+def places(rankings: Mapping[str, Sequence[K]]) -> dict[K, dict[str, int]]:
     """For each thing its place (from 1) in each of the named lists that has it."""
     found: dict[K, dict[str, int]] = {}
     for name, ranking in rankings.items():
