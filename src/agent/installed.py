@@ -14,10 +14,13 @@ ASSISTANTS: Mapping[str, str] = {
     "agent": "agent.graph:graph",
     "deep_research": "agent.assistants.deep_research.graph:graph",
     "team_answer": "agent.assistants.team_answer.graph:graph",
+    "plan_execute": "agent.assistants.plan_execute.graph:graph",
 }
 """The id and where its graph is; beside each stands `build_graph(services)`."""
 TAKE_FORMAT = frozenset({"team_answer"})
 """Those that take the form an answer must have (`format_requirement`)."""
+TAKE_COLLECTIONS = frozenset({"plan_execute"})
+"""Those that read own documents (`collections`)."""
 
 
 def compiled(

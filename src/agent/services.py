@@ -82,6 +82,7 @@ class Services:
         """Close clients and files, end the map server, stop the sample services."""
         await self.code.aclose()
         await self.maps.aclose()
+        await self.reranker.aclose()
         await self.web.aclose()
         await self.models.aclose()
         if self.journal:
@@ -108,7 +109,7 @@ def build_services(settings: Settings, *, journal: SqliteJournal | None = None) 
         maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
         papers=build_papers(used, calls, origins=sample.origins if sample else None),
-        reranker=RerankDesk(used, calls, http=web.http),
+        reranker=RerankDesk(used, calls),
         code=CodeDesk(used),
         calls=calls,
         journal=journal,

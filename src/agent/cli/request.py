@@ -15,7 +15,7 @@ from agent.errors import ConfigurationError, InputError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Point
-from agent.installed import ASSISTANTS, TAKE_FORMAT
+from agent.installed import ASSISTANTS, TAKE_COLLECTIONS, TAKE_FORMAT
 
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""
@@ -35,6 +35,8 @@ class Request:
     url: str | None = None
     format_requirement: str | None = None
     """The form of the answer, for assistants that take it."""
+    collections: tuple[str, ...] | None = None
+    """Own documents to read, for assistants that do; None is all."""
     saves: bool = False
     """Whether the answer goes into a file, in which links should last."""
 
@@ -47,6 +49,8 @@ class Request:
             given["user_location"] = dict(self.near)
         if self.format_requirement is not None:
             given["format_requirement"] = self.format_requirement
+        if self.collections is not None:
+            given["collections"] = list(self.collections)
         return given
 
 
@@ -68,6 +72,7 @@ def read_request(arguments: Namespace) -> Request:
         context=_context(arguments, local=url is None),
         near=_near(arguments.near),
         format_requirement=_format_requirement(arguments, asked=question is not None),
+        collections=_collections(arguments, asked=question is not None),
         url=url,
         saves=_saves(arguments),
     )
@@ -142,6 +147,20 @@ def _format_requirement(arguments: Namespace, *, asked: bool) -> str | None:
         hint = f"must have 1 to {MAX_REQUIREMENT} characters"
         raise InputError("--format-requirement", hint)
     return kept
+
+
+def _collections(arguments: Namespace, *, asked: bool) -> tuple[str, ...] | None:
+    """The collections to read; whether they exist, only the assistant can say."""
+    given: list[str] | None = arguments.collections
+    if given is None:
+        return None
+    if not asked:
+        raise InputError("--collection", "goes with a question")
+    assistant = arguments.assistant
+    if assistant in ASSISTANTS and assistant not in TAKE_COLLECTIONS:
+        hint = f"is not taken by {assistant}; use --assistant {', '.join(sorted(TAKE_COLLECTIONS))}"
+        raise InputError("--collection", hint)
+    return tuple(dict.fromkeys(given))
 
 
 def _near(given: str | None) -> Point | None:

@@ -1,7 +1,6 @@
 """The tables of a dossier that code writes: figures, and what was consulted."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent.assistants.plan_execute.observations import ids_of
 from agent.assistants.plan_execute.state import ExecutorResult, PlanState
@@ -54,23 +53,33 @@ def consulted_section(
 
 
 def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
-    """A row for each source: name, kind, documents found, and cited."""
-    results, found = state.get("executor_result", []), Counter[tuple[str, str]]()
-    for result in results:
-        for document in result["documents"]:
-            name = source_name(document["source"], language)
-            found[name, KINDS[document["kind"]][language]] += 1
-    kinds = {"place": KINDS["map"], "document": KINDS["document"]}
+    """A row for each source: name, kind, distinct documents found, and cited."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for name, kind, key in _consulted(state, language):
+        found.setdefault((name, kind), set()).add(key)
+    cited = {_key(source) for source in used}
+    return [
+        f"| {cell(name)} | {kind} | {len(keys)} | {len(keys & cited)} |"
+        for (name, kind), keys in found.items()
+    ]
+
+
+def _consulted(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
+    """Source, kind and address of everything that was found."""
+    kinds: dict[str, str] = {
+        "place": KINDS["map"][language],
+        "document": KINDS["document"][language],
+    }
+    for result in state.get("executor_result", []):
+        for name, document in zip(ids_of(result), result["documents"], strict=True):
+            kinds[name] = KINDS[document["kind"]][language]
     for source in state.get("sources_gathered", []):
-        if source["kind"] in kinds:
-            found[source["provider"], kinds[source["kind"]][language]] += 1
-    cited = Counter(source["provider"] for source in used)
-    rows = []
-    for (name, kind), count in found.items():
-        shown = min(cited[name], count)
-        cited[name] -= shown
-        rows.append(f"| {cell(name)} | {kind} | {count} | {shown} |")
-    return rows
+        if kind := kinds.get(source["id"]) or kinds.get(source["kind"]):
+            yield source["provider"], kind, _key(source)
+
+
+def _key(source: Source) -> str:
+    return source["url"] or source["title"]
 
 
 def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list[str]:

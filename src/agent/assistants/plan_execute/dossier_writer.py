@@ -152,7 +152,7 @@ class DossierWriter(ModelWriter):
                 for name, document in zip(ids_of(result), result["documents"], strict=True)
             ]
             text = cut_to_tokens("\n".join(lines), free // max(1, len(self._results)) + _PER_TASK)
-            shown.append(element("task", text, id=result["task"], query=result["query"]))
+            shown.append(element("task", f"\n{text}\n", id=result["task"], query=result["query"]))
         return "\n".join(shown)
 
     def _document_line(self, name: str, document: Document, tokens: int) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from agent.assistants.plan_execute.executor import Compiled
@@ -44,6 +45,8 @@ from agent.state import PlannedQuery
 
 log = logging.getLogger(__name__)
 _STEPS_PER_ROUND = 2
+# A run with durability "sync" hands that on to graphs within it, which fails without a checkpointer.
+_NOT_SYNC = {"__pregel_durability": "async"}
 _SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
     "encyclopedia": "page",
     "paper": "paper",
@@ -163,7 +166,8 @@ class _Working:
             rounds=0,
         )
         rounds = _STEPS_PER_ROUND * self.configuration.max_executor_rounds + 10
-        ended: Any = await self.executor.ainvoke(opened, {"recursion_limit": rounds}, context=run)
+        config: RunnableConfig = {"recursion_limit": rounds, "configurable": dict(_NOT_SYNC)}
+        ended: Any = await self.executor.ainvoke(opened, config, context=run)
         found: ExecutorState = ended
         return found
 

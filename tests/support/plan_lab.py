@@ -1,0 +1,315 @@
+"""A dossier in one process: scripted models, and made-up sources, papers and a web on loopback."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.plan_execute.state import PlanConfiguration
+from agent.journal import SqliteJournal
+from agent.offline.brain import Answer, FunctionCall, Turn
+from agent.offline.filings import SecService
+from agent.offline.filings_records import Company, Filing
+from agent.offline.gemini import GeminiService
+from agent.offline.pages import StrangePages
+from agent.offline.rules_text import block, lines, task_of
+from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
+from agent.offline.scholar_records import Article, Paper
+from agent.offline.search import KEY, TavilyService
+from agent.offline.service import Service, serve
+from agent.search.library import DocumentDesk
+from agent.services import Services, build_papers, build_services
+from agent.settings import Settings
+from tests.support.deep_lab import MODEL_KEY, Web
+from tests.support.faults import impatient
+from tests.support.plan_knowledge import MemoryKnowledge, With
+from tests.support.reading import simple_pdf
+
+ZH = "青岚公司钠离子电池的技术路线与同行相比如何"
+EN = "How does Qinglan's sodium battery technology compare with its peers?"
+HOST = "papers.tanlu-lab.com"
+CONTACT = "Plan Lab lab@example.org"
+Rule = Callable[[Turn], Answer]
+_TASK = re.compile(r'<task id="([^"]+)" query="([^"]*)">(.*?)</task>', re.DOTALL)
+_MARKED = re.compile(r"\[\^([\w-]+)\]")
+
+
+def articles(query: str, language: str, limit: int) -> list[Article]:
+    """Two articles on anything."""
+    return [
+        Article(n, language, f"{query} {n}", f"https://{language}.wikipedia.org/wiki/{_slug(query)}{n}",
+                (), f"{query}是第{n}条百科。")
+        for n in range(min(2, limit))
+    ]  # fmt: skip
+
+
+def papers(catalogue: str, count: int = 3) -> Callable[[str, int], Sequence[Paper]]:
+    """So many papers on anything; the first one is in both catalogues, with its full text."""
+
+    def found(query: str, limit: int) -> list[Paper]:
+        return [_paper(catalogue, query, n) for n in range(min(count, limit))]
+
+    return found
+
+
+def _paper(catalogue: str, query: str, number: int) -> Paper:
+    name = f"{_slug(query)}-{number if number == 0 else f'{catalogue}-{number}'}"
+    return Paper(
+        id=f"W{name}", title=f"{query}研究 {name}", year=2020 + number, doi=f"10.5555/{name}",
+        authors=("A. Author",), venue="", abstract=f"{query}的研究，密度{150 + number} Wh/kg。",
+        subjects=(), topics=(), cited_by=number, url=f"https://papers.example.org/{name}",
+        pdf=f"https://{HOST}/{name}.pdf",
+    )  # fmt: skip
+
+
+def companies() -> tuple[Company, ...]:
+    """One company that files in the US."""
+    filing = Filing("0000000042-25-000001", "10-K", "2025-02-01", "2024-12-31", "f.htm",
+                    "sodium battery cells")  # fmt: skip
+    value = {"start": "2024-01-01", "end": "2024-12-31", "val": 362_000_000, "adsh": filing.adsh,
+             "fy": 2024, "fp": "FY", "form": "10-K", "filed": "2025-02-01"}  # fmt: skip
+    facts = {"Revenues": {"unit": "USD", "values": [value]}}
+    return (Company(42, "QLAN", "Qinglan Inc.", (), "Batteries", (filing,), facts),)
+
+
+def _slug(text: str) -> str:
+    return "-".join(f"{ord(letter):x}" for letter in text[-6:])
+
+
+class PaperPages(StrangePages):
+    """A site of papers: every address that ends in .pdf is one, unless a test puts another body."""
+
+    async def _page(self, request: Any) -> Any:
+        if request.path not in self.bodies and request.path.endswith(".pdf"):
+            name = request.path.strip("/").removesuffix(".pdf")
+            text = f"Measured energy density is 160 Wh/kg in {name}"
+            self.bodies[request.path] = ("application/pdf", simple_pdf(3, text=text, title=name))
+        return await super()._page(request)
+
+
+class Planner:
+    """Plans `tasks` (query, or query and dependencies) and writes faithfully from what it gets."""
+
+    def __init__(self, *tasks: str | tuple[str, list[str]], **rules: Rule) -> None:
+        self.tasks = tasks or ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
+        self.rules: dict[str, Rule] = {
+            "plan_tasks": self.plan,
+            "execute_decide": lambda turn: Answer(text="不需要。"),
+            "rewrite_headings": rewrite,
+            "dossier": dossier,
+            **rules,
+        }
+        self.turns: list[Turn] = []
+
+    def respond(self, turn: Turn) -> Answer:
+        self.turns.append(turn)
+        return self.rules[task_of(turn)](turn)
+
+    def asked(self, task: str) -> list[Turn]:
+        return [turn for turn in self.turns if task_of(turn) == task]
+
+    def plan(self, turn: Turn) -> Answer:
+        named = [task if isinstance(task, tuple) else (task, []) for task in self.tasks]
+        return planned(*((f"T{n}", query, dep) for n, (query, dep) in enumerate(named, 1)))
+
+
+def planned(*tasks: tuple[str, str, list[str]]) -> Answer:
+    """A plan of these ids, queries and dependencies."""
+    return Answer(json={"tasks": [{"id": i, "query": q, "dep": dep} for i, q, dep in tasks]})
+
+
+def rewrite(turn: Turn) -> Answer:
+    return Answer(json={"questions": [f"{h}是什么" for h in lines(turn.user, "headings")[:3]]})
+
+
+def dossier(turn: Turn) -> Answer:
+    """Every task's documents as a list, then the passages, then the figures."""
+    parts = ["# 资料汇编", "## 摘要", "见下。"]
+    for _, query, text in _TASK.findall(turn.user):
+        parts += [f"## {query}", *_items(text)]
+    for name in ("passages", "figures", "places"):
+        parts += _items(block(turn.user, name))
+    return Answer(text="\n\n".join(parts))
+
+
+def _items(text: str) -> list[str]:
+    return [
+        f"- {_MARKED.sub('', line).strip()} [^{name}]"
+        for line in text.strip().splitlines()
+        for name in _MARKED.findall(line)[:1]
+    ]
+
+
+def looks_up(name: str, **arguments: Any) -> Rule:
+    """A rule that calls a tool once in each task, where it is offered."""
+
+    def rule(turn: Turn) -> Answer:
+        if turn.tool_results or not any(tool.name == name for tool in turn.tools):
+            return Answer(text="够了。")
+        return Answer(calls=(FunctionCall(name, arguments),))
+
+    return rule
+
+
+@dataclass
+class World:
+    """The stand-ins, which outlive every process."""
+
+    gemini: GeminiService
+    tavily: TavilyService
+    wikipedia: WikipediaService
+    openalex: OpenAlexService
+    semantic_scholar: SemanticScholarService
+    sec: SecService
+    site: PaperPages
+    urls: dict[str, str]
+
+    @property
+    def brain(self) -> Any:
+        return self.gemini.brain
+
+    @property
+    def services(self) -> dict[str, Service]:
+        return {name: getattr(self, name) for name in self.urls}
+
+    def clear(self) -> None:
+        """No faults, empty logs."""
+        for service in self.services.values():
+            service.faults.clear()
+            service.requests.clear()
+
+    def asked(self, name: str) -> int:
+        """How many requests a stand-in got, robots.txt aside."""
+        requests = self.services[name].requests
+        return sum(request.path != "/robots.txt" for request in requests)
+
+    def settings(self, **changes: Any) -> Settings:
+        urls = self.urls
+        given = {
+            "gemini_api_key": MODEL_KEY,
+            "google_gemini_base_url": urls["gemini"],
+            "tavily_api_key": KEY,
+            "tavily_base_url": urls["tavily"],
+            "wikipedia_user_agent": CONTACT,
+            "wikipedia_base_url": f"{urls['wikipedia']}/{{lang}}",
+            "openalex_api_key": KEY,
+            "openalex_base_url": urls["openalex"],
+            "semantic_scholar_api_key": KEY,
+            "semantic_scholar_base_url": urls["semantic_scholar"],
+            "semantic_scholar_qps": 100,
+            "sec_user_agent": CONTACT,
+            "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
+            "search_timeout_seconds": 5,
+            **changes,
+        }
+        return Settings(**given)
+
+
+@contextmanager
+def running_world(brain: Any = None, *, web: Web | None = None) -> Iterator[World]:
+    """Every stand-in, running."""
+    services: dict[str, Service] = {
+        "gemini": GeminiService(brain or Planner(), key=MODEL_KEY),
+        "tavily": TavilyService(key=KEY, pages=web or Web(count=2)),
+        "wikipedia": WikipediaService(articles=articles),
+        "openalex": OpenAlexService(key=KEY, papers=papers("oa")),
+        "semantic_scholar": SemanticScholarService(key=KEY, papers=papers("s2")),
+        "sec": SecService(companies=companies),
+        "site": PaperPages(),
+    }
+    with ExitStack() as stack:
+        urls = {name: stack.enter_context(serve(s.app)).url for name, s in services.items()}
+        given: dict[str, Any] = dict(services)
+        yield World(**given, urls=urls)
+
+
+@dataclass
+class PlanLab:
+    """The graph, its services, and the world around them."""
+
+    services: Any
+    graph: Any
+    world: World
+    context: dict[str, Any] = field(default_factory=dict)
+    """What every run is configured with unless it says otherwise."""
+
+    @property
+    def brain(self) -> Any:
+        return self.world.brain
+
+    async def ask(
+        self,
+        question: Any = ZH,
+        thread: str = "t",
+        *,
+        inputs: dict[str, Any] | None = None,
+        **context: Any,
+    ) -> dict[str, Any]:
+        """The state after a run; None goes on with the thread, `inputs` are further keys."""
+        given: Any = None if question is None else {"messages": question, **(inputs or {})}
+        state: dict[str, Any] = await self.graph.ainvoke(
+            given, self.where(thread), context=self.configured(**context), durability="sync"
+        )
+        return state
+
+    async def events(
+        self, question: Any = ZH, thread: str = "t", **context: Any
+    ) -> list[dict[str, Any]]:
+        """The custom events of a run, in order."""
+        given: Any = None if question is None else {"messages": question}
+        found = self.graph.astream(
+            given, self.where(thread), context=self.configured(**context), stream_mode="custom"
+        )
+        return [told async for told in found]
+
+    def where(self, thread: str = "t") -> dict[str, Any]:
+        return {"configurable": {"thread_id": thread}}
+
+    def configured(self, **context: Any) -> PlanConfiguration:
+        return PlanConfiguration(**{"geo_routing": "never", **self.context, **context})
+
+
+@asynccontextmanager
+async def plan_process(
+    world: World,
+    *,
+    journal: Path | None = None,
+    saver: Any = None,
+    knowledge: Any = None,
+    **settings: Any,
+) -> AsyncIterator[PlanLab]:
+    """The graph as a process of its own would have it; nobody waits before trying again."""
+    from agent.assistants.plan_execute.graph import build_graph
+
+    async with AsyncExitStack() as stack:
+        kept = SqliteJournal(journal) if journal else None
+        services = _impatient(build_services(world.settings(**settings), journal=kept), world)
+        stack.push_async_callback(services.aclose)
+        given: Any = With(services, knowledge=knowledge or MemoryKnowledge())
+        graph = build_graph(lambda: given).compile(checkpointer=saver or InMemorySaver())
+        yield PlanLab(given, graph, world)
+
+
+def _impatient(built: Services, world: World) -> Services:
+    """Retries without pauses; the site of papers is found under its name."""
+    services = impatient(built)
+    library = DocumentDesk(built.settings, built.calls, services.web)
+    for source in vars(library)["_sources"].values():
+        for name in {"_policy", "_data_policy"} & set(vars(source)):
+            vars(source)[name] = replace(vars(source)[name], base_delay=0.005)
+    shelf = build_papers(built.settings, built.calls, origins={HOST: world.urls["site"]})
+    return replace(services, library=library, papers=shelf)
+
+
+@asynccontextmanager
+async def plan_laboratory(
+    brain: Any = None, *, web: Web | None = None, saver: Any = None, **settings: Any
+) -> AsyncIterator[PlanLab]:
+    """A world and one process in it."""
+    with running_world(brain, web=web) as world:
+        async with plan_process(world, saver=saver, **settings) as lab:
+            yield lab
