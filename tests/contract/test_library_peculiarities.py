@@ -14,7 +14,7 @@ from agent.offline.search import KEY as WEB_KEY
 from agent.offline.search import BochaService, TavilyService
 from agent.offline.service import serve
 from agent.search.http import SearchHttp
-from tests.support.library_bench import QUERY, SourceBench, build
+from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import meter
 
@@ -61,6 +61,15 @@ async def test_wikipedia_gets_one_request_at_a_time(http: SearchHttp) -> None:
         searches = (desk.search("wikipedia", f"{QUERY} {n}", meter=meter()) for n in range(3))
         assert all(await asyncio.gather(*searches))
     assert time.monotonic() - began >= 0.45
+
+
+@pytest.mark.parametrize("name", ["openalex", "semantic_scholar"])
+async def test_a_wrong_key_is_refused_at_once(http: SearchHttp, name: str) -> None:
+    with bench(name, http) as source:
+        error = await failed(source, **{f"{name}_api_key": f"{KEY}-wrong"})
+    assert isinstance(error, ProviderRefused)
+    assert error.code == "search_key_invalid"
+    assert source.asked == 1
 
 
 async def test_openalex_abstracts_are_put_together_again(http: SearchHttp) -> None:

@@ -75,15 +75,6 @@ async def test_we_say_who_we_are(source: SourceBench) -> None:
     assert KEY not in str([request.query for request in source.service.requests])
 
 
-async def test_a_wrong_key_is_refused_at_once(source: SourceBench) -> None:
-    if source.name not in ("openalex", "semantic_scholar"):
-        pytest.skip("works without a key")
-    error = await failed(source, **{f"{source.name}_api_key": f"{KEY}-wrong"})
-    assert isinstance(error, ProviderRefused)
-    assert error.code == "search_key_invalid"
-    assert source.asked == 1
-
-
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_refusal_is_not_repeated_and_shows_no_key(source: SourceBench, status: int) -> None:
     echo = {"message": f"{'x' * 190} {KEY} is not known"}

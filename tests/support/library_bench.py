@@ -18,6 +18,7 @@ from agent.search.desk import SearchDesk
 from agent.search.documents import Document
 from agent.search.http import SearchHttp
 from agent.search.library import DocumentDesk
+from agent.search.sec_edgar import DATA
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import ScriptedModels, meter
@@ -102,7 +103,6 @@ class SourceBench:
             "sec_user_agent": CONTACT,
             "openalex_api_key": KEY,
             "semantic_scholar_api_key": KEY,
-            "semantic_scholar_qps": 100,
             f"{self.name}_base_url": address,
             "search_timeout_seconds": 5,
             **changes,
@@ -112,8 +112,11 @@ class SourceBench:
         web = SearchDesk(settings, ScriptedModels(), calls, http=self.http)
         desk = DocumentDesk(settings, calls, web)
         for source in vars(desk)["_sources"].values():
-            for name in {"_policy", "_data_policy"} & set(vars(source)):
+            for name in [name for name in vars(source) if name.endswith("_policy")]:
                 vars(source)[name] = replace(vars(source)[name], base_delay=0.01)
+        if "sec_edgar_qps" not in changes:
+            for name in (*PATHS, DATA):
+                calls.pace(name, rate=0)
         return desk
 
     async def search(self, query: str = QUERY, **changes: Any) -> list[Document]:

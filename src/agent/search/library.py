@@ -50,7 +50,8 @@ class DocumentDesk:
         self._off: dict[str, str] = {}
         for name, build in _built(settings, web.http, calls).items():
             rate = getattr(settings, f"{name}_qps", _RATE)
-            # One company is a search and seven figures; the SEC counts both hosts together.
+            # One company is a search and seven figures; the SEC counts its hosts together. The
+            # list of companies is loaded once a day, and needs no pace.
             shares = {name: 0.25, sec_edgar.DATA: 0.75} if name == "sec_edgar" else {name: 1.0}
             for provider, share in shares.items():
                 calls.pace(provider, rate=rate * share)

@@ -24,6 +24,7 @@ from agent.search.sources import SourceEndpoint, distinct, make_document
 
 DATA = "sec_edgar_data"
 """What the host of the figures is called where calls are paced."""
+_LIST = "sec_edgar_list"
 FORMS = ("10-K", "10-Q", "8-K", "20-F", "40-F", "6-K")
 _MAX_COUNT = 20
 _LIST_SECONDS = 24 * 3600.0
@@ -41,6 +42,7 @@ class SecEdgar:
         self._endpoint = endpoint
         self._policy = Policy(self.name, spends=None, timeout=endpoint.timeout, breaker=True)
         self._data_policy = replace(self._policy, provider=DATA)
+        self._list_policy = replace(self._policy, provider=_LIST)
         self._flights = SingleFlight()
         self._listed: Registrants | None = None
         self._listed_at = 0.0
@@ -66,7 +68,7 @@ class SecEdgar:
             found = (await self._registrants()).find(query)
             return asdict(found) if found else None
 
-        row = await self._paid({"company": query}, send, meter=meter)
+        row = await self._paid({"company": query}, send, meter=meter, policy=self._list_policy)
         return Registrant(**row) if row else None
 
     async def _registrants(self) -> Registrants:
@@ -91,11 +93,12 @@ class SecEdgar:
         if words:
             request = {"text": words, "cik": company.cik if company else None, "count": count}
             ask = self._by_text(words, company, count)
-            found = await self._paid(request, ask, meter=meter, search=True)
+            found = await self._paid(request, ask, meter=meter, policy=_spending(self._policy))
         if not found and company:
             request = {"newest": company.cik, "count": count}
             ask = self._newest(company, count)
-            found = await self._paid(request, ask, meter=meter, search=not words, at_data=True)
+            policy = self._data_policy if words else _spending(self._data_policy)
+            found = await self._paid(request, ask, meter=meter, policy=policy)
         return found
 
     def _by_text(
@@ -170,27 +173,19 @@ class SecEdgar:
             return read_figures(label, reply, company.cik)
 
         request = {"concept": concept, "cik": company.cik}
-        return await self._paid(request, ask, meter=meter, at_data=True)
+        return await self._paid(request, ask, meter=meter, policy=self._data_policy)
 
     async def _paid(
-        self,
-        request: Any,
-        ask: Callable[[], Awaitable[T]],
-        *,
-        meter: Meter,
-        search: bool = False,
-        at_data: bool = False,
+        self, request: Any, ask: Callable[[], Awaitable[T]], *, meter: Meter, policy: Policy
     ) -> T:
-        """What `ask` brings (JSON-like), asked for once in a turn; `search` counts as one.
+        """What `ask` brings (JSON-like), asked for once in a turn.
 
-        The host of the figures has a breaker of its own: it may be down alone.
+        Each host has a policy, and so a breaker, of its own: it may be down alone.
         """
 
         async def send() -> str:
             return json.dumps(await ask(), ensure_ascii=False)
 
-        policy = self._data_policy if at_data else self._policy
-        policy = replace(policy, spends="searches") if search else policy
         reply = await self._calls.once(policy, send, meter=meter, request=request)
         found: T = json.loads(reply)
         return found
@@ -203,6 +198,11 @@ class SecEdgar:
             headers={"User-Agent": self._endpoint.user_agent},
             refine=_refused,
         )
+
+
+def _spending(policy: Policy) -> Policy:
+    """Of all the calls for a query, one counts as a search."""
+    return replace(policy, spends="searches")
 
 
 async def _outcome(work: Coroutine[Any, Any, T]) -> T | AgentError:
