@@ -100,6 +100,10 @@ class Settings(BaseSettings):
     tei_embed_url: str | None = None
     tei_api_key: SecretStr | None = None
 
+    knowledge_store: Literal["sqlite", "chroma"] = "sqlite"
+    chroma_url: str | None = None
+    """A Chroma server; without it Chroma keeps a folder under the data directory."""
+
     code_sandbox: Literal["auto", "process", "monty", "off"] = "auto"
     code_wall_seconds: float = Field(3, gt=0, le=600)
     code_cpu_seconds: float = Field(2, gt=0, le=600)

@@ -1,0 +1,242 @@
+"""What the knowledge base's file answers: which chunks bear on a query, and what there is.
+
+Every question is asked within a scope; a chunk outside it never leaves the database.
+"""
+
+import json
+import math
+import sqlite3
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import mul
+from typing import Any
+
+from agent.retrieval.segment import query_terms
+from agent.retrieval.sqlite_schema import DOCUMENT_BITS, DOCUMENT_MASK, PLACE_BITS, PLACE_MASK
+from agent.retrieval.sqlite_writing import pack, sign_bits
+from agent.retrieval.types import Collected, Hit, KnownDocument, Scope
+
+MOST_TERMS = 48
+ENOUGH = 200
+"""Chunks that the rarer terms must be in before frequent ones are left out."""
+COMPARED = 500
+"""Vectors compared in full; of more, those whose signs agree most."""
+_WEIGHTS = "4.0, 2.0, 1.0"
+_WITHIN = f"""
+    (place >> {PLACE_BITS + DOCUMENT_BITS}) IN (SELECT value FROM json_each(:collections))
+    AND (:documents IS NULL OR ((place >> {PLACE_BITS}) & {DOCUMENT_MASK})
+         IN (SELECT value FROM json_each(:documents)))
+"""  # noqa: S608
+
+
+@dataclass(frozen=True)
+class Frequent:
+    """Terms in more than this share of all chunks (and more than `least`) are left out."""
+
+    share: float = 0.05
+    least: int = 1_000
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A scope as numbers of this file, ready for a statement."""
+
+    collections: list[int]
+    documents: list[int] | None
+
+    def named(self, **more: Any) -> dict[str, Any]:
+        documents = None if self.documents is None else json.dumps(self.documents)
+        return {"collections": json.dumps(self.collections), "documents": documents, **more}
+
+
+def seen(db: sqlite3.Connection, scope: Scope) -> Seen:
+    """The owner's own collections and shared ones, cut to the scope."""
+    names = json.dumps(list(scope.collections)) if scope.collections else None
+    collections = [
+        number
+        for (number,) in db.execute(
+            "SELECT number FROM collections WHERE (owner = :owner OR shared)"
+            " AND (:names IS NULL OR name IN (SELECT value FROM json_each(:names)))",
+            {"owner": scope.owner, "names": names},
+        )
+    ]
+    if not scope.documents:
+        return Seen(collections, None)
+    ids = json.dumps(list(scope.documents))
+    rows = db.execute(
+        "SELECT number FROM documents WHERE id IN (SELECT value FROM json_each(?))", (ids,)
+    )
+    return Seen(collections, [number for (number,) in rows])
+
+
+def lexical(
+    db: sqlite3.Connection, query: str, within: Seen, limit: int, rule: Frequent
+) -> list[tuple[int, float]]:
+    """Places and scores by BM25, best first."""
+    words = [_word(term) for term in query_terms(query)[:MOST_TERMS]]
+    if not words or not within.collections:
+        return []
+    telling = _telling(db, words, rule)
+    found = _matching(db, telling, within, limit)
+    # In a narrow scope the rarer terms may all be elsewhere.
+    if len(found) < limit and len(telling) < len(words):
+        found = _matching(db, words, within, limit)
+    return found
+
+
+def _word(term: str) -> str:
+    """In FTS5's syntax; a single Chinese character is looked for at the start of pairs."""
+    return f'"{term}" *' if len(term) == 1 and not term.isascii() else f'"{term}"'
+
+
+def _matching(
+    db: sqlite3.Connection, words: list[str], within: Seen, limit: int
+) -> list[tuple[int, float]]:
+    if not words:
+        return []
+    statement = f"""
+        SELECT place, score FROM (
+            SELECT rowid AS place, -bm25(words, {_WEIGHTS}) AS score
+            FROM words WHERE words MATCH :words AND {_WITHIN.replace("place", "rowid")}
+        ) ORDER BY score DESC, place LIMIT :limit
+    """  # noqa: S608
+    return db.execute(statement, within.named(words=" OR ".join(words), limit=limit)).fetchall()
+
+
+def _telling(db: sqlite3.Connection, words: list[str], rule: Frequent) -> list[str]:
+    """The words without those in too many chunks, as long as the others are in enough."""
+    (total,) = db.execute("SELECT value FROM totals WHERE name = 'chunks'").fetchone()
+    cap = max(rule.least, int(total * rule.share))
+    counted: dict[str, int] = {}
+    while cap < total:
+        for word in words:
+            if counted.get(word, cap) >= cap // 2:
+                counted[word] = _chunks_with(db, word, cap + 1)
+        kept = [word for word in words if 0 < counted[word] <= cap]
+        if sum(counted[word] for word in kept) >= ENOUGH:
+            return kept
+        cap *= 2
+    return words
+
+
+def _chunks_with(db: sqlite3.Connection, word: str, most: int) -> int:
+    """In how many chunks a word is; counting ends at `most`, so it costs no more than that."""
+    (count,) = db.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", (word, most)
+    ).fetchone()
+    return int(count)
+
+
+def nearest(
+    db: sqlite3.Connection, vector: Sequence[float], model: str, within: Seen, limit: int
+) -> list[tuple[int, float]]:
+    """Places and cosines of one model's vectors, best first; exact for up to 500 vectors.
+
+    Of more, the 500 whose signs agree most are compared: nothing but the signs is read of others.
+    """
+    known = db.execute(
+        "SELECT number FROM models WHERE name = ? AND dimensions = ?", (model, len(vector))
+    ).fetchone()
+    if known is None:
+        return []
+    wanted = int.from_bytes(sign_bits(vector), "big")
+    db.create_function("differing", 1, lambda s: (int.from_bytes(s, "big") ^ wanted).bit_count())
+    statement = f"""
+        SELECT v.place, v.vector FROM vectors v JOIN (
+            SELECT place FROM signs WHERE model = :model AND {_WITHIN}
+            ORDER BY differing(signs), place LIMIT :most
+        ) USING (place)
+    """  # noqa: S608
+    rows = db.execute(statement, within.named(model=known[0], most=max(COMPARED, limit)))
+    unit = array("f")
+    unit.frombytes(pack(vector))
+    scored = [(place, _cosine(unit, packed)) for place, packed in rows]
+    scored.sort(key=lambda pair: (-pair[1], pair[0]))
+    return [pair for pair in scored if pair[1] > 0][:limit]
+
+
+def _cosine(wanted: "array[float]", packed: bytes) -> float:
+    other = array("f")
+    other.frombytes(packed)
+    lengths = math.sqrt(sum(map(mul, wanted, wanted)) * sum(map(mul, other, other)))
+    return sum(map(mul, wanted, other)) / lengths if lengths else 0.0
+
+
+def hits_at(
+    db: sqlite3.Connection, scored: Sequence[tuple[int, float]], ranks: dict[int, dict[str, int]]
+) -> list[Hit]:
+    """The chunks at these places with their documents, in the order given."""
+    rows = db.execute(
+        f"""
+        SELECT c.place, c.text, c.headings, c.page, d.record FROM chunks c
+        JOIN documents d ON d.number = ((c.place >> {PLACE_BITS}) & {DOCUMENT_MASK})
+        WHERE c.place IN (SELECT value FROM json_each(?))
+        """,  # noqa: S608
+        (json.dumps([place for place, _ in scored]),),
+    )
+    found = {row[0]: row for row in rows}
+    return [
+        _hit(found[place], score, ranks.get(place, {})) for place, score in scored if place in found
+    ]
+
+
+def _hit(row: tuple[int, str, str, int | None, str], score: float, ranks: dict[str, int]) -> Hit:
+    place, text, headings, page, record = row
+    document: KnownDocument = json.loads(record)
+    return Hit(
+        chunk={
+            "document": document["id"],
+            "number": place & PLACE_MASK,
+            "text": text,
+            "headings": json.loads(headings),
+            "page": page,
+        },
+        document=document,
+        score=score,
+        ranks=ranks,
+    )
+
+
+_KNOWN = """
+    collection IN (SELECT value FROM json_each(:collections))
+    AND (:documents IS NULL OR number IN (SELECT value FROM json_each(:documents)))
+"""
+
+
+def known_documents(db: sqlite3.Connection, within: Seen) -> list[KnownDocument]:
+    """All that can be seen, by path."""
+    rows = db.execute(f"SELECT record FROM documents WHERE {_KNOWN}", within.named())  # noqa: S608
+    documents: list[KnownDocument] = [json.loads(record) for (record,) in rows]
+    return sorted(documents, key=lambda d: (d["collection"], d["path"], d["id"]))
+
+
+def not_embedded(db: sqlite3.Connection, within: Seen, embedder: str) -> list[str]:
+    """Ids of documents with texts but without vectors of this embedder."""
+    statement = f"SELECT id FROM documents WHERE chunks AND embedder != :embedder AND {_KNOWN}"  # noqa: S608
+    rows = db.execute(f"{statement} ORDER BY number", within.named(embedder=embedder))
+    return [identifier for (identifier,) in rows]
+
+
+def readable_collections(db: sqlite3.Connection, owner: str) -> list[Collected]:
+    """The owner's and shared ones, by name, with how many documents can be found in each."""
+    rows = db.execute(
+        "SELECT name, owner, shared, (SELECT count(*) FROM documents d"
+        " WHERE d.collection = c.number AND d.chunks) FROM collections c"
+        " WHERE owner = ? OR shared ORDER BY name, owner",
+        (owner,),
+    )
+    return [
+        {"name": name, "owner": of, "shared": bool(shared), "documents": count}
+        for name, of, shared, count in rows
+    ]
+
+
+def distinct_headings(db: sqlite3.Connection, within: Seen, limit: int) -> list[str]:
+    """Of texts, not of records; the first of every document before the second of any."""
+    statement = f"""
+        SELECT heading FROM headings JOIN documents ON number = document
+        WHERE json_extract(record, '$.layer') != 'base' AND {_KNOWN}
+        GROUP BY heading ORDER BY min(position), min(document) LIMIT :limit
+    """  # noqa: S608
+    return [heading for (heading,) in db.execute(statement, within.named(limit=limit))]
