@@ -44,6 +44,15 @@ class RunWatch:
             log.error("run=%s is not in the outbox: %s", run.run_id, error)
         self._look.set()
 
+    async def deleted(self, thread_id: str) -> None:
+        """A thread is gone: a restarted server must not begin its runs again from their input."""
+        try:
+            for run in await self._outbox.working():
+                if run.thread_id == thread_id:
+                    await self._outbox.finish(run.run_id, "cancelled")
+        except (sqlite3.Error, RuntimeError) as error:
+            log.error("thread=%s stays in the outbox: %s", thread_id, error)
+
     def look(self) -> None:
         """Something may have ended."""
         self._look.set()

@@ -63,7 +63,7 @@ def test_a_batch_and_its_server_are_killed_and_every_question_is_answered_once(
     until(partial(reached, answers, 6))
     server.kill()
     server.start()
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
     rows = rows_in(answers)
     assert sorted(int(row["id"]) for row in rows) == list(range(COUNT))

@@ -29,6 +29,8 @@ _RECOVERY_SECONDS = 3.0
 _PASSING = (404, 409, 429)
 """A server that restarts forgets a thread of the last seconds (404); another run is there (409)."""
 _LOST = 6
+_JOIN_SECONDS = 60.0
+"""Then the run is looked at anew: a restarted server may not tell the end of what it took over."""
 _BUSY = ("pending", "running")
 Values = Mapping[str, Any]
 Context = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -184,7 +186,11 @@ class _Course:
     async def _join(self, run_id: str) -> None:
         """Wait for a run's end; a plain request, because a cut one is looked at anew anyway."""
         path = f"/threads/{self._job.thread_id}/runs/{run_id}/join"
-        reply = await self._ask(self._client.http.get(path))
+        try:
+            async with asyncio.timeout(_JOIN_SECONDS):
+                reply = await self._ask(self._client.http.get(path))
+        except TimeoutError:
+            return
         self._failure = reply.get("__error__") if isinstance(reply, Mapping) else None
 
     async def _ask(self, request: Awaitable[T]) -> T:
