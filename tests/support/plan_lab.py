@@ -1,7 +1,7 @@
 """A dossier in one process: scripted models, and made-up sources, papers and a web on loopback."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,12 +13,9 @@ from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.journal import SqliteJournal
 from agent.offline.brain import Answer, FunctionCall, Turn
 from agent.offline.filings import SecService
-from agent.offline.filings_records import Company, Filing
 from agent.offline.gemini import GeminiService
-from agent.offline.pages import StrangePages
 from agent.offline.rules_text import block, lines, task_of
 from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
-from agent.offline.scholar_records import Article, Paper
 from agent.offline.search import KEY, TavilyService
 from agent.offline.service import Service, serve
 from agent.search.library import DocumentDesk
@@ -27,68 +24,14 @@ from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web
 from tests.support.faults import impatient
 from tests.support.plan_knowledge import MemoryKnowledge, With
-from tests.support.reading import simple_pdf
+from tests.support.plan_sources import HOST, PaperPages, articles, companies, papers
 
 ZH = "青岚公司钠离子电池的技术路线与同行相比如何"
 EN = "How does Qinglan's sodium battery technology compare with its peers?"
-HOST = "papers.tanlu-lab.com"
 CONTACT = "Plan Lab lab@example.org"
 Rule = Callable[[Turn], Answer]
 _TASK = re.compile(r'<task id="([^"]+)" query="([^"]*)">(.*?)</task>', re.DOTALL)
 _MARKED = re.compile(r"\[\^([\w-]+)\]")
-
-
-def articles(query: str, language: str, limit: int) -> list[Article]:
-    """Two articles on anything."""
-    return [
-        Article(n, language, f"{query} {n}", f"https://{language}.wikipedia.org/wiki/{_slug(query)}{n}",
-                (), f"{query}是第{n}条百科。")
-        for n in range(min(2, limit))
-    ]  # fmt: skip
-
-
-def papers(catalogue: str, count: int = 3) -> Callable[[str, int], Sequence[Paper]]:
-    """So many papers on anything; the first one is in both catalogues, with its full text."""
-
-    def found(query: str, limit: int) -> list[Paper]:
-        return [_paper(catalogue, query, n) for n in range(min(count, limit))]
-
-    return found
-
-
-def _paper(catalogue: str, query: str, number: int) -> Paper:
-    name = f"{_slug(query)}-{number if number == 0 else f'{catalogue}-{number}'}"
-    return Paper(
-        id=f"W{name}", title=f"{query}研究 {name}", year=2020 + number, doi=f"10.5555/{name}",
-        authors=("A. Author",), venue="", abstract=f"{query}的研究，密度{150 + number} Wh/kg。",
-        subjects=(), topics=(), cited_by=number, url=f"https://papers.example.org/{name}",
-        pdf=f"https://{HOST}/{name}.pdf",
-    )  # fmt: skip
-
-
-def companies() -> tuple[Company, ...]:
-    """One company that files in the US."""
-    filing = Filing("0000000042-25-000001", "10-K", "2025-02-01", "2024-12-31", "f.htm",
-                    "sodium battery cells")  # fmt: skip
-    value = {"start": "2024-01-01", "end": "2024-12-31", "val": 362_000_000, "adsh": filing.adsh,
-             "fy": 2024, "fp": "FY", "form": "10-K", "filed": "2025-02-01"}  # fmt: skip
-    facts = {"Revenues": {"unit": "USD", "values": [value]}}
-    return (Company(42, "QLAN", "Qinglan Inc.", (), "Batteries", (filing,), facts),)
-
-
-def _slug(text: str) -> str:
-    return "-".join(f"{ord(letter):x}" for letter in text[-6:])
-
-
-class PaperPages(StrangePages):
-    """A site of papers: every address that ends in .pdf is one, unless a test puts another body."""
-
-    async def _page(self, request: Any) -> Any:
-        if request.path not in self.bodies and request.path.endswith(".pdf"):
-            name = request.path.strip("/").removesuffix(".pdf")
-            text = f"Measured energy density is 160 Wh/kg in {name}"
-            self.bodies[request.path] = ("application/pdf", simple_pdf(3, text=text, title=name))
-        return await super()._page(request)
 
 
 class Planner:

@@ -56,7 +56,7 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     ask.add_argument("--format-requirement", metavar="TEXT",
                      help='the form of the answer, such as "a year" (team_answer)')  # fmt: skip
     ask.add_argument("--collection", action="append", dest="collections", metavar="NAME",
-                     help="own documents to read (plan_execute; repeatable; default: all)")  # fmt: skip
+                     help="own documents to read (plan_execute; repeatable)")  # fmt: skip
     ask.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     ask.add_argument("--geojson", metavar="FILE", help="save the places as GeoJSON (WGS-84)")
     ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")

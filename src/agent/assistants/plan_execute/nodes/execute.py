@@ -45,7 +45,7 @@ from agent.state import PlannedQuery
 
 log = logging.getLogger(__name__)
 _STEPS_PER_ROUND = 2
-# A run with durability "sync" hands that on to graphs within it, which fails without a checkpointer.
+# Durability "sync" is handed on to graphs within, where it fails without a checkpointer.
 _NOT_SYNC = {"__pregel_durability": "async"}
 _SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
     "encyclopedia": "page",
