@@ -2,7 +2,8 @@
 
 A chunk's number packs its collection, document and place, so that the full-text index itself can
 tell what a search may see. The index keeps no texts: the terms it was given are kept compressed
-beside it, because taking a chunk out of it needs exactly those.
+beside it, because taking a chunk out of it needs exactly those. (Positions cannot be left out of an
+index without texts: FTS5 would then rank everything alike.)
 """
 
 import sqlite3
@@ -44,7 +45,7 @@ CREATE TABLE IF NOT EXISTS vectors (place INTEGER PRIMARY KEY, vector BLOB NOT N
 CREATE TABLE IF NOT EXISTS totals (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 INSERT OR IGNORE INTO totals VALUES ('chunks', 0);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
-    title, headings, body, content='', detail=column, tokenize="ascii tokenchars '.'"
+    title, headings, body, content='', tokenize="ascii tokenchars '.'"
 );
 PRAGMA user_version = {version};
 COMMIT;
