@@ -1,4 +1,4 @@
-"""A thread that a client removed is never continued: its rows are closed before the client knows."""
+"""A thread that a client removed is never continued: its rows close before the client knows."""
 
 from pathlib import Path
 from types import SimpleNamespace
