@@ -66,3 +66,8 @@ def test_four_of_five_questions_of_the_second_set_end_right(answered: Answered) 
         if not is_correct(answer, row["answer"], "answered" if answer else "no_answer")
     ]
     assert len(answered) - len(wrong) >= WANTED * len(answered), wrong
+
+
+def test_questions_of_the_second_set_without_an_answer_stay_open(answered: Answered) -> None:
+    given = {row["id"]: answer for row, answer in answered if row.get("answerable") is False}
+    assert set(given.values()) == {""}, given

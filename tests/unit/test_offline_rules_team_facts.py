@@ -3,7 +3,7 @@
 import pytest
 
 from agent.offline.rules_team_code import program
-from agent.offline.rules_team_facts import page_facts
+from agent.offline.rules_team_facts import page_facts, shortened
 from agent.offline.rules_team_reading import ask_of
 from agent.offline.rules_team_seen import Card, Seen, Snippet, Told
 from agent.offline.rules_team_steps import candidates, facts_of
@@ -123,3 +123,9 @@ def test_what_only_bears_the_name_of_a_kind_is_not_compared() -> None:
     best = ask_of("青石附近评分最高的公园是哪座？").best
     assert best
     assert [card.name for card in candidates(best, seen)] == ["青石公园", "湖滨绿地"]
+
+
+def test_what_tells_a_museum_of_something_from_others_must_lead_to_the_place() -> None:
+    assert shortened("Shanghai Museum of Glass") == "Glass"
+    assert shortened("Temple of the Sun") == "Sun"
+    assert shortened("Shanghai Glass Museum") == "Shanghai Glass"

@@ -61,7 +61,7 @@ def _best(text: str) -> Ask | None:
     """The best place of a kind around somewhere, or an attribute of it."""
     found = _FROM.match(text) or _AROUND.match(text) or _IN_CITY.match(text)
     most = _MOST.search(found["rest"]) if found else None
-    if not found or not most:
+    if not found or not most or operation_in(text) in ("difference", "sum", "ratio", "percent"):
         return None
     rest = found["rest"]
     key, words = map_attribute(_MOST.sub("", rest))

@@ -102,7 +102,13 @@ def as_keywords(name: str) -> str:
 
 
 def shortened(name: str) -> str:
-    """An English name without its last word: what is found by that word alone is another place."""
+    """The part of an English name that must lead to the same place as the whole.
+
+    Without the last word of it; of “Museum of Glass” what tells it from other museums.
+    """
+    head, of, told = name.rpartition(" of ")
+    if of and head:
+        return re.sub(r"^(?:the|a|an) ", "", told)
     return name.rpartition(" ")[0]
 
 
