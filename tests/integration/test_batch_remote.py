@@ -217,10 +217,13 @@ async def test_what_is_no_assistant_server_is_told_so(worker: RemoteWorker, serv
         await worker.work(JOB)
 
 
-async def test_a_thread_is_removed_once_its_row_is_written(
-    worker: RemoteWorker, server: Server
+async def test_threads_are_removed_a_while_after_their_rows_were_written(
+    worker: RemoteWorker, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await worker.forget(JOB, None)
-    assert server.asked == ["DELETE /threads/T"]
+    assert server.asked == []
+    monkeypatch.setattr(remote, "_KEEP_SECONDS", -1.0)
+    await worker.forget(JOB, None)
+    assert server.asked == ["DELETE /threads/T"] * 2
     server.refuse = [httpx.ConnectError("refused")]
     await worker.forget(JOB, None)

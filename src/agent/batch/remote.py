@@ -5,6 +5,7 @@ import contextlib
 import logging
 import random
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _RECOVERY_SECONDS = 3.0
 _PASSING = (404, 409, 429)
 """A server that restarts forgets a thread of the last seconds (404); another run is there (409)."""
 _LOST = 6
+_KEEP_SECONDS = 30.0
 _JOIN_SECONDS = 60.0
 """Then the run is looked at anew: a restarted server may not tell the end of what it took over."""
 _BUSY = ("pending", "running")
@@ -78,6 +80,7 @@ class RemoteWorker:
 
     def __init__(self, client: LangGraphClient, target: Target) -> None:
         self._client, self._target = client, target
+        self._done: deque[tuple[float, str]] = deque()
 
     @property
     def models(self) -> Mapping[str, str]:
@@ -104,9 +107,17 @@ class RemoteWorker:
                 raise refusal(self._target.url, error) from None
 
     async def forget(self, job: Job, finished: Finished | None) -> None:
-        """Remove the thread there; a server that is away keeps it."""
-        with contextlib.suppress(httpx.HTTPError):
-            await self._client.threads.delete(job.thread_id)
+        """Remove threads that ended a while ago; those of the last seconds stay.
+
+        A killed server wakes up as it was some seconds before, and runs what it then had in work;
+        on a thread that is still there this finds everything done and pays nothing.
+        """
+        now = time.monotonic()
+        self._done.append((now, job.thread_id))
+        while self._done and now - self._done[0][0] > _KEEP_SECONDS:
+            _, thread_id = self._done.popleft()
+            with contextlib.suppress(httpx.HTTPError):
+                await self._client.threads.delete(thread_id)
 
 
 class _Course:
