@@ -146,6 +146,8 @@ def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[li
         _bounded("map server", lambda: _map(services, settings)),
         _bounded("web search", lambda: _search(services, configuration)),
         _bounded("sources", lambda: _sources(services)),
+        _bounded("reranking", lambda: _reranking(services)),
+        _bounded("embeddings", lambda: _embeddings(services)),
         _bounded("code", lambda: _code(services, settings)),
     ]
 
@@ -183,6 +185,22 @@ async def _search(services: Any, configuration: Configuration) -> list[Check]:
 
 async def _sources(services: Any) -> list[Check]:
     return [_reported(report, "source") for report in await services.library.health()]
+
+
+async def _reranking(services: Any) -> list[Check]:
+    return [_reported(await services.reranker.health(), "reranking")]
+
+
+async def _embeddings(services: Any) -> list[Check]:
+    from agent.retrieval.embed import build_embedder
+
+    embedder = build_embedder(services.settings, services.calls)
+    if embedder is None:
+        return [check("embeddings", "off", "EMBEDDING_MODEL is not set: found by words only")]
+    try:
+        return [_reported(await embedder.health(), "embeddings")]
+    finally:
+        await embedder.aclose()
 
 
 async def _code(services: Any, settings: Settings) -> list[Check]:

@@ -91,7 +91,7 @@ class BatchEmbedder(ABC):
     @property
     def policy(self) -> Policy:
         provider = f"embed:{self.choice.service}"
-        return Policy(provider, spends=None, timeout=self._timeout, breaker=True)
+        return Policy(provider, None, timeout=self._timeout, base_delay=0.2, breaker=True)
 
     async def _new(self, texts: Sequence[str], meter: Meter) -> Embedded:
         async def send() -> Embedded:

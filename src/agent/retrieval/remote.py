@@ -36,7 +36,14 @@ class Server:
     @property
     def policy(self) -> Policy:
         """Not counted as a search: what a ranking costs is its time."""
-        return Policy(self.provider, spends=None, timeout=self.timeout, attempts=2, breaker=True)
+        return Policy(
+            self.provider,
+            spends=None,
+            timeout=self.timeout,
+            attempts=2,
+            base_delay=0.1,
+            breaker=True,
+        )
 
     async def post(self, http: SearchHttp, body: dict[str, Any]) -> Any:
         """The JSON the server answers with; raises ProviderError."""
