@@ -20,6 +20,7 @@ from agent.reading.guard import Guard
 from agent.reading.kept import KeptPages
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
+from agent.retrieval.desk import KnowledgeDesk, build_knowledge
 from agent.retrieval.rerank import RerankDesk
 from agent.sandbox.desk import CodeDesk
 from agent.sandbox.types import CodeRunner
@@ -45,6 +46,7 @@ class Services:
     reader: Reader
     papers: PaperShelf
     reranker: RerankDesk
+    knowledge: KnowledgeDesk
     code: CodeDesk
     calls: Calls
     journal: SqliteJournal | None = None
@@ -83,6 +85,7 @@ class Services:
         await self.code.aclose()
         await self.maps.aclose()
         await self.reranker.aclose()
+        await self.knowledge.aclose()
         await self.web.aclose()
         await self.models.aclose()
         if self.journal:
@@ -110,6 +113,7 @@ def build_services(settings: Settings, *, journal: SqliteJournal | None = None) 
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
         papers=build_papers(used, calls, origins=sample.origins if sample else None),
         reranker=RerankDesk(used, calls),
+        knowledge=build_knowledge(used, calls),
         code=CodeDesk(used),
         calls=calls,
         journal=journal,

@@ -100,6 +100,9 @@ class Settings(BaseSettings):
     tei_embed_url: str | None = None
     tei_api_key: SecretStr | None = None
 
+    mineru_url: str | None = None
+    """A MinerU server that reads PDF files of the knowledge base; pypdf where it is not set."""
+    mineru_api_key: SecretStr | None = None
     knowledge_store: Literal["sqlite", "chroma"] = "sqlite"
     chroma_url: str | None = None
     """A Chroma server; without it Chroma keeps a folder under the data directory."""

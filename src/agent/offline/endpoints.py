@@ -8,6 +8,7 @@ from agent.language import Language
 from agent.offline.amap import AmapService
 from agent.offline.filings import SecService
 from agent.offline.gemini import GeminiService
+from agent.offline.mineru import MineruService
 from agent.offline.openai import OpenAIService
 from agent.offline.pages import PagesService, sample_hosts
 from agent.offline.ranking import RankingService
@@ -73,6 +74,7 @@ def start_sample_services(settings: Settings) -> SampleServices:
         "sec": SecService(),
         "pages": PagesService(),
         "ranking": RankingService(key=KEY),
+        "mineru": MineruService(key=KEY),
     }
     running = {name: Background(service.app) for name, service in services.items()}
     for background in running.values():
@@ -122,6 +124,8 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             "rerank_url": settings.rerank_url and f"{urls['ranking']}/v1/rerank",
             "rerank_api_key": key,
             "tei_embed_url": urls["ranking"],
+            "mineru_url": settings.mineru_url and urls["mineru"],
+            "mineru_api_key": key,
             "tei_api_key": key,
             "embedding_base_url": f"{urls['ranking']}/v1",
             "embedding_api_key": key,

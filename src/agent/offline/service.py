@@ -20,7 +20,7 @@ FaultKind = Literal[
 # Injected drops are wanted; aiohttp would log each as an error.
 _QUIET = logging.Logger("agent.offline.quiet", level=logging.CRITICAL + 1)
 BODY: web.RequestKey[Any] = web.RequestKey("body", object)
-"""`request[BODY]` is the body as parsed JSON, text, or None."""
+"""`request[BODY]` is the body as parsed JSON, text, bytes of a file, or None."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -92,6 +92,8 @@ class Service:
 async def _body(request: web.Request) -> Any:
     if not request.can_read_body:
         return None
+    if request.content_type == "application/octet-stream":
+        return await request.read()
     try:
         return await request.json()
     except ValueError:

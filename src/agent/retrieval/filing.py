@@ -1,0 +1,273 @@
+"""One file into the knowledge base: read, split, embedded, put; what it had put before goes out."""
+
+import asyncio
+import hashlib
+import logging
+from array import array
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent.budget import Meter
+from agent.errors import BudgetExceeded, ProviderError
+from agent.retrieval.formats import CannotRead, Event, markdown_events, title_of
+from agent.retrieval.ledger import Entry, Ledger
+from agent.retrieval.mineru import MAX_BYTES as MINERU_BYTES
+from agent.retrieval.mineru import MinerU, placed
+from agent.retrieval.readers import FileReaders
+from agent.retrieval.split import Piece
+from agent.retrieval.types import Chunk, Embedder, KnowledgeStore, KnownDocument
+
+log = logging.getLogger(__name__)
+_RESERVED = 500
+"""Rows of a table that the ledger is told of at a time, before they are put."""
+_EMBEDDED = 128
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where documents go."""
+
+    collection: str
+    owner: str = ""
+    shared: bool = False
+
+    def document_id(self, key: bytes) -> str:
+        """The same for the same file of the same collection and owner."""
+        name = f"{self.owner}\0{self.collection}\0".encode() + key
+        return hashlib.sha256(name).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file whose content is known by its hash."""
+
+    key: bytes
+    path: str
+    shown: str
+    kind: str
+    size: int
+    mtime: int
+    sha256: str
+    title: str = ""
+    """Instead of the file's own."""
+    url: str | None = None
+
+    def entry(self, **known: Any) -> Entry:
+        """What the ledger keeps of it."""
+        return Entry(self.key, self.shown, self.size, self.mtime, self.sha256, **known)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What reading and keeping needs."""
+
+    store: KnowledgeStore
+    ledger: Ledger
+    embedder: Embedder | None = None
+    mineru: MinerU | None = None
+
+
+@dataclass
+class _Text:
+    """A document on its way to the store."""
+
+    document: dict[str, Any]
+    pieces: list[Piece] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def take(self, event: Event) -> None:
+        self.pieces.extend(Piece(*chunk) for chunk in event.get("chunks", ()))
+        if note := event.get("note"):
+            self.notes.append(note)
+
+
+class Filing:
+    """Files into one collection; the readers' event loop is its own."""
+
+    def __init__(self, tools: Tools, target: Target, readers: FileReaders, meter: Meter) -> None:
+        self._tools, self._target, self._readers, self._meter = tools, target, readers, meter
+        self.embedding_problem = ""
+        """Why documents are put without vectors; empty while they are made."""
+
+    @property
+    def model(self) -> str:
+        """Of the vectors that documents get."""
+        return self._tools.embedder.model if self._tools.embedder else ""
+
+    async def keep(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
+        """Put a file's documents; what the ledger keeps now, and a note for the reader.
+
+        Raises CannotRead (and nothing of the file is left) and the store's errors.
+        """
+        try:
+            entry, note = await self._put(source, before)
+        except CannotRead as error:
+            if str(error) != "file_unreadable":
+                await self.remove(source.key, await self._known(source) or before)
+            raise
+        await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
+        return entry, note
+
+    async def remove(self, key: bytes, before: Entry | None) -> None:
+        """Take everything out of the store that a file has put there."""
+        if before is not None:
+            await self._tools.store.delete(self._ids(key, before.documents))
+
+    async def _known(self, source: Source) -> Entry | None:
+        target = self._target
+        return await self._tools.ledger.entry(target.owner, target.collection, source.key)
+
+    def _ids(self, key: bytes, documents: int) -> list[str]:
+        base = self._target.document_id(key)
+        return [base, *(f"{base}-{number}" for number in range(1, documents + 1))]
+
+    async def _put(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
+        if source.kind == "pdf":
+            return await self._put_one(source, await self._pdf(source), before)
+        events = self._readers.read(source.path, source.kind)
+        text: _Text | None = None
+        async for event in events:
+            if "document" in event:
+                if "row" in event["document"]:
+                    return await self._put_rows(source, event, events, before)
+                text = _Text(event["document"])
+            elif text:
+                text.take(event)
+        if text is None:
+            raise CannotRead("page_empty")
+        return await self._put_one(source, text, before)
+
+    async def _put_one(
+        self, source: Source, text: _Text, before: Entry | None
+    ) -> tuple[Entry, str]:
+        base = self._target.document_id(source.key)
+        embedded = await self._put_document(source, text, base)
+        if before is not None and before.documents > 1:
+            await self._tools.store.delete(self._ids(source.key, before.documents)[1:])
+        model = self.model if embedded else ""
+        known = {"documents": 1, "chunks": len(text.pieces), "model": model}
+        return source.entry(status="ready", **known), _said(text.notes)
+
+    async def _put_rows(
+        self, source: Source, first: Event, events: AsyncIterator[Event], before: Entry | None
+    ) -> tuple[Entry, str]:
+        """A document a row, put as they come; the ledger knows of each before it is there."""
+        old = before.documents if before else 0
+        base, count, chunks, embedded = self._target.document_id(source.key), 0, 0, True
+        reserved = 0
+        async for text in _documents(first, events):
+            count += 1
+            if count > reserved:
+                reserved = count + _RESERVED
+                entry = source.entry(status="writing", documents=max(old, reserved))
+                await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
+            embedded = await self._put_document(source, text, f"{base}-{count}") and embedded
+            chunks += len(text.pieces)
+        gone = self._ids(source.key, max(old, reserved))
+        await self._tools.store.delete([gone[0], *gone[count + 1 :]])
+        known = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
+        return source.entry(status="ready", **known), ""
+
+    async def _put_document(self, source: Source, text: _Text, name: str) -> bool:
+        """Put it; whether it has vectors where they are wanted."""
+        if not any(piece.text.strip() for piece in text.pieces):
+            raise CannotRead("page_empty")
+        title = source.title or text.document["title"]
+        chunks = [
+            Chunk(document=name, number=number, text=piece.text,
+                  headings=list(piece.headings), page=piece.page)
+            for number, piece in enumerate(text.pieces)
+        ]  # fmt: skip
+        metadata = {**text.document["metadata"]}
+        if text.notes:
+            metadata["note"] = _said(text.notes)
+        known = KnownDocument(
+            id=name, collection=self._target.collection, title=title, path=source.shown,
+            url=source.url or text.document["url"], kind=source.kind,
+            layer=text.document["layer"], sha256=source.sha256, status="ready", error=None,
+            chunks=len(chunks), metadata=metadata,
+        )  # fmt: skip
+        vectors = await self._vectors(title, chunks)
+        owner, shared = self._target.owner, self._target.shared
+        await self._tools.store.put(known, chunks, vectors, owner=owner, shared=shared)
+        return vectors is not None
+
+    async def _vectors(self, title: str, chunks: Sequence[Chunk]) -> list["array[float]"] | None:
+        """Of each chunk under its headings; None without an embedder, or when it fails."""
+        embedder = self._tools.embedder
+        if embedder is None or self.embedding_problem:
+            return None
+        texts = ["\n".join([*(chunk["headings"] or [title]), chunk["text"]]) for chunk in chunks]
+        vectors: list[array[float]] = []
+        try:
+            for at in range(0, len(texts), _EMBEDDED):
+                found = await embedder.embed(texts[at : at + _EMBEDDED], meter=self._meter)
+                # Lists of Python's floats would take eight times as much memory.
+                vectors.extend(array("f", vector) for vector in found)
+        except (ProviderError, BudgetExceeded) as error:
+            log.warning("no vectors any more: %s", error)
+            self.embedding_problem = error.message
+            return None
+        return vectors
+
+    async def _pdf(self, source: Source) -> _Text:
+        """By the MinerU server where there is one, with pypdf's pages; else by pypdf."""
+        own: _Text | CannotRead
+        try:
+            own = await self._own_pdf(source)
+        except CannotRead as error:
+            own = error
+        mineru = self._tools.mineru
+        problem = ""
+        if mineru and source.size <= MINERU_BYTES and str(own) != "file_unreadable":
+            try:
+                return await self._by_mineru(mineru, source, own)
+            except (ProviderError, CannotRead) as error:
+                problem = error.message if isinstance(error, ProviderError) else "no text"
+        if isinstance(own, CannotRead):
+            raise own
+        if problem:
+            own.notes.append(f"MinerU did not read it ({problem}); pypdf did")
+        return own
+
+    async def _own_pdf(self, source: Source) -> _Text:
+        text: _Text | None = None
+        async for event in self._readers.read(source.path, "pdf"):
+            if text is None and "document" in event:
+                text = _Text(event["document"])
+            elif text:
+                text.take(event)
+        if text is None or not text.pieces:
+            raise CannotRead("page_empty")
+        return text
+
+    async def _by_mineru(self, mineru: MinerU, source: Source, own: _Text | CannotRead) -> _Text:
+        markdown = await mineru.markdown(Path(source.path), meter=self._meter)
+        said = own.document["title"] if isinstance(own, _Text) else ""
+        pages = own.pieces if isinstance(own, _Text) else []
+
+        def split() -> _Text:
+            events = list(markdown_events(markdown, source.title or said, title_of(source.path)))
+            text = _Text(events[0]["document"])
+            for event in events[1:]:
+                text.take(event)
+            return replace(text, pieces=placed(text.pieces, pages))
+
+        return await asyncio.to_thread(split)
+
+
+async def _documents(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[_Text]:
+    text = _Text(first["document"])
+    async for event in events:
+        if "document" in event:
+            yield text
+            text = _Text(event["document"])
+        else:
+            text.take(event)
+    yield text
+
+
+def _said(notes: Sequence[str]) -> str:
+    return "; ".join(dict.fromkeys(notes))

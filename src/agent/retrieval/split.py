@@ -1,0 +1,186 @@
+"""Texts → stretches that can be found and cited: headings, paragraphs, sentences, characters.
+
+A stretch has at most SIZE characters, stays within one section (and one page), and begins with the
+last sentences of the one before it, up to OVERLAP characters. Tables stay whole where they fit;
+larger ones are cut between rows, each part under the table's head.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+SIZE, OVERLAP = 800, 100
+_SENTENCE = re.compile(
+    r"(?<=[。！？；!?…])[”’」』）\"')\]]*\s*|(?<=\.)[\"')\]]*\s+(?=[A-Z0-9\"'(\[一-鿿])"
+)
+_CHINESE = r"\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef"
+_IS_CHINESE = re.compile(f"[{_CHINESE}]")
+_BREAK = re.compile(f"(?<=[{_CHINESE}])|\\s+|(?<=[,;:，、])")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of text with the headings it stands under; `page` of a PDF, from 1."""
+
+    text: str
+    headings: tuple[str, ...] = ()
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a document: a heading of a level from 1, a paragraph, or rows of a table."""
+
+    text: str
+    level: int = 0
+    """Of a heading; 0 is no heading."""
+    table: bool = False
+
+
+class Sections:
+    """The headings above the present place; goes on over the pages of one document."""
+
+    def __init__(self, title: str = "") -> None:
+        self._title = title
+        self._open: list[tuple[int, str]] = []
+
+    def enter(self, level: int, heading: str) -> None:
+        """A heading closes those of its level and deeper ones."""
+        self._open = [(above, text) for above, text in self._open if above < level]
+        self._open.append((level, heading))
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """From the title down; a first heading that repeats the title is not said twice."""
+        texts = [text for _, text in self._open]
+        return tuple(
+            texts if not self._title or texts[:1] == [self._title] else [self._title, *texts]
+        )
+
+
+def split(
+    blocks: Iterable[Block], sections: Sections, *, page: int | None = None
+) -> Iterator[Piece]:
+    """The stretches of these blocks in order; a heading without any text stands for itself."""
+    body: list[Block] = []
+    lonely: Block | None = None
+    for block in blocks:
+        if not block.level:
+            body.append(block)
+            lonely = None
+            continue
+        yield from _section(body, sections, page)
+        if lonely and block.level <= lonely.level:
+            yield Piece(lonely.text, sections.path, page)
+        body, lonely = [], block
+        sections.enter(block.level, block.text)
+    yield from _section(body, sections, page)
+    if lonely:
+        yield Piece(lonely.text, sections.path, page)
+
+
+def _section(body: Sequence[Block], sections: Sections, page: int | None) -> Iterator[Piece]:
+    for text in packed(body):
+        yield Piece(text, sections.path, page)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is never cut, with what stands between it and the unit before it."""
+
+    text: str
+    glue: str
+    solid: bool = False
+
+
+def packed(blocks: Sequence[Block]) -> Iterator[str]:
+    """Texts of at most SIZE characters, filled with whole paragraphs and sentences."""
+    current, repeated, solid = "", True, False
+    for unit in _units(blocks):
+        if current and len(current) + len(unit.glue) + len(unit.text) > SIZE:
+            if not repeated:
+                yield current
+            kept = "" if solid or unit.solid else tail(current)
+            current = kept if len(kept) + len(unit.glue) + len(unit.text) <= SIZE else ""
+        current = current + unit.glue + unit.text if current else unit.text
+        # A stretch that is nothing but the end of the one before it is not given again.
+        repeated, solid = False, unit.solid
+    if current and not repeated:
+        yield current
+
+
+def _units(blocks: Sequence[Block]) -> Iterator[_Unit]:
+    for block in blocks:
+        text = block.text.strip()
+        if not text:
+            continue
+        if len(text) <= SIZE:
+            yield _Unit(text, "\n\n", block.table)
+        elif block.table:
+            yield from (_Unit(part, "\n\n", True) for part in _rows(text))
+        else:
+            yield from _sentence_units(text)
+
+
+def _sentence_units(text: str) -> Iterator[_Unit]:
+    glue = "\n\n"
+    for part in sentences(text):
+        for cut in [part] if len(part) <= SIZE else _cut(part):
+            yield _Unit(cut.strip(), glue)
+            glue = " " if cut[-1:].isspace() or not _IS_CHINESE.match(cut.strip()[-1:]) else ""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a Chinese or Latin text, with the space after them; joined they are it."""
+    ends = [found.end() for found in _SENTENCE.finditer(text)]
+    places = [0, *ends, len(text)]
+    return [text[a:b] for a, b in pairwise(places) if text[a:b].strip()]
+
+
+def tail(text: str) -> str:
+    """The last sentences within OVERLAP characters; of a longer sentence its last words."""
+    kept = ""
+    for sentence in reversed(sentences(text[-4 * OVERLAP :])):
+        if len(kept) + len(sentence) > OVERLAP:
+            break
+        kept = sentence + kept
+    if kept.strip():
+        return kept.strip()
+    end = text[-OVERLAP:]
+    found = _BREAK.search(end, 1)
+    return end[found.end() :].strip() if found else ""
+
+
+def _cut(sentence: str) -> Iterator[str]:
+    """A sentence longer than SIZE at commas, spaces or Chinese characters, else anywhere."""
+    while len(sentence) > SIZE:
+        places = [found.end() for found in _BREAK.finditer(sentence, SIZE // 2, SIZE)]
+        end = places[-1] if places else SIZE
+        yield sentence[:end]
+        sentence = sentence[end:]
+    if sentence.strip():
+        yield sentence
+
+
+def _rows(table: str) -> Iterator[str]:
+    """A large table in parts, each under its first row (and the line that marks it as head)."""
+    lines = table.splitlines()
+    rule = len(lines) > 1 and re.fullmatch(r"[\s|:+-]+", lines[1]) is not None
+    head = "\n".join(lines[: 2 if rule else 1])
+    head = head if len(head) <= SIZE // 3 else ""
+    rows = lines[2 if rule else 1 :] if head else lines
+    part = head
+    for whole in rows:
+        room = SIZE - len(head) - 1
+        for row in [whole] if len(whole) <= room else _cut_row(whole, room):
+            if len(part) + len(row) + 1 > SIZE and part != head:
+                yield part
+                part = head
+            part = f"{part}\n{row}" if part else row
+    if part != head:
+        yield part
+
+
+def _cut_row(row: str, room: int) -> list[str]:
+    return [row[at : at + room] for at in range(0, len(row), room)]

@@ -1,0 +1,150 @@
+"""CSV: a table of companies is a document a row, any other table one text of its rows."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agent.evidence.links import link_url
+from agent.retrieval.formats import CannotRead, Event, batches, clean, text_of, title_of
+from agent.retrieval.split import Block, Piece, packed
+
+_NAMES = (
+    "organization_name", "company_name", "company", "name", "org_name",
+    "公司名称", "企业名称", "公司", "名称", "公司简称", "简称",
+)  # fmt: skip
+_COMPANY_COLUMNS = """
+short_description description full_description industries industry category_list
+category_groups_list founded_on founded_date founded_year headquarters_location headquarters
+homepage_url website cb_url crunchbase_url employee_count number_of_employees total_funding
+total_funding_usd last_funding_type operating_status company_type legal_name stock_symbol
+founders num_funding_rounds
+简介 公司简介 行业 所属行业 成立日期 成立时间 总部 官网 员工人数 融资总额
+主营业务 经营范围 法定代表人 注册资本 股票代码
+"""
+_OF_COMPANIES = frozenset(_COMPANY_COLUMNS.split())
+_ADDRESSES = ("homepage_url", "website", "官网", "cb_url", "crunchbase_url", "url")
+_NEEDED = 2
+"""Columns besides the name that make a table one of companies."""
+_MAX_FIELD, _MAX_FIELDS = 20_000, 200
+_MAX_METADATA = 1_000
+_PROBE = 1 << 20
+_DELIMITERS = ",\t;|"
+
+
+def read_table(path: str) -> Iterator[Event]:
+    """A row of companies has layer base and its fields as metadata; raises CannotRead."""
+    csv.field_size_limit(1 << 22)
+    with open(path, "rb") as file:
+        probe = file.read(_PROBE)
+        codec = _codec(probe)
+        file.seek(0)
+        text = io.TextIOWrapper(file, encoding=codec, errors="replace", newline="")
+        try:
+            rows = csv.reader(text, delimiter=_delimiter(text_of(probe), path))
+            yield from _events(rows, path)
+        except csv.Error:
+            raise CannotRead("page_unreadable") from None
+
+
+def _events(rows: Iterator[list[str]], path: str) -> Iterator[Event]:
+    header = next((row for row in rows if any(cell.strip() for cell in row)), [])
+    columns = [clean(cell).strip() for cell in header][:_MAX_FIELDS]
+    name = _name_column(columns)
+    if name is None:
+        yield from _plain_table(columns, rows, title_of(path))
+    else:
+        yield from _companies(columns, name, rows)
+
+
+def _name_column(columns: list[str]) -> int | None:
+    """Where the company's name is; None for any other table."""
+    keys = [_key(column) for column in columns]
+    if len(_OF_COMPANIES.intersection(keys)) < _NEEDED:
+        return None
+    return next((keys.index(name) for name in _NAMES if name in keys), None)
+
+
+def _key(column: str) -> str:
+    return re.sub(r"[\s\-]+", "_", column.strip().casefold())
+
+
+def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iterator[Event]:
+    for number, row in enumerate(rows, 1):
+        cells = [clean(cell).strip()[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
+        if len(cells) <= name or not cells[name]:
+            continue
+        fields = {
+            column: cell for column, cell in zip(columns, cells, strict=False) if cell and column
+        }
+        title = " ".join(cells[name].split())[:300]
+        metadata = {column: cell[:_MAX_METADATA] for column, cell in fields.items()}
+        document = {"title": title, "url": _address(fields), "layer": "base", "metadata": metadata}
+        yield Event(document={**document, "row": number})
+        lines = [Block(f"{column}: {cell}") for column, cell in fields.items()]
+        yield from batches(Piece(_lines(text), (title,)) for text in packed(lines))
+
+
+def _lines(text: str) -> str:
+    return text.replace("\n\n", "\n")
+
+
+def _address(fields: Mapping[str, str]) -> str | None:
+    by_key = {_key(column): cell for column, cell in fields.items()}
+    for key in _ADDRESSES:
+        said = by_key.get(key, "")
+        if said and (url := link_url(said if "://" in said else f"https://{said}")):
+            return url
+    return None
+
+
+def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> Iterator[Event]:
+    """Rows as lines of `column: value`, as many as fit into a stretch; never cut within a row."""
+    document: dict[str, Any] = {"title": title, "url": None, "layer": "base", "metadata": {}}
+    yield Event(document=document)
+    lines = (Block(line, table=True) for line in _rows_as_lines(columns, rows))
+    waiting: list[Block] = []
+    for line in lines:
+        waiting.append(line)
+        if len(waiting) >= 256:
+            yield from batches(Piece(_lines(text), (title,)) for text in packed(waiting))
+            waiting = []
+    yield from batches(Piece(_lines(text), (title,)) for text in packed(waiting))
+
+
+def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    for row in rows:
+        cells = [" ".join(clean(cell).split())[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
+        named = zip([*columns, *[""] * len(cells)], cells, strict=False)
+        parts = [f"{column}: {cell}" if column else cell for column, cell in named if cell]
+        if parts:
+            yield "; ".join(parts)
+
+
+def _codec(probe: bytes) -> str:
+    if not probe.strip():
+        raise CannotRead("page_empty")
+    if probe.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if probe.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for codec in ("utf-8", "gb18030"):
+        try:
+            # Not final: the probe may end within a character.
+            codecs.getincrementaldecoder(codec)().decode(probe)
+        except UnicodeDecodeError:
+            continue
+        return codec
+    return "cp1252"
+
+
+def _delimiter(text: str, path: str) -> str:
+    """The one that the first lines have most often, where they have it equally often."""
+    if Path(path).suffix.lower() == ".tsv":
+        return "\t"
+    lines = [line for line in text.splitlines()[:20] if line.strip()]
+    first = lines[0] if lines else ""
+    return max(_DELIMITERS, key=first.count)
