@@ -21,6 +21,7 @@ bench:           ## assistants against their bounds, the size of prompts, a batc
 	uv run python -m benchmarks.post_processing
 	uv run python -m benchmarks.context_growth
 	uv run python -m benchmarks.context_memory
+	uv run python -m benchmarks.knowledge_store
 	uv run python -m benchmarks.batch_throughput
 eval:            ## how well the rules decide that a query needs the map, and reranking orders
 	uv run python -m evals.geo_intent

@@ -1,4 +1,4 @@
-"""The knowledge base with its vectors in Chroma (`tanlu[chroma]`), in a folder or on a server.
+"""The knowledge base with its vectors in Chroma: a folder (`tanlu[chroma]`) or a server.
 
 Chroma has no ranking of words that knows Chinese, and no transactions. So texts, documents, owners
 and lexical search stay in `knowledge.sqlite`; Chroma holds vectors only, and a vector counts only
@@ -8,29 +8,27 @@ A folder may be written by one process at a time; for several set CHROMA_URL.
 """
 
 import asyncio
+import contextlib
 import hashlib
-import importlib
+import logging
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
-
-import httpx
 
 from agent.errors import ConfigurationError, ProviderUnavailable
 from agent.retrieval import sqlite_reading as reading
+from agent.retrieval.chroma_shelf import open_shelf
 from agent.retrieval.sqlite_schema import place_of
 from agent.retrieval.sqlite_store import Nearest, SqliteKnowledgeStore, check_names, ready_document
 from agent.retrieval.types import Chunk, Collected, Hit, KnownDocument, Scope
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 FOLDER = "chroma"
-BATCH = 1_000
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -48,12 +46,10 @@ class ChromaKnowledgeStore:
             raise ConfigurationError(
                 "EMBEDDING_MODEL", "must be set for KNOWLEDGE_STORE=chroma; nothing is downloaded"
             )
-        self._library = _library()
         self._model = embedder
-        self._folder, self._url = folder / FOLDER, url
+        self._shelf = open_shelf(folder / FOLDER, url)
         self.text = SqliteKnowledgeStore(folder, embedder=f"chroma {embedder}")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chroma")
-        self._client: Any = None
 
     async def put(
         self,
@@ -70,11 +66,11 @@ class ChromaKnowledgeStore:
             ready_document, document, chunks, owner=owner, shared=shared,
             vectors=vectors, embedder=self.text.embedder,
         )  # fmt: skip
-        name = self._named(owner, document["collection"])
         before = await self.text.read(lambda db: _homes(db, [document["id"]]))
         if vectors:
-            numbers = [chunk["number"] for chunk in chunks]
-            await self._do(partial(self._add, name, ready.edition, numbers, vectors))
+            name = self._named(owner, document["collection"])
+            numbered = dict(zip([c["number"] for c in chunks], vectors, strict=True))
+            await self._do(self._shelf.add, name, ready.edition, numbered)
         ready.vectors.clear()
         ready.signs.clear()
         await self.text.keep(ready)
@@ -108,9 +104,8 @@ class ChromaKnowledgeStore:
 
     async def aclose(self) -> None:
         await self.text.aclose()
-        if self._client is not None:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._client.close)
-            self._client = None
+        with contextlib.suppress(RuntimeError):
+            await self._do(self._shelf.close)
         self._thread.shutdown(wait=True)
 
     async def _near(self, vector: Sequence[float], scope: Scope, most: int) -> Nearest:
@@ -118,48 +113,18 @@ class ChromaKnowledgeStore:
         names = sorted({self._named(owner, name) for owner, name in homes.collections})
         found: list[tuple[float, str]] = []
         for name in names:
-            found += await self._do(partial(self._query, name, vector, most, homes))
+            found += await self._do(self._shelf.nearest, name, vector, most, homes.editions)
         found.sort()
         keys = [key for _, key in found[:most]]
         return lambda db, within, _: _places(db, keys, within)
 
-    def _query(
-        self, name: str, vector: Sequence[float], most: int, homes: "_Homes"
-    ) -> list[tuple[float, str]]:
-        try:
-            held = self._opened().get_collection(name, embedding_function=None)
-        except self._library.errors.NotFoundError:
-            return []
-        only = {"edition": {"$in": homes.editions}} if homes.editions is not None else None
-        reply = held.query([list(vector)], n_results=most, where=only, include=["distances"])
-        pairs = zip(reply["distances"][0], reply["ids"][0], strict=True)
-        return [(distance, key) for distance, key in pairs if distance < 1]
-
-    def _add(
-        self, name: str, edition: str, numbers: list[int], vectors: Sequence[Sequence[float]]
-    ) -> None:
-        held = self._opened().get_or_create_collection(
-            name, embedding_function=None, metadata={"hnsw:space": "cosine"}
-        )
-        for start in range(0, len(numbers), BATCH):
-            part = numbers[start : start + BATCH]
-            held.upsert(
-                ids=[f"{edition}-{number}" for number in part],
-                embeddings=[list(vector) for vector in vectors[start : start + BATCH]],
-                metadatas=[{"edition": edition}] * len(part),
-            )
-
     async def _drop(self, homes: list[tuple[str, str, str]]) -> None:
-        for owner, collection, edition in homes:
-            name = self._named(owner, collection)
-            await self._do(partial(self._remove, name, edition))
-
-    def _remove(self, name: str, edition: str) -> None:
+        """Make room; what stays because Chroma is away is never found."""
         try:
-            held = self._opened().get_collection(name, embedding_function=None)
-        except self._library.errors.NotFoundError:
-            return
-        held.delete(where={"edition": edition})
+            for owner, collection, edition in homes:
+                await self._do(self._shelf.remove, self._named(owner, collection), edition)
+        except ProviderUnavailable as error:
+            log.warning("vectors of replaced documents stay in Chroma: %s", error)
 
     def _named(self, owner: str, collection: str) -> str:
         """3 to 512 characters of a-z, 0-9 and -: readable where it can be, and never the same."""
@@ -168,41 +133,8 @@ class ChromaKnowledgeStore:
         digest = hashlib.sha256(key.encode()).hexdigest()[:24]
         return "-".join(part for part in ("tanlu", readable, digest) if part)
 
-    async def _do(self, work: Callable[[], T]) -> T:
-        errors = (self._library.errors.ChromaError, httpx.HTTPError, OSError, ValueError)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except errors as error:
-            raise ProviderUnavailable("chroma", f"Chroma does not answer: {error}") from None
-
-    def _opened(self) -> Any:
-        if self._client is None:
-            quiet = self._library.config.Settings(anonymized_telemetry=False)
-            self._client = (
-                self._library.HttpClient(**_address(self._url), settings=quiet)
-                if self._url
-                else self._library.PersistentClient(str(self._folder), settings=quiet)
-            )
-        return self._client
-
-
-def _library() -> ModuleType:
-    try:
-        for part in ("config", "errors"):
-            importlib.import_module(f"chromadb.{part}")
-        return importlib.import_module("chromadb")
-    except ImportError:
-        raise ConfigurationError(
-            "KNOWLEDGE_STORE", 'chroma needs the extra: pip install "tanlu[chroma]"'
-        ) from None
-
-
-def _address(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError("CHROMA_URL", "must be like http://host:8000")
-    secure = parts.scheme == "https"
-    return {"host": parts.hostname, "port": parts.port or (443 if secure else 8000), "ssl": secure}
+    async def _do(self, work: Callable[..., T], *given: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *given))
 
 
 class _Homes:
@@ -231,7 +163,7 @@ def _homes(db: sqlite3.Connection, documents: list[str]) -> list[tuple[str, str,
     """Owner, collection and edition of documents, where they are known."""
     statement = (
         "SELECT c.owner, c.name, d.edition FROM documents d"
-        " JOIN collections c ON c.number = d.collection WHERE d.id = ?"
+        " JOIN collections c ON c.number = d.collection WHERE d.id = ? AND d.embedder != ''"
     )
     return [row for known in documents for row in db.execute(statement, (known,))]
 

@@ -77,10 +77,10 @@ def lexical(
     words = [_word(term) for term in query_terms(query)[:MOST_TERMS]]
     if not words or not within.collections:
         return []
-    telling = _telling(db, words, rule)
+    telling = _telling(db, words, rule, max(ENOUGH, limit))
     found = _matching(db, telling, within, limit)
     # In a narrow scope the rarer terms may all be elsewhere.
-    if len(found) < limit and len(telling) < len(words):
+    if len(found) < limit // 3 and len(telling) < len(words):
         found = _matching(db, words, within, limit)
     return found
 
@@ -104,7 +104,9 @@ def _matching(
     return db.execute(statement, within.named(words=" OR ".join(words), limit=limit)).fetchall()
 
 
-def _telling(db: sqlite3.Connection, words: list[str], rule: Frequent) -> list[str]:
+def _telling(
+    db: sqlite3.Connection, words: list[str], rule: Frequent, enough: int
+) -> list[str]:
     """The words without those in too many chunks, as long as the others are in enough."""
     (total,) = db.execute("SELECT value FROM totals WHERE name = 'chunks'").fetchone()
     cap = max(rule.least, int(total * rule.share))
@@ -114,7 +116,7 @@ def _telling(db: sqlite3.Connection, words: list[str], rule: Frequent) -> list[s
             if counted.get(word, cap) >= cap // 2:
                 counted[word] = _chunks_with(db, word, cap + 1)
         kept = [word for word in words if 0 < counted[word] <= cap]
-        if sum(counted[word] for word in kept) >= ENOUGH:
+        if sum(counted[word] for word in kept) >= enough:
             return kept
         cap *= 2
     return words
