@@ -1,6 +1,7 @@
 """The sample services of an offline process: started once, at addresses of their own."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -119,15 +120,22 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             "sec_user_agent": _CONTACT,
             "sec_edgar_qps": 1000.0,
             "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
-            # A server takes part only where the operator has one.
-            "tei_rerank_url": settings.tei_rerank_url and urls["ranking"],
-            "rerank_url": settings.rerank_url and f"{urls['ranking']}/v1/rerank",
-            "rerank_api_key": key,
-            "tei_embed_url": urls["ranking"],
             "mineru_url": settings.mineru_url and urls["mineru"],
             "mineru_api_key": key,
-            "tei_api_key": key,
-            "embedding_base_url": f"{urls['ranking']}/v1",
-            "embedding_api_key": key,
+            **_ranking_settings(settings, urls["ranking"]),
         }
     )
+
+
+def _ranking_settings(settings: Settings, url: str) -> dict[str, Any]:
+    """A reranker takes part only where the operator has one; embedders by EMBEDDING_MODEL."""
+    key = SecretStr(KEY)
+    return {
+        "tei_rerank_url": settings.tei_rerank_url and url,
+        "rerank_url": settings.rerank_url and f"{url}/v1/rerank",
+        "rerank_api_key": key,
+        "tei_embed_url": url,
+        "tei_api_key": key,
+        "embedding_base_url": f"{url}/v1",
+        "embedding_api_key": key,
+    }
