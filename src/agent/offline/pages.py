@@ -1,6 +1,6 @@
 """Web pages on loopback: the sample's, served under their own host names, and strange ones.
 
-`PagesService` answers what the sample's pages say. `StrangePages` adds what a reader must survive.
+`PagesService` answers what the sample's pages say, and its papers as PDF. `StrangePages` adds what a reader must survive.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from aiohttp import web
 
 from agent.offline.corpus_load import load_sample
 from agent.offline.corpus_records import Page
+from agent.offline.sample_papers import paper_names, paper_pdf
 from agent.offline.service import Service
 
 _MEGABYTE = 1 << 20
@@ -42,6 +43,7 @@ class PagesService(Service):
         self._pages = {(urlsplit(p.url).netloc, urlsplit(p.url).path): p for p in known}
         self.app.router.add_get("/robots.txt", self._robots)
         self._strange()
+        self.app.router.add_get("/papers/{name}.pdf", self._paper)
         self.app.router.add_get("/{path:.*}", self._page)
 
     def _strange(self) -> None:
@@ -51,6 +53,12 @@ class PagesService(Service):
         if self.robots is None:
             raise web.HTTPNotFound
         return web.Response(text=self.robots)
+
+    async def _paper(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name not in paper_names():
+            return await self._page(request)
+        return web.Response(body=paper_pdf(name), content_type="application/pdf")
 
     async def _page(self, request: web.Request) -> web.Response:
         page = self._pages.get((request.host, request.path))
