@@ -15,7 +15,13 @@ from agent.cli.parser import build_parser, join_negative_values
 if TYPE_CHECKING:
     import logging
 
-COMMANDS = {"ask": "agent.cli.ask", "batch": "agent.cli.batch", "doctor": "agent.cli.doctor"}
+COMMANDS = {
+    "ask": "agent.cli.ask",
+    "batch": "agent.cli.batch",
+    "ingest": "agent.cli.ingest",
+    "search": "agent.cli.search",
+    "doctor": "agent.cli.doctor",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from agent import __version__
 from agent.cli.parser_batch import declare_batch
+from agent.cli.parser_knowledge import declare_ingest, declare_search
 
 _NEGATIVE = re.compile(r"-[\d.]")
 _EPILOG = """examples:
@@ -14,6 +15,8 @@ _EPILOG = """examples:
   tanlu ask --thread ID "那附近有停车场吗"
   tanlu ask --assistant team_answer "故宫博物院是哪一年成立的？" --format-requirement "年份"
   tanlu batch questions.jsonl -o answers.jsonl --score
+  tanlu ingest ~/reports --collection reports
+  tanlu search "钠离子电池 能量密度"
   tanlu doctor"""
 
 
@@ -88,4 +91,10 @@ def _declare_doctor(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]
     doctor.add_argument("--log-file", metavar="FILE", help="write the log to this file")
 
 
-_DECLARED = {"ask": _declare_ask, "batch": declare_batch, "doctor": _declare_doctor}
+_DECLARED = {
+    "ask": _declare_ask,
+    "batch": declare_batch,
+    "ingest": declare_ingest,
+    "search": declare_search,
+    "doctor": _declare_doctor,
+}

@@ -1,0 +1,146 @@
+"""`tanlu ingest`: documents into the knowledge base, to be interrupted and gone on with."""
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_utf8
+from agent.cli.environment import read_environment
+from agent.cli.ingest_progress import telling, told
+from agent.cli.logs import configure_logging
+from agent.errors import AgentError, ConfigurationError
+from agent.retrieval.filing import Target
+from agent.retrieval.ingest import Ingest
+from agent.retrieval.outcomes import Report, Tell
+from agent.retrieval.sqlite_store import check_names
+
+_LISTED = 200
+_SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
+
+
+def run(arguments: Namespace) -> int:
+    """0 every file was read, 1 some failed, 2 bad usage, 130 after Ctrl-C."""
+    try:
+        read_environment(offline=arguments.offline)
+        configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
+        check_names(arguments.collection, "")
+    except AgentError as error:
+        return fail(error.message, code=USAGE)
+    try:
+        report = asyncio.run(_ingest(arguments))
+    except ConfigurationError as error:
+        return fail(error.message, code=USAGE)
+    except AgentError as error:
+        return fail(f"{error.message}; go on with: {_again(arguments)}")
+    except KeyboardInterrupt:
+        return fail(f"cancelled; go on with: {_again(arguments)}", code=CANCELLED)
+    _show(report, as_json=arguments.json)
+    if report.stopped:
+        left = report.total - report.done
+        return fail(f"interrupted, {left} left; go on with: {_again(arguments)}", code=CANCELLED)
+    return FAILED if report.failed else ANSWERED
+
+
+async def _ingest(arguments: Namespace) -> Report:
+    from agent.services import close_process_services, process_services
+
+    try:
+        desk = (await asyncio.to_thread(process_services)).knowledge
+        with telling() as tell:
+            ingest = await desk.ingest(
+                [Path(path) for path in arguments.paths],
+                target=Target(arguments.collection, shared=arguments.shared),
+                retry=arguments.retry,
+                prune=arguments.prune,
+                tell=tell,
+            )
+            return await _interruptible(ingest, tell)
+    finally:
+        await close_process_services()
+
+
+async def _interruptible(ingest: Ingest, tell: Tell) -> Report:
+    """The first Ctrl-C lets the files in flight be finished, the second leaves them."""
+    running = asyncio.ensure_future(ingest.run())
+
+    def interrupt() -> None:
+        if ingest.report.stopped:
+            running.cancel()
+            return
+        ingest.stop()
+        tell.said("finishing the files in flight; Ctrl-C again leaves them for the next start")
+
+    restore = _on_interrupt(interrupt)
+    try:
+        return await running
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        restore()
+
+
+def _on_interrupt(act: Callable[[], None]) -> Callable[[], None]:
+    """Have Ctrl-C call `act` within the loop; gives back what undoes that."""
+    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(act))
+
+    def restore() -> None:
+        signal.signal(signal.SIGINT, before)
+
+    return restore
+
+
+def _again(arguments: Namespace) -> str:
+    """The command that goes on where this one ended."""
+    words = [*called_as(), "ingest", *arguments.paths, "--collection", arguments.collection]
+    for option in ("shared", "prune", "offline"):
+        words += [f"--{option}"] if getattr(arguments, option) else []
+    return shlex.join(words)
+
+
+def _show(report: Report, *, as_json: bool) -> None:
+    if as_json:
+        print(_as_json(report))  # noqa: T201
+        return
+    counts = ", ".join(
+        f"{report.counts[outcome]} {outcome.replace('_', ' ')}"
+        for outcome in _SUMMED
+        if report.counts[outcome]
+    )
+    speed = report.done / report.seconds if report.seconds else 0
+    print(f"{report.total} files: {counts or 'nothing to do'}")  # noqa: T201
+    made = f"{report.documents} documents, {report.chunks} passages"
+    print(f"{made}, {report.seconds:.1f} s ({speed:.1f} files/s)")  # noqa: T201
+    for outcome in ("failed", "left_out", "gone"):
+        results = [result for result in report.results if result.outcome == outcome]
+        for result in results[:_LISTED]:
+            print(f"  {told(result)}")  # noqa: T201
+        if len(results) > _LISTED:
+            print(f"  … and {len(results) - _LISTED} more")  # noqa: T201
+    if report.counts["gone"]:
+        print("--prune takes out what is gone")  # noqa: T201
+    if any(result.note == "as before" for result in report.failed):
+        print("--retry tries again what failed before and has not changed")  # noqa: T201
+    for note in report.notes:
+        fail(note)
+
+
+def _as_json(report: Report) -> str:
+    found = {
+        "total": report.total,
+        **{outcome: report.counts[outcome] for outcome in _SUMMED},
+        "documents": report.documents,
+        "passages": report.chunks,
+        "seconds": round(report.seconds, 3),
+        "stopped": report.stopped,
+        "notes": report.notes,
+        "files": [asdict(result) for result in report.results],
+    }
+    return json.dumps(found, ensure_ascii=not is_utf8(sys.stdout))

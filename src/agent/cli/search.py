@@ -1,0 +1,119 @@
+"""`tanlu search`: passages of the knowledge base that bear on a query."""
+
+import asyncio
+import json
+import os
+import sys
+from argparse import Namespace
+from typing import Any
+
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, one_line, printable
+from agent.cli.environment import read_environment
+from agent.cli.logs import configure_logging
+from agent.errors import AgentError, ConfigurationError, InputError
+from agent.retrieval.desk import own_meter
+from agent.retrieval.segment import query_terms
+from agent.retrieval.types import Hit, Scope
+
+_BUILT_IN = "bm25"
+_SNIPPET = 240
+_STEP = 20
+
+
+def run(arguments: Namespace) -> int:
+    """0 something was found, 1 nothing was, 2 bad usage."""
+    try:
+        read_environment(offline=arguments.offline)
+        configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
+    except AgentError as error:
+        return fail(error.message, code=USAGE)
+    query = " ".join(arguments.query)
+    try:
+        hits, known = asyncio.run(_search(query, arguments.collections, arguments.limit))
+    except ConfigurationError as error:
+        return fail(error.message, code=USAGE)
+    except AgentError as error:
+        return fail(error.message)
+    if arguments.json:
+        found = {"query": query, "hits": [_as_json(hit) for hit in hits]}
+        print(json.dumps(found, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
+    else:
+        for number, hit in enumerate(hits, 1):
+            print(_shown(number, hit, query))  # noqa: T201
+    if hits:
+        return ANSWERED
+    empty = "; the knowledge base is empty: tanlu ingest PATH reads documents in"
+    return fail("nothing found" + ("" if known else empty), code=FAILED)
+
+
+async def _search(query: str, collections: list[str], limit: int) -> tuple[list[Hit], list[str]]:
+    """The hits and the names of the collections there are."""
+    from agent.services import close_process_services, process_services
+
+    try:
+        services = await asyncio.to_thread(process_services)
+        desk, reranker, meter = services.knowledge, services.reranker, own_meter()
+        known = [collection["name"] for collection in await desk.collections()]
+        if missing := [name for name in collections if name not in known]:
+            there = ", ".join(known) or "none yet"
+            raise InputError("--collection", f"{missing[0]} is not there; there are: {there}")
+        by_server = reranker.name != _BUILT_IN
+        wanted = 3 * limit if by_server else limit
+        hits = await desk.search(query, Scope(tuple(collections)), limit=wanted, meter=meter)
+        if by_server and hits:
+            texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
+            ranked = await reranker.rerank(query, texts, meter=meter, top_n=limit)
+            if ranked.note:
+                fail(f"not reranked: {ranked.note}")
+            else:
+                hits = [hits[place] for place, _ in ranked.order]
+        return hits[:limit], known
+    finally:
+        await close_process_services()
+
+
+def _shown(number: int, hit: Hit, query: str) -> str:
+    """Title, file and page, where in the text, and what it says there."""
+    chunk, document = hit.chunk, hit.document
+    page = f", p. {chunk['page']}" if chunk["page"] else ""
+    lines = [f"{number}. {document['title']} ({document['path']}{page})"]
+    headings = [heading for heading in chunk["headings"] if heading != document["title"]]
+    if headings:
+        lines.append(f"   {' › '.join(headings)}")
+    lines.append(f"   {snippet(chunk['text'], query)}")
+    return "\n".join(one_line(printable(line)) if line[0] != " " else
+                     "   " + one_line(printable(line)) for line in lines)  # fmt: skip
+
+
+def snippet(text: str, query: str) -> str:
+    """The part of a passage that has the most of the query's terms."""
+    flat = " ".join(text.split())
+    if len(flat) <= _SNIPPET:
+        return flat
+    folded, terms = flat.casefold(), query_terms(query)
+
+    def worth(at: int) -> tuple[int, int]:
+        return sum(term in folded[at : at + _SNIPPET] for term in terms), -at
+
+    start = max(range(0, len(flat) - _SNIPPET + _STEP, _STEP), key=worth)
+    part = flat[start : start + _SNIPPET]
+    before, after = "…" if start else "", "…" if start + _SNIPPET < len(flat) else ""
+    return f"{before}{part.strip()}{after}"
+
+
+def _as_json(hit: Hit) -> dict[str, Any]:
+    chunk, document = hit.chunk, hit.document
+    return {
+        "title": document["title"],
+        "path": document["path"],
+        "url": document["url"],
+        "page": chunk["page"],
+        "headings": chunk["headings"],
+        "text": chunk["text"],
+        "score": round(hit.score, 4),
+        "collection": document["collection"],
+        "kind": document["kind"],
+        "layer": document["layer"],
+        "document": document["id"],
+        "metadata": document.get("metadata", {}),
+    }
