@@ -7,6 +7,7 @@ import typing
 import pytest
 
 from agent.assistants.deep_research.state import DeepState
+from agent.assistants.plan_execute.state import PlanState
 from agent.assistants.team_answer.state import TeamState
 from agent.progress import EventType
 from agent.state import OverallState
@@ -42,7 +43,7 @@ def _names(node: ast.Assign) -> list[str]:
     return [target.id for target in node.targets if isinstance(target, ast.Name)]
 
 
-@pytest.mark.parametrize("state", [OverallState, DeepState, TeamState])
+@pytest.mark.parametrize("state", [OverallState, DeepState, TeamState, PlanState])
 def test_every_state_key_is_explained(state: type) -> None:
     assert [key for key in typing.get_type_hints(state) if key not in QUOTED] == []
 

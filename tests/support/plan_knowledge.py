@@ -81,7 +81,7 @@ class MemoryKnowledge:
     def _seen(self, scope: Scope) -> list[tuple[KnownDocument, list[Chunk]]]:
         return [
             (document, chunks)
-            for document, chunks in self.held.values()
+            for _, (document, chunks) in sorted(self.held.items())
             if document["collection"] in scope.collections
             and (not scope.documents or document["id"] in scope.documents)
         ]

@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.journal import SqliteJournal
+from agent.journal import ReplyJournal
 from agent.offline.brain import Answer, FunctionCall, Turn
 from agent.offline.filings import SecService
 from agent.offline.gemini import GeminiService
@@ -149,7 +149,8 @@ class World:
             "search_timeout_seconds": 5,
             **changes,
         }
-        return Settings(**given)
+        # No operator may ask the SEC more often than it allows; its stand-in does not mind.
+        return Settings(**given).model_copy(update={"sec_edgar_qps": 1000})
 
 
 @contextmanager
@@ -229,7 +230,7 @@ async def plan_process(
     from agent.assistants.plan_execute.graph import build_graph
 
     async with AsyncExitStack() as stack:
-        kept = SqliteJournal(journal) if journal else None
+        kept = ReplyJournal(journal) if journal else None
         services = _impatient(build_services(world.settings(**settings), journal=kept), world)
         stack.push_async_callback(services.aclose)
         given: Any = With(services, knowledge=knowledge or MemoryKnowledge())

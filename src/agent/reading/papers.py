@@ -48,7 +48,7 @@ class PaperShelf:
         """The PDF behind a URL, fetched once in a turn, also after a crash.
 
         Raises UnsafeUrl, BudgetExceeded, the ProviderErrors of Fetcher.get, and ProviderRefused
-        with code paper_not_pdf.
+        with code paper_not_pdf or paper_not_kept.
         """
         return await self._flights.do(f"{meter.turn_id} {url}", lambda: self._get(url, meter))
 
@@ -71,7 +71,11 @@ class PaperShelf:
             kind = page.content_type.partition(";")[0].strip()[:80] or "something else"
             raise ProviderRefused("papers", f"not a PDF but {kind}", code="paper_not_pdf")
         paper = Paper(url, hashlib.sha256(page.body).hexdigest(), len(page.body))
-        await asyncio.to_thread(self._keep, paper, page.body)
+        try:
+            await asyncio.to_thread(self._keep, paper, page.body)
+        except OSError as error:
+            reason = f"it cannot be kept: {error.strerror}"
+            raise ProviderRefused("papers", reason, code="paper_not_kept") from None
         return json.dumps(asdict(paper))
 
     def _keep(self, paper: Paper, body: bytes) -> None:

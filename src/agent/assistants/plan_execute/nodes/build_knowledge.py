@@ -77,6 +77,9 @@ async def _read(
         )
     except AgentError as error:
         return None, error.message
+    except OSError as error:
+        # The file was removed after it was downloaded.
+        return None, error.strerror or type(error).__name__
     if document["status"] == "failed":
         return None, document["error"] or "?"
     return document["id"], None

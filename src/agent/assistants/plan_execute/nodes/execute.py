@@ -7,7 +7,7 @@ outside call that was finished comes from the journal.
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -33,6 +33,7 @@ from agent.assistants.plan_execute.toolbox import (
 )
 from agent.assistants.plan_execute.wording import run_gap, source_name
 from agent.budget import Meter
+from agent.calls import SingleFlight
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.types import Gap, Source, SourceKind
@@ -45,6 +46,7 @@ from agent.state import PlannedQuery
 
 log = logging.getLogger(__name__)
 _STEPS_PER_ROUND = 2
+_LEFT_ALONE = "breaker_open"
 # Durability "sync" is handed on to graphs within, where it fails without a checkpointer.
 _NOT_SYNC = {"__pregel_durability": "async"}
 _SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
@@ -127,13 +129,21 @@ class _Working:
     emit: Emit
     executor: Compiled
     off: dict[str, str]
+    flights: SingleFlight = field(default_factory=SingleFlight)
 
     async def on(self, task: Task, earlier: list[ExecutorState]) -> ExecutorState:
         """What an executor ends with; its failure is a failed task, but for bad settings."""
         turn, began = self.state["turn"], time.monotonic()
         self.emit(event("task_started", NODE, id=task["id"], text=task["query"]))
         run = ExecutorRun(
-            task, turn, self.configuration, self.given, self.meter, self.emit, off=self.off
+            task=task,
+            turn=turn,
+            configuration=self.configuration,
+            given=self.given,
+            meter=self.meter,
+            emit=self.emit,
+            off=self.off,
+            flights=self.flights,
         )
         try:
             ended = await self._run(task, run, [end["executor_result"] for end in earlier])
@@ -194,10 +204,12 @@ def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
 
 
 def _distinct(gaps: list[Gap], known: list[Gap]) -> list[Gap]:
-    """Each reason of each source once in a run."""
+    """Each reason of each source once in a run; that a failing one was left alone follows."""
+    failed = {gap["provider"] for gap in gaps if gap["code"] != _LEFT_ALONE}
     seen, fresh = {_reason(gap) for gap in known}, list[Gap]()
     for gap in gaps:
-        if _reason(gap) not in seen:
+        follows = gap["code"] == _LEFT_ALONE and gap["provider"] in failed
+        if _reason(gap) not in seen and not follows:
             seen.add(_reason(gap))
             fresh.append(gap)
     return fresh

@@ -131,7 +131,7 @@ class _Searching:
         return self.tasks, [], []
 
     async def _headings(self, scope: Scope) -> list[str] | None:
-        """Of the documents that are near to the question; None where none is."""
+        """Of the documents near to the question, the nearest first; None where there are none."""
         asked = [self.turn["question"], *self.tasks]
         near = await asyncio.gather(
             *(
@@ -144,7 +144,8 @@ class _Searching:
             return None
         close = Scope(collections=scope.collections, owner=scope.owner, documents=documents)
         found = await self.given.knowledge.headings(close, limit=MAX_HEADINGS)
-        cleaned = (clean_text(heading, _MAX_HEADING) for heading in found)
+        nearest = [heading for hits in near for hit in hits for heading in hit.chunk["headings"]]
+        cleaned = (clean_text(heading, _MAX_HEADING) for heading in [*nearest, *sorted(found)])
         return list(dict.fromkeys(heading for heading in cleaned if heading))[:MAX_HEADINGS]
 
     async def _rewritten(self, headings: Sequence[str]) -> list[str]:

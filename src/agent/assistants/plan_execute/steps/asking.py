@@ -19,13 +19,8 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
     value: Any = []
     gaps: list[Gap] = []
     try:
-        value = await run.given.library.search(
-            source,
-            query,
-            meter=run.meter,
-            model=run.configuration.research_model,
-            choice=run.configuration.web_search,
-        )
+        # Tasks may want the same at the same time; one after another, the journal has it.
+        value = await run.flights.do(f"{source} {query}", lambda: _found(run, source, query))
     except asyncio.CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one broken source must not stop the others
@@ -33,6 +28,16 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
         log.warning("turn=%s %s %s: %s", run.turn["id"], run.task["id"], source, gaps[0]["message"])
     run.tell_searched(source, query, len(documents_of(value, source)), began)
     return value, gaps
+
+
+async def _found(run: ExecutorRun, source: str, query: str) -> Any:
+    return await run.given.library.search(
+        source,
+        query,
+        meter=run.meter,
+        model=run.configuration.research_model,
+        choice=run.configuration.web_search,
+    )
 
 
 def _gap(run: ExecutorRun, source: str, query: str, error: Exception) -> Gap:

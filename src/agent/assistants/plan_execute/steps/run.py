@@ -9,6 +9,7 @@ from agent.assistants.plan_execute.state import Task
 from agent.assistants.plan_execute.toolbox import PlanToolbox
 from agent.assistants.plan_execute.wording import source_name
 from agent.budget import Meter
+from agent.calls import SingleFlight
 from agent.configuration import Configuration
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.intent import has_location_intent
@@ -36,6 +37,8 @@ class ExecutorRun:
     emit: Emit
     off: Mapping[str, str]
     """Why a source is off, by its name."""
+    flights: SingleFlight = field(default_factory=SingleFlight)
+    """Shared by the executors of a run."""
     survey: Survey = field(default_factory=Survey)
     maps: MapTools | None = None
     maps_failed: bool = False

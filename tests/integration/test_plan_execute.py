@@ -1,0 +1,245 @@
+"""A dossier from beginning to end: tasks, sources, papers, own documents, citations."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from agent.errors import InputError
+from tests.support.lab import answer_of, told
+from tests.support.plan_knowledge import MemoryKnowledge
+from tests.support.plan_lab import (
+    EN,
+    PlanLab,
+    Planner,
+    World,
+    looks_up,
+    plan_process,
+    planned,
+    running_world,
+)
+
+TASKS = ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
+NOTE = "层状氧化物是钠离子电池的一条技术路线。\n\n与同行比较，中科海钠用铜基氧化物。"
+
+
+@pytest.fixture(scope="module", name="shared")
+def shared_world() -> Iterator[World]:
+    with running_world() as world:
+        yield world
+
+
+@pytest.fixture
+async def lab(shared: World) -> AsyncIterator[PlanLab]:
+    shared.clear()
+    shared.gemini.brain = Planner(*TASKS)
+    knowledge = MemoryKnowledge()
+    knowledge.put("钠离子电池笔记", NOTE)
+    async with plan_process(shared, knowledge=knowledge) as lab:
+        yield lab
+
+
+def plays(lab: PlanLab, *tasks: Any, **rules: Any) -> Planner:
+    brain = Planner(*(tasks or TASKS), **rules)
+    lab.world.gemini.brain = brain
+    return brain
+
+
+def kinds(state: dict[str, Any]) -> set[str]:
+    return {source["kind"] for source in told(state)["sources"]}
+
+
+async def test_a_dossier_cites_every_kind_of_source(lab: PlanLab) -> None:
+    plays(lab, execute_decide=looks_up("sec_edgar_search", query="Qinglan revenue"))
+    state = await lab.ask()
+    text = str(answer_of(state).text)
+    assert kinds(state) == {"page", "paper", "filing", "document"}
+    assert text.startswith("# 资料汇编")
+    assert "[^" not in text
+    assert state["dossier"] == text
+    assert told(state)["assistant"] == "plan_execute"
+    assert told(state)["gaps"] == []
+    assert not told(state)["degraded"]
+    assert told(state)["checks"]["unverified_figures"] == 0
+
+
+async def test_papers_are_cited_by_their_page_and_own_documents_by_their_file(
+    lab: PlanLab,
+) -> None:
+    state = await lab.ask()
+    text = str(answer_of(state).text)
+    assert re.search(r"\[\d+\]\(https://papers\.tanlu-lab\.com/[\w-]+\.pdf#page=2\)", text)
+    assert re.search(r"\d+\. \[.*，第 2 页\]\(.*#page=2\) — 论文全文", text)
+    assert re.search(r"\d+\. 钠离子电池笔记 \(notes/钠离子电池笔记\.md\) — 资料库文档", text)
+
+
+async def test_two_passages_of_one_page_are_one_citation(lab: PlanLab) -> None:
+    state = await lab.ask()
+    notes = [s for s in told(state)["sources"] if s["title"].startswith("钠离子电池笔记")]
+    assert len([p for p in state["passages"] if p["title"] == "钠离子电池笔记"]) == 2
+    assert len(notes) == 1
+
+
+async def test_every_required_source_is_searched_once_for_every_task(lab: PlanLab) -> None:
+    await lab.ask()
+    for name in ("wikipedia", "openalex", "semantic_scholar", "tavily"):
+        assert lab.world.asked(name) == len(TASKS), name
+    assert lab.world.asked("sec") == 0
+
+
+async def test_a_figure_of_a_filing_stands_with_unit_period_and_source(lab: PlanLab) -> None:
+    plays(lab, execute_decide=looks_up("sec_edgar_search", query="Qinglan revenue"))
+    text = str(answer_of(await lab.ask()).text)
+    assert re.search(
+        r"\| Revenues \| 362000000 \| USD \| FY2024[^|]* \| \[\d+\]\(https://www\.sec\.gov/", text
+    )
+
+
+async def test_what_was_consulted_is_told_source_by_source(lab: PlanLab) -> None:
+    text = str(answer_of(await lab.ask()).text)
+    section = text.split("**查阅范围**")[1]
+    for row in ("| 维基百科 | 百科 | 4 | 4 |", "| OpenAlex | 论文 | 6 | 6 |"):
+        assert row in section
+    assert "论文排序：bm25" in section
+    assert "论文全文：下载 6 篇，失败 0 篇" in section
+    assert "未启用：AkShare" in section
+
+
+async def test_the_same_paper_of_two_catalogues_is_one_document(lab: PlanLab) -> None:
+    state = await lab.ask()
+    documents = state["executor_result"][0]["documents"]
+    papers = [d for d in documents if d["kind"] == "paper"]
+    assert len(papers) == len({d["doi"] for d in papers}) == 5
+
+
+async def test_only_the_catalogues_are_scored_and_cut(lab: PlanLab) -> None:
+    state = await lab.ask(rerank_top_n=2)
+    for result in state["executor_result"]:
+        scored = [d["source"] for d in result["documents"] if d.get("score") is not None]
+        others = [d["source"] for d in result["documents"] if d.get("score") is None]
+        assert len(scored) == 2
+        assert set(scored) <= {"openalex", "semantic_scholar"}
+        assert sorted(others) == ["tavily", "tavily", "wikipedia", "wikipedia"]
+
+
+async def test_tasks_of_a_dag_see_the_results_they_depend_on(lab: PlanLab) -> None:
+    brain = plays(lab, ("技术路线", []), ("财务", []), ("比较", ["T1"]))
+    state = await lab.ask(plan_mode="dag")
+    (last,) = [t for t in brain.asked("execute_decide") if "\n比较\n" in t.user]
+    assert "[^e1-0]" in last.user
+    assert "[^e2-0]" not in last.user
+    assert [task["dep"] for task in state["tasks"]] == [[], [], ["T1"]]
+    assert [query["round"] for query in told(state)["queries"]] == [1, 1, 2]
+
+
+async def test_a_task_whose_dependency_found_nothing_still_runs(lab: PlanLab) -> None:
+    plays(lab, ("技术路线", []), ("比较", ["T1"]))
+    lab.world.wikipedia.fail("status", times=None, status=500,
+                             match=lambda request, _: "技术路线" in str(request.query))  # fmt: skip
+    state = await lab.ask(plan_mode="dag", web_search="off")
+    assert [result["status"] for result in state["executor_result"]] == ["done", "done"]
+
+
+async def test_the_model_decides_about_optional_tools_a_bounded_number_of_times(
+    lab: PlanLab,
+) -> None:
+    calls = iter(range(1000))
+
+    def insists(turn: Any) -> Any:
+        rule = looks_up("sec_edgar_search", query=f"Qinglan {next(calls)}")
+        return rule(turn.__class__(system=turn.system, user=turn.user, tools=turn.tools))
+
+    brain = plays(lab, "财务", execute_decide=insists)
+    state = await lab.ask(max_executor_rounds=2)
+    assert len(brain.asked("execute_decide")) == 2
+    assert len(state["executor_result"][0]["decisions"]) == 2
+
+
+async def test_no_model_is_asked_to_decide_where_there_is_nothing_to_decide(shared: World) -> None:
+    shared.clear()
+    shared.gemini.brain = Planner("财务")
+    async with plan_process(shared, sec_user_agent=None) as lab:
+        state = await lab.ask()
+    assert shared.brain.asked("execute_decide") == []
+    assert "未启用：SEC EDGAR" in str(answer_of(state).text)
+
+
+async def test_the_model_sees_a_cropped_observation_and_the_state_keeps_the_whole(
+    lab: PlanLab,
+) -> None:
+    brain = plays(lab, "财务", execute_decide=looks_up("sec_edgar_search", query="Qinglan"))
+    state = await lab.ask()
+    (shown,) = brain.asked("execute_decide")[1].tool_results
+    assert shown.text.startswith("- Qinglan Inc.")
+    assert '"figures"' not in shown.text
+    assert state["executor_result"][0]["documents"][0]["figures"][0]["unit"] == "USD"
+
+
+async def test_the_pool_has_the_tasks_and_the_rewritten_headings(lab: PlanLab) -> None:
+    state = await lab.ask()
+    assert state["question_pool"][:2] == list(TASKS)
+    assert "钠离子电池笔记是什么" in state["question_pool"]
+    assert state["pre_questions"] == state["question_pool"]
+    assert {passage["target"] for passage in state["passages"]} <= set(state["pre_questions"])
+
+
+async def test_only_the_collections_that_were_asked_for_are_read(lab: PlanLab) -> None:
+    lab.services.knowledge.put("别的笔记", NOTE, collection="other")
+    state = await lab.ask(inputs={"collections": ["other"]})
+    titles = {p["title"] for p in state["passages"] if p["page"] is None}
+    assert titles == {"别的笔记"}
+    assert state["readable"] == ["other"]
+
+
+async def test_no_collections_are_read_where_none_are_wanted(lab: PlanLab) -> None:
+    state = await lab.ask(inputs={"collections": []})
+    assert {p["page"] is None for p in state["passages"]} == {False}
+
+
+async def test_an_unknown_collection_is_refused_by_name(lab: PlanLab) -> None:
+    with pytest.raises(InputError, match=r"collections: there is no 'nix'; there are: own"):
+        await lab.ask(inputs={"collections": ["nix"]})
+
+
+async def test_documents_of_somebody_else_are_not_read(lab: PlanLab) -> None:
+    lab.services.knowledge.put("别人的", NOTE, collection="secret", owner="eve")
+    state = await lab.ask()
+    assert state["readable"] == ["own"]
+
+
+async def test_progress_tells_plan_tasks_papers_and_passages(lab: PlanLab) -> None:
+    events = await lab.events()
+    types = [event["type"] for event in events]
+    assert types[0] == "tasks"
+    assert types[-2:] == ["answering", "done"]
+    for kind, count in {"task_started": 2, "task_done": 2, "download": 6, "ingested": 1,
+                        "passages": 1, "search_started": 8, "search_done": 8}.items():  # fmt: skip
+        assert types.count(kind) == count, kind
+
+
+async def test_an_english_question_gets_an_english_dossier(lab: PlanLab) -> None:
+    plays(lab, "Qinglan sodium battery", "sodium battery peers")
+    text = str(answer_of(await lab.ask(EN)).text)
+    assert "**What was consulted**" in text
+    assert ", p. 1](" in text
+
+
+async def test_a_second_question_starts_clean_and_may_cite_the_first_answer(lab: PlanLab) -> None:
+    first = await lab.ask()
+    brain = plays(lab, "成本")
+    second = await lab.ask("它的成本呢？")
+    assert [task["query"] for task in second["tasks"]] == ["成本"]
+    assert len(second["executor_result"]) == 1
+    assert len(second["sources_gathered"]) < len(first["sources_gathered"])
+    assert "[^p0-0]" in brain.asked("plan_tasks")[0].user
+
+
+async def test_the_plan_is_repaired_once(lab: PlanLab) -> None:
+    plans = [planned(("T1", "甲", ["T2"]), ("T2", "乙", ["T1"])), planned(("T1", "甲", []))]
+    brain = plays(lab, plan_tasks=lambda turn: plans.pop(0))
+    state = await lab.ask(plan_mode="dag")
+    assert len(brain.asked("plan_tasks")) == 2
+    assert "成环" in brain.asked("plan_tasks")[1].user
+    assert state["plan_note"] == ""
+    assert [task["query"] for task in state["tasks"]] == ["甲"]

@@ -1,0 +1,169 @@
+"""A dossier that was broken off goes on where it was: nothing finished is paid again."""
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from agent.checkpointer import open_saver
+from agent.offline.service import Fault
+from tests.support.faults import at
+from tests.support.lab import answer_of, told
+from tests.support.map_fixtures import until
+from tests.support.plan_knowledge import MemoryKnowledge
+from tests.support.plan_lab import (
+    PlanLab,
+    Planner,
+    World,
+    looks_up,
+    plan_process,
+    running_world,
+)
+
+SOURCES = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec")
+STAGES = ("plan_tasks", "execute_decide", *SOURCES, "paper", "rewrite_headings", "dossier")
+
+
+class Asked:
+    """What every stand-in was asked, but for what differs from run to run."""
+
+    def __init__(self, world: World) -> None:
+        self.log: list[str] = []
+        for name, service in world.services.items():
+            service.latency = lambda request, body, name=name: self._note(name, request, body)
+
+    def _note(self, name: str, request: web.Request, body: Any) -> float:
+        if request.path != "/robots.txt" and "company_tickers" not in request.path:
+            said = re.sub(r"call-\d+", "call", json.dumps(body, sort_keys=True))
+            self.log.append(f"{name} {request.path_qs} {said}")
+        return 0
+
+
+@pytest.fixture(scope="module", name="shared")
+def shared_world() -> Iterator[World]:
+    with running_world() as world:
+        yield world
+
+
+@pytest.fixture
+def world(shared: World) -> World:
+    shared.clear()
+    decide = looks_up("sec_edgar_search", query="Qinglan")
+    shared.gemini.brain = Planner(
+        ("技术路线", []), ("同行", []), ("比较", ["T1", "T2"]), execute_decide=decide
+    )
+    return shared
+
+
+@asynccontextmanager
+async def process(world: World, folder: Path, knowledge: MemoryKnowledge) -> AsyncIterator[PlanLab]:
+    """The graph as a process of its own would have it: files and stand-ins are shared."""
+    async with open_saver(folder) as saver:
+        held = {"journal": folder, "saver": saver, "knowledge": knowledge}
+        async with plan_process(world, **held, tanlu_data_dir=folder) as lab:
+            lab.context = {"plan_mode": "dag", "max_executors": 2}
+            yield lab
+
+
+def hang(world: World, stage: str) -> Fault:
+    """The second request of a stage (or the only one) gets no answer."""
+    if stage == "paper":
+        return world.site.fail("hang", match=_second(lambda r, _: r.path.endswith(".pdf")))
+    if stage == "sec":
+        return world.sec.fail("hang", match=lambda r, _: "submissions" in r.path)
+    if stage in SOURCES:
+        return world.services[stage].fail("hang", match=_second(lambda r, _: True))
+    once = stage in ("plan_tasks", "rewrite_headings", "dossier")
+    return world.gemini.fail("hang", match=at(stage) if once else _second(at(stage)))
+
+
+def _second(match: Any) -> Any:
+    seen: list[Any] = []
+
+    def second(request: Any, body: Any) -> bool:
+        if match(request, body):
+            seen.append(request)
+        return len(seen) == 2 and match(request, body)
+
+    return second
+
+
+async def settled(asked: Asked) -> None:
+    """Until nothing more is asked, and what came back has been written down."""
+    quiet, seen = 0, -1
+    while quiet < 10:
+        await asyncio.sleep(0.03)
+        quiet = quiet + 1 if len(asked.log) == seen else 0
+        seen = len(asked.log)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
+    world: World, tmp_path: Path, stage: str
+) -> None:
+    asked = Asked(world)
+    async with process(world, tmp_path / "whole", MemoryKnowledge()) as lab:
+        whole = await lab.ask()
+    reference, asked.log = asked.log, []
+
+    held, knowledge = hang(world, stage), MemoryKnowledge()
+    async with process(world, tmp_path / "broken", knowledge) as lab:
+        running = asyncio.create_task(lab.ask())
+        await until(lambda: held.times == 0, 20)
+        await settled(asked)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    async with process(world, tmp_path / "broken", knowledge) as lab:
+        resumed = await lab.ask(None)
+
+    # The stand-ins note only what they answer.
+    assert Counter(asked.log) == Counter(reference)
+    assert str(answer_of(resumed).text) == str(answer_of(whole).text)
+    counted = [
+        (told(state)["usage"]["model_calls"], told(state)["usage"]["searches"])
+        for state in (whole, resumed)
+    ]
+    assert counted[0] == counted[1]
+    assert knowledge.read == len({p["sha256"] for p in resumed["downloaded_papers"]})
+
+
+async def test_a_paper_whose_file_was_removed_is_fetched_again(
+    world: World, tmp_path: Path
+) -> None:
+    asked, knowledge = Asked(world), MemoryKnowledge()
+    held = hang(world, "rewrite_headings")
+    async with process(world, tmp_path, knowledge) as lab:
+        paper = world.site
+        running = asyncio.create_task(lab.ask())
+        await until(lambda: held.times == 0, 20)
+        await settled(asked)
+        before = sum(request.path.endswith(".pdf") for request in paper.requests)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    async with process(world, tmp_path, knowledge) as lab:
+        state = await lab.ask(None)
+    after = sum(request.path.endswith(".pdf") for request in paper.requests)
+    assert (before, after) == (9, 9)
+    kept = {path.name for path in (tmp_path / "papers").iterdir()}
+    assert kept == {f"{p['sha256']}.pdf" for p in state["downloaded_papers"]}
+
+
+async def test_a_finished_dossier_that_is_continued_asks_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    asked, knowledge = Asked(world), MemoryKnowledge()
+    async with process(world, tmp_path, knowledge) as lab:
+        first = await lab.ask()
+        asked.log.clear()
+        again = await lab.ask(None)
+    assert asked.log == []
+    assert answer_of(again).id == answer_of(first).id
