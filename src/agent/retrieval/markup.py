@@ -31,6 +31,7 @@ _NAMED = re.compile(
     r"|摘\s*要|引\s*言|前\s*言|概\s*述|背\s*景|结\s*论|总\s*结|参考文献|致\s*谢|附\s*录)[:：]?",
     re.IGNORECASE,
 )
+_WORD = re.compile("[A-Za-z\u00c0-\u024f]{4}|[\u3400-\u9fff]{2}")
 _ENDS = ".,;:!?。，；：！？、"
 _CHINESE = re.compile("[\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef]")
 _LONGEST_LINE = 80
@@ -124,13 +125,13 @@ def _table_of_html(found: "re.Match[str]") -> str:
 def plain_blocks(text: str, level_of: LevelOf | None = None) -> Iterator[Block]:
     """Paragraphs of plain text, with the lines that are headings (by their form, if not told)."""
     level_of = level_of or heading_level
+    by_form = level_of is heading_level
     for paragraph in re.split(r"\n\s*\n", text):
         lines = [line.strip() for line in paragraph.splitlines() if line.strip()]
         body: list[str] = []
-        for line, after in pairwise([*lines, ""]):
-            level = level_of(line)
-            # Numbered lines one after the other are a list.
-            if not level or (level_of is heading_level and 0 < level_of(after) <= level):
+        levels = [level_of(line) for line in lines]
+        for at, (line, level) in enumerate(zip(lines, levels, strict=True)):
+            if not level or (by_form and _is_listed(levels, at)):
                 body.append(line)
                 continue
             if body:
@@ -139,6 +140,13 @@ def plain_blocks(text: str, level_of: LevelOf | None = None) -> Iterator[Block]:
             yield Block(line[:MAX_HEADING], level)
         if body:
             yield Block(unwrapped(body))
+
+
+def _is_listed(levels: Sequence[int], at: int) -> bool:
+    """Numbered lines of one level in a row are a list."""
+    before = levels[at - 1] if at else 0
+    after = levels[at + 1] if at + 1 < len(levels) else 0
+    return before == levels[at] or 0 < after <= levels[at]
 
 
 def heading_level(line: str) -> int:
@@ -160,7 +168,7 @@ def _is_wording(text: str) -> bool:
     """Words that begin like a heading, not the cells of a table or the middle of a sentence."""
     letters = sum(character.isalpha() for character in text)
     solid = sum(not character.isspace() for character in text)
-    return letters >= 0.8 * solid and letters > 1 and not text[0].islower()
+    return letters >= 0.8 * solid and not text[0].islower() and _WORD.search(text) is not None
 
 
 def unwrapped(lines: Sequence[str]) -> str:
