@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from langgraph_sdk import get_client
 from starlette.applications import Starlette
@@ -18,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from agent.checkpointer import close_after_runs, data_folder, on_platform
+from agent.checkpointer import close_after_runs, memory_place, on_platform
 from agent.errors import ConfigurationError
 from agent.outbox import RunOutbox
 from agent.recording import RecordRuns
@@ -30,6 +31,8 @@ from agent.settings import Settings, read_settings
 log = logging.getLogger(__name__)
 _PLACE = f"server {os.getcwd()}"
 """Servers of one folder share their runs, as they share the server's own files there."""
+_SHARED_PLACE = "server"
+"""Servers of one database do, wherever they are."""
 
 
 class ScrubbingFormatter(logging.Formatter):
@@ -95,7 +98,8 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _watched(app: Starlette) -> AsyncIterator[None]:
-    outbox = RunOutbox(data_folder(), _PLACE)
+    where = memory_place()
+    outbox = RunOutbox(where, _PLACE if isinstance(where, Path) else _SHARED_PLACE)
     async with get_client() as client:
         watch = RunWatch(outbox, client)
         app.state.watch = watch

@@ -1,8 +1,8 @@
-"""Threads on SQLite in TANLU_DATA_DIR: `threads.sqlite`, and `runs.sqlite` beside it.
+"""Threads on SQLite in TANLU_DATA_DIR (`threads.sqlite`, `runs.sqlite`), or in Postgres.
 
 `make` serves `langgraph dev` (langgraph.json, `checkpointer.path`), `open_threads` the command
-line. Several processes may share the folder. Why SQLite, and what happens on the platform:
-docs/decisions/0004-threads-on-sqlite.md.
+line. Several processes may share the folder, several machines the database (DATABASE_URL). Why, and
+what happens on the platform: docs/decisions/0004-threads-on-sqlite.md and 0011.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import UUID
 
 import aiosqlite
@@ -30,11 +30,16 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.pregel import Pregel
+from pydantic import SecretStr
 
 from agent.errors import AgentError, ConfigurationError
-from agent.journal import BUSY_SECONDS, SqliteFile, SqliteJournal, connect
+from agent.journal import BUSY_SECONDS, Place, ReplyJournal, SqliteFile, connect
 from agent.outbox import AcceptedRun, End, RunOutbox
+from agent.redaction import hide
 from agent.settings import Settings
+
+if TYPE_CHECKING:
+    from agent.postgres.saver import PostgresThreads
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -130,12 +135,30 @@ class ThreadSaver(AsyncSqliteSaver):
 
 
 @asynccontextmanager
-async def open_saver(folder: Path) -> AsyncIterator[ThreadSaver]:
-    """The threads of a folder, created when missing. Raises ConfigurationError."""
-    path = folder / THREADS_FILE
-    await asyncio.to_thread(lambda: connect(path).close())
+async def open_saver(where: Place) -> AsyncIterator["ThreadSaver | PostgresThreads"]:
+    """The threads of a folder or a database, created when missing. Raises ConfigurationError."""
     # Only LangGraph's and LangChain's own types are built from stored bytes, never others.
     serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+    if isinstance(where, Path):
+        opened: contextlib.AbstractAsyncContextManager[Any] = _in_folder(where, serde)
+    else:
+        opened = await asyncio.to_thread(_in_database, where, serde)
+    async with opened as saver:
+        yield saver
+
+
+def _in_database(
+    url: SecretStr, serde: SerializerProtocol
+) -> "contextlib.AbstractAsyncContextManager[PostgresThreads]":
+    from agent.postgres.saver import open_database
+
+    return open_database(url, serde)
+
+
+@asynccontextmanager
+async def _in_folder(folder: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadSaver]:
+    path = folder / THREADS_FILE
+    await asyncio.to_thread(lambda: connect(path).close())
     file = SqliteFile(path, lambda opened: None)
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
         await connection.execute("PRAGMA synchronous=NORMAL")
@@ -155,13 +178,21 @@ def data_folder() -> Path:
     return folder
 
 
+def memory_place() -> Place:
+    """DATABASE_URL, else TANLU_DATA_DIR; as there, whatever else is configured."""
+    if url := os.environ.get("DATABASE_URL"):
+        hide(url)
+        return SecretStr(url)
+    return data_folder()
+
+
 def on_platform() -> bool:
     """Whether LangGraph's own platform runs this process; it keeps threads and runs itself."""
     return os.environ.get("LANGGRAPH_RUNTIME_EDITION", "inmem") != "inmem"
 
 
 @asynccontextmanager
-async def make() -> AsyncIterator[ThreadSaver]:
+async def make() -> AsyncIterator["ThreadSaver | PostgresThreads"]:
     """What langgraph.json names as `checkpointer.path`; refuses to replace the platform's own."""
     global _making
     if on_platform():
@@ -169,7 +200,7 @@ async def make() -> AsyncIterator[ThreadSaver]:
             "LANGGRAPH_CHECKPOINTER",
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
-    async with open_saver(data_folder()) as saver:
+    async with open_saver(memory_place()) as saver:
         _making = True
         try:
             yield saver
@@ -202,18 +233,18 @@ async def _close_registered() -> None:
 class Threads:
     """What the command line keeps between its runs."""
 
-    saver: ThreadSaver
+    saver: "ThreadSaver | PostgresThreads"
     runs: RunOutbox
-    journal: SqliteJournal
+    journal: ReplyJournal
 
 
 @asynccontextmanager
 async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
     """Threads, outbox and journal of the command line; closes them at the end."""
-    folder = settings.tanlu_data_dir
+    where = settings.memory
     async with contextlib.AsyncExitStack() as stack:
-        saver = await stack.enter_async_context(open_saver(folder))
-        runs, journal = RunOutbox(folder, "cli"), SqliteJournal(folder)
+        saver = await stack.enter_async_context(open_saver(where))
+        runs, journal = RunOutbox(where, "cli"), ReplyJournal(where)
         stack.push_async_callback(runs.aclose)
         stack.push_async_callback(journal.aclose)
         yield Threads(saver, runs, journal)

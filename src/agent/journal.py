@@ -1,7 +1,8 @@
-"""SQLite files of this installation: one connection in one thread, and the journal of paid replies.
+"""Tables of this installation, and the journal of paid replies in them.
 
-WAL with `synchronous=NORMAL`: what is committed survives a killed process; a power cut can lose the
-last commits but never damages the file.
+By default an SQLite file with one connection in one thread, in WAL with `synchronous=NORMAL`: what
+is committed survives a killed process; a power cut can lose the last commits but never damages the
+file. With a DATABASE_URL the same tables are in Postgres (`agent.postgres`).
 """
 
 import asyncio
@@ -9,12 +10,14 @@ import contextlib
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
-from agent.errors import ConfigurationError
+from pydantic import SecretStr
+
+from agent.errors import ConfigurationError, ProviderError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -23,13 +26,61 @@ KEEP_SECONDS = 7 * 86_400
 BUSY_SECONDS = 10.0
 _OPEN_TURNS = 10_000
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS replies (
-    turn_id TEXT NOT NULL, key TEXT NOT NULL, reply TEXT NOT NULL, at REAL NOT NULL,
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS replies (
+    turn_id TEXT NOT NULL, key TEXT NOT NULL, reply TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (turn_id, key)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS replies_at ON replies (at);
-"""
+)""",
+    "CREATE INDEX IF NOT EXISTS replies_at ON replies (at)",
+)
+Place = Path | SecretStr
+"""A folder for SQLite files, or the address of a Postgres database."""
+
+
+class Rows(Protocol):
+    """What a statement found."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Tables(Protocol):
+    """A connection to a file or a database: the SQL both understand, `?` for each value."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Rows: ...
+
+
+class Ledger(Protocol):
+    """Tables in one place."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other machines use them, too."""
+        ...
+
+    async def run(self, work: Callable[[Tables], T]) -> T:
+        """Do `work`, whose statements must bear being repeated, in the ledger's own thread."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+def open_ledger(where: Place, opened: Callable[[Tables], None], *, stays: bool = False) -> Ledger:
+    """The tables of a place; connects at the first use, and then calls `opened`.
+
+    `stays`: the connection holds a lock, so that one that is lost is opened again at once.
+    """
+    if isinstance(where, Path):
+        return SqliteFile(where / "runs.sqlite", opened)
+    from agent.postgres.ledger import PostgresLedger
+
+    return PostgresLedger(where, opened, stays=stays)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -76,6 +127,8 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 class SqliteFile:
     """A file that any event loop may use; opened at the first use, one transaction per `run`."""
 
+    shared = False
+
     def __init__(self, path: Path, opened: Callable[[sqlite3.Connection], None]) -> None:
         self.path = path
         self._opened = opened
@@ -108,28 +161,31 @@ class SqliteFile:
             self._connection = None
 
 
-class SqliteJournal:
-    """`calls.Journal` in `runs.sqlite`: a turn's replies until it ends, at most seven days.
+class ReplyJournal:
+    """`calls.Journal`: a turn's replies until it ends, at most seven days.
 
-    A disk that fails costs the safety net, not the run: errors of SQLite are logged.
+    A disk or a database that fails costs the safety net, not the run: its errors are logged.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, where: Place, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._file = SqliteFile(folder / "runs.sqlite", self._prepare)
+        self._ledger = open_ledger(where, self._prepare)
         self._known: dict[str, set[str]] = {}
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.executescript(_SCHEMA)
-        connection.execute("DELETE FROM replies WHERE at < ?", (self._clock() - KEEP_SECONDS,))
+    def _prepare(self, tables: Tables) -> None:
+        for statement in _SCHEMA:
+            tables.execute(statement)
+        tables.execute("DELETE FROM replies WHERE at < ?", (self._clock() - KEEP_SECONDS,))
 
     async def load(self, turn_id: str, key: str) -> str | None:
         """The reply this turn has paid for, or None; a turn belongs to one process at a time."""
-        known = self._known.get(turn_id)
-        if known is None:
-            known = await self._open(turn_id)
-        if key not in known:
-            return None
+        # Where machines share it, a turn may come back after another one worked on it.
+        if not self._ledger.shared:
+            known = self._known.get(turn_id)
+            if known is None:
+                known = await self._open(turn_id)
+            if key not in known:
+                return None
         row = await self._try(
             lambda db: db.execute(
                 "SELECT reply FROM replies WHERE turn_id = ? AND key = ?", (turn_id, key)
@@ -141,7 +197,12 @@ class SqliteJournal:
         """Keep a reply until the turn ends."""
         row = (turn_id, key, reply, self._clock())
         await self._try(
-            lambda db: db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)", row)
+            lambda db: db.execute(
+                "INSERT INTO replies VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (turn_id, key)"
+                " DO UPDATE SET reply = excluded.reply, at = excluded.at",
+                row,
+            )
         )
         if (known := self._known.get(turn_id)) is not None:
             known.add(key)
@@ -152,7 +213,7 @@ class SqliteJournal:
         await self._try(lambda db: db.execute("DELETE FROM replies WHERE turn_id = ?", (turn_id,)))
 
     async def _open(self, turn_id: str) -> set[str]:
-        """What the file knows of a turn, asked once: most turns are new to it."""
+        """What the ledger knows of a turn, asked once: most turns are new to it."""
         rows = await self._try(
             lambda db: db.execute(
                 "SELECT key FROM replies WHERE turn_id = ?", (turn_id,)
@@ -165,11 +226,18 @@ class SqliteJournal:
         return self._known.setdefault(turn_id, {key for (key,) in rows})
 
     async def aclose(self) -> None:
-        await self._file.aclose()
+        await self._ledger.aclose()
 
-    async def _try(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+    async def _try(self, work: Callable[[Tables], T]) -> T | None:
         try:
-            return await self._file.run(work)
-        except sqlite3.Error as error:
+            return await self._ledger.run(work)
+        except (sqlite3.Error, ProviderError) as error:
             log.warning("the journal of paid replies does not work: %s", error)
             return None
+
+
+class SqliteJournal(ReplyJournal):
+    """The journal in a folder's `runs.sqlite`."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(folder, clock)

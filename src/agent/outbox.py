@@ -1,24 +1,20 @@
 """The outbox of accepted runs: what a restarted process must bring to its end.
 
 A row is written when a run is accepted and closed when it ends. It belongs to the process that
-works on it; whether that process lives is told by a lock the operating system drops with it.
+works on it; whether that process lives is told by a lock that is dropped with it (`owners`).
 """
 
 import asyncio
-import contextlib
 import json
 import logging
-import os
 import re
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
-from uuid import uuid4
 
-from agent.journal import KEEP_SECONDS, SqliteFile
+from agent.journal import KEEP_SECONDS, Place, Tables, open_ledger
+from agent.owners import owner_in
 from agent.redaction import scrub
 
 log = logging.getLogger(__name__)
@@ -33,15 +29,20 @@ _COLUMNS = (
     "run_id, thread_id, assistant, input, context, options, url, earlier, attempts, accepted_at,"
     " owner"
 )
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, assistant TEXT NOT NULL,
     input TEXT NOT NULL, context TEXT NOT NULL, options TEXT NOT NULL, url TEXT,
-    earlier TEXT NOT NULL, attempts INTEGER NOT NULL, accepted_at REAL NOT NULL,
-    owner TEXT NOT NULL, place TEXT NOT NULL, status TEXT NOT NULL, ended_at REAL
-);
-CREATE INDEX IF NOT EXISTS runs_by_status ON runs (status, place, accepted_at);
-"""
+    earlier TEXT NOT NULL, attempts INTEGER NOT NULL, accepted_at DOUBLE PRECISION NOT NULL,
+    owner TEXT NOT NULL, place TEXT NOT NULL, status TEXT NOT NULL,
+    ended_at DOUBLE PRECISION
+)""",
+    "CREATE INDEX IF NOT EXISTS runs_by_status ON runs (status, place, accepted_at)",
+)
+_AGAIN = ", ".join(
+    f"{column} = excluded.{column}"
+    for column in (*_COLUMNS.split(", ")[1:], "place", "status", "ended_at")
+)
 
 
 @dataclass(frozen=True)
@@ -69,71 +70,28 @@ class AcceptedRun:
         return (*self.earlier, self.run_id)
 
 
-class Owner:
-    """This process as others see it: an open transaction on a file of its own.
-
-    SQLite's file lock works alike on every system and ends with the process, also at kill -9.
-    All methods block.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.id = f"{os.getpid()}-{uuid4().hex[:12]}"
-        self._folder = folder
-        self._lock: sqlite3.Connection | None = None
-
-    def open(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = sqlite3.connect(
-            self._folder / self.id, isolation_level=None, check_same_thread=False
-        )
-        self._lock.execute("BEGIN EXCLUSIVE")
-
-    def close(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-            (self._folder / self.id).unlink(missing_ok=True)
-
-    def is_dead(self, owner: str) -> bool:
-        """Whether the process that called itself `owner` is gone."""
-        path = self._folder / owner
-        if owner == self.id or not path.exists():
-            return owner != self.id
-        with contextlib.closing(
-            # Another process may be asking the same; that takes milliseconds, a life does not.
-            sqlite3.connect(path, timeout=0.25, isolation_level=None, check_same_thread=False)
-        ) as lock:
-            try:
-                lock.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
-                return False
-        return True
-
-    def clean(self) -> None:
-        """Remove the files of dead processes; a fresh one may not have its lock yet."""
-        for path in self._folder.iterdir():
-            old = time.time() - path.stat().st_mtime > 60
-            if old and self.is_dead(path.name):
-                with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)
-
-
 class RunOutbox:
-    """The runs of one place: the command line (`cli`), or the server of one folder."""
+    """The runs of one place: the command line (`cli`), or the servers that share them."""
 
     def __init__(
-        self, folder: Path, place: str = "cli", clock: Callable[[], float] = time.time
+        self, where: Place, place: str = "cli", clock: Callable[[], float] = time.time
     ) -> None:
         self.place = place
         self._clock = clock
-        self._owner = Owner(folder / "owners")
-        self._file = SqliteFile(folder / "runs.sqlite", self._prepare)
+        self._owner = owner_in(where)
+        self._ledger = open_ledger(where, self._prepare, stays=True)
+        self._missed: dict[str, float] = {}
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        db.executescript(_SCHEMA)
+    @property
+    def shared(self) -> bool:
+        """Whether other machines work on runs of this place, too."""
+        return self._ledger.shared
+
+    def _prepare(self, db: Tables) -> None:
+        for statement in _SCHEMA:
+            db.execute(statement)
         db.execute("DELETE FROM runs WHERE accepted_at < ?", (self._clock() - KEEP_SECONDS,))
-        self._owner.open()
-        self._owner.clean()
+        self._owner.open(db)
 
     async def accept(self, run: AcceptedRun) -> None:
         """Write down a run before it is worked on; keys are never stored."""
@@ -144,39 +102,52 @@ class RunOutbox:
             self._owner.id, self.place, "open", None,
         )  # fmt: skip
         marks = ", ".join("?" * len(row))
-        await self._file.run(
-            lambda db: db.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", row)  # noqa: S608
-        )
-
-    async def finish(self, run_id: str, status: End = "success") -> None:
-        """Close a run; what was asked is not kept any longer."""
-        row = (status, self._clock(), run_id)
-        await self._file.run(
+        await self._ledger.run(
             lambda db: db.execute(
-                "UPDATE runs SET status = ?, ended_at = ?, input = 'null', context = '{}',"
-                " options = '{}' WHERE run_id = ? AND status = 'open'",
+                f"INSERT INTO runs VALUES ({marks}) ON CONFLICT (run_id) DO UPDATE SET {_AGAIN}",  # noqa: S608
                 row,
             )
         )
 
-    async def unfinished(self) -> list[AcceptedRun]:
-        """Open runs of this place whose process is gone, oldest first."""
+    async def finish(self, run_id: str, status: End = "success") -> None:
+        """Close a run of ours; what was asked is not kept any longer."""
+        await self._close(run_id, status, self._owner.id)
 
-        def work(db: sqlite3.Connection) -> list[AcceptedRun]:
+    async def _close(self, run_id: str, status: End, owner: str) -> None:
+        # A run that another process took up since, as we seemed to be dead, is that one's to close.
+        row = (status, self._clock(), run_id, owner)
+        await self._ledger.run(
+            lambda db: db.execute(
+                "UPDATE runs SET status = ?, ended_at = ?, input = 'null', context = '{}',"
+                " options = '{}' WHERE run_id = ? AND status = 'open' AND owner = ?",
+                row,
+            )
+        )
+
+    async def unfinished(self, *, missed: float = 0.0) -> list[AcceptedRun]:
+        """Open runs of this place whose process is gone, oldest first.
+
+        `missed`: only if it was gone in our eyes for so many seconds, as one that lost its
+        connection for a moment is not dead.
+        """
+
+        def work(db: Tables) -> list[AcceptedRun]:
             runs = self._open_runs(db)
-            dead = {owner for owner in {run.owner for run in runs} if self._owner.is_dead(owner)}
-            return [run for run in runs if run.owner in dead]
+            dead = self._owner.dead(db, {run.owner for run in runs})
+            now = time.monotonic()
+            self._missed = {owner: self._missed.get(owner, now) for owner in dead}
+            return [r for r in runs if r.owner in dead and now - self._missed[r.owner] >= missed]
 
-        return await self._file.run(work)
+        return await self._ledger.run(work)
 
     async def working(self) -> list[AcceptedRun]:
         """Open runs of this process."""
-        runs = await self._file.run(self._open_runs)
+        runs = await self._ledger.run(self._open_runs)
         return [run for run in runs if run.owner == self._owner.id]
 
     async def lately_ended(self) -> list[tuple[str, str]]:
         """(thread, assistant) of what other processes ended in their last half minute."""
-        rows = await self._file.run(
+        rows = await self._ledger.run(
             lambda db: db.execute(
                 "SELECT DISTINCT thread_id, assistant FROM runs AS r WHERE place = ? AND owner != ?"
                 " AND status IN ('success', 'error', 'interrupted') AND ended_at >"
@@ -190,11 +161,11 @@ class RunOutbox:
         """Make a dead process's run ours; None if another was faster or it failed too often."""
         if run.attempts >= MAX_ATTEMPTS:
             log.warning("run=%s given up after %d attempts", run.run_id, run.attempts)
-            await self.finish(run.run_id, "failed")
+            await self._close(run.run_id, "failed", run.owner)
             return None
         mine = replace(run, owner=self._owner.id, attempts=run.attempts + 1)
         row = (mine.owner, mine.attempts, run.run_id, run.owner)
-        taken = await self._file.run(
+        taken = await self._ledger.run(
             lambda db: (
                 db.execute(
                     "UPDATE runs SET owner = ?, attempts = ?"
@@ -209,20 +180,20 @@ class RunOutbox:
         """It was begun again under another id, as a server gives every run its own."""
         renamed = replace(run, run_id=run_id, earlier=run.run_ids)
         row = (run_id, _stored(list(renamed.earlier)), run.run_id)
-        await self._file.run(
+        await self._ledger.run(
             lambda db: db.execute("UPDATE runs SET run_id = ?, earlier = ? WHERE run_id = ?", row)
         )
         return renamed
 
     async def aclose(self) -> None:
         """Let go of what is still open: the next process of this place takes it up."""
-        await self._file.aclose()
+        await self._ledger.aclose()
         await asyncio.to_thread(self._owner.close)
 
-    def _open_runs(self, db: sqlite3.Connection) -> list[AcceptedRun]:
+    def _open_runs(self, db: Tables) -> list[AcceptedRun]:
         rows = db.execute(
             f"SELECT {_COLUMNS} FROM runs WHERE status = 'open' AND place = ?"  # noqa: S608
-            " ORDER BY accepted_at, rowid",
+            " ORDER BY accepted_at, run_id",
             (self.place,),
         )
         return [_run(row) for row in rows]

@@ -2,7 +2,8 @@
 
 `langgraph dev` writes its threads and runs to disk every ten seconds; what came after that is
 unknown to it when it is killed. `recording` writes every run into the outbox; `RunWatch` closes the
-rows of runs that ended, and at the start continues those of a server that died.
+rows of runs that ended, and at the start continues those of a server that died. Where servers on
+several machines share the outbox (Postgres), it also continues those of one that dies later.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIStatusError, NotFoundError
 
+from agent.errors import AgentError
 from agent.outbox import AcceptedRun, End, RunOutbox
 
 log = logging.getLogger(__name__)
@@ -25,7 +27,10 @@ MARK = "tanlu_run"
 """Metadata of a continued run: the id under which it was first accepted."""
 
 _POLL_SECONDS = 5.0
+_LONGEST_PAUSE = 60.0
 _SETTLE_SECONDS = 0.2
+_MISSED_SECONDS = 20.0
+"""A living server that lost its connection is back by then, and so is one that restarts."""
 
 
 class RunWatch:
@@ -59,22 +64,30 @@ class RunWatch:
 
     async def run(self) -> None:
         """Continue what a dead server left, then follow the runs until cancelled."""
-        await self.recover()
+        recovered, pause = False, _POLL_SECONDS
         while True:
             try:
+                if not recovered:
+                    await self.recover()
+                    recovered = True
                 await self._look_once()
-            except (httpx.HTTPError, sqlite3.Error) as error:
+                pause = _POLL_SECONDS
+            except (httpx.HTTPError, sqlite3.Error, AgentError) as error:
                 log.warning("the outbox could not be brought up to date: %s", error)
-                await asyncio.sleep(_POLL_SECONDS)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _look_once(self) -> None:
+        shared = self._outbox.shared
         working = await self._outbox.working()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_POLL_SECONDS if working else None):
+            async with asyncio.timeout(_POLL_SECONDS if working or shared else None):
                 await self._look.wait()
                 await asyncio.sleep(_SETTLE_SECONDS)
         self._look.clear()
         await self.close_ended()
+        if shared:
+            await self._take_up(await self._outbox.unfinished(missed=_MISSED_SECONDS))
 
     async def close_ended(self) -> None:
         """Close the rows of runs whose thread is at rest or gone."""
@@ -96,7 +109,10 @@ class RunWatch:
         for thread_id, graph in await self._outbox.lately_ended():
             with contextlib.suppress(APIStatusError):
                 await self._make_known(thread_id, graph)
-        for run in await self._outbox.unfinished():
+        await self._take_up(await self._outbox.unfinished())
+
+    async def _take_up(self, left: list[AcceptedRun]) -> None:
+        for run in left:
             mine = await self._outbox.take(run)
             if mine is None:
                 continue

@@ -10,7 +10,7 @@ from agent.budget import Budgets
 from agent.calls import Calls
 from agent.errors import ConfigurationError
 from agent.evidence.types import Usage
-from agent.journal import SqliteJournal
+from agent.journal import ReplyJournal
 from agent.language import Language
 from agent.mcp.desk import MapDesk, build_map_desk
 from agent.models.desk import ModelDesk
@@ -49,7 +49,7 @@ class Services:
     knowledge: KnowledgeDesk
     code: CodeDesk
     calls: Calls
-    journal: SqliteJournal | None = None
+    journal: ReplyJournal | None = None
     sample: SampleServices | None = None
     budgets: Budgets = field(default_factory=Budgets)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -94,7 +94,7 @@ class Services:
             self.sample.stop()
 
 
-def build_services(settings: Settings, *, journal: SqliteJournal | None = None) -> Services:
+def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -> Services:
     """Services for these settings; offline they get the sample services' endpoints instead."""
     if settings.mode == "online" and not settings.model_configured:
         raise ConfigurationError("GEMINI_API_KEY", f"is not set (nor any of {LOOKED_FOR})")
@@ -160,7 +160,7 @@ def process_services() -> Services:
     with _lock:
         if _current is None:
             settings = read_settings()
-            _current = build_services(settings, journal=SqliteJournal(settings.tanlu_data_dir))
+            _current = build_services(settings, journal=ReplyJournal(settings.memory))
             log.info("services ready: %s", _current.mode)
         return _current
 

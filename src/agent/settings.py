@@ -73,6 +73,8 @@ class Settings(BaseSettings):
     sec_edgar_qps: float = Field(8, gt=0, le=10)
     """Beyond ten a second the SEC shuts an address out for ten minutes."""
     akshare_timeout_seconds: float = Field(40, gt=0, le=600)
+    akshare_path: str | None = None
+    """A folder the library is taken from, if it is not installed."""
 
     respect_robots: bool = True
     reader_user_agent: str = Field("tanlu-reader/0.1", pattern=r"^[\x20-\x7e]{1,200}$")
@@ -115,6 +117,8 @@ class Settings(BaseSettings):
     code_parallel: int = Field(2, ge=1, le=64)
 
     tanlu_mode: Literal["auto", "online", "offline"] = "auto"
+    database_url: SecretStr | None = None
+    """Postgres for threads, runs and paid replies, in place of files in the data directory."""
     tanlu_data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("tanlu"))
     tanlu_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
@@ -145,6 +149,11 @@ class Settings(BaseSettings):
         for value in self.__dict__.values():
             if isinstance(value, SecretStr):
                 hide(value.get_secret_value())
+
+    @property
+    def memory(self) -> Path | SecretStr:
+        """Where threads, runs and paid replies are kept: a folder or a database."""
+        return self.database_url or self.tanlu_data_dir
 
     @property
     def google_key(self) -> SecretStr | None:

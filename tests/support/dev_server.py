@@ -20,7 +20,7 @@ import httpx
 REPOSITORY = Path(__file__).parents[2]
 _OURS = re.compile(
     r"(?i)(key|token|secret|proxy)|^(tanlu|amap|google|gemini|openai|tavily|serper|bocha|langgraph"
-    r"|langsmith|langchain|model)_"
+    r"|langsmith|langchain|model)_|^database_url$"
 )
 
 

@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 
 from agent.budget import Budget, Limits
 from agent.calls import Calls, Policy
-from agent.checkpointer import data_folder
-from agent.journal import SqliteJournal
+from agent.checkpointer import memory_place
+from agent.journal import ReplyJournal
 
 LIMITS = Limits(
     max_searches=100,
@@ -46,7 +46,7 @@ class Branch(TypedDict):
 async def paid(turn: str, name: str) -> str:
     """One outside call, paid for once in a turn."""
     if not _calls:
-        _calls.append(Calls(journal=SqliteJournal(data_folder())))
+        _calls.append(Calls(journal=ReplyJournal(memory_place())))
 
     async def send() -> str:
         async with httpx.AsyncClient(trust_env=False, timeout=60) as client:

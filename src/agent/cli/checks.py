@@ -3,8 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, Literal
 
+from pydantic import SecretStr
 from typing_extensions import TypedDict
 
 from agent.configuration import MODEL_FIELDS, Configuration, configure
@@ -107,12 +109,23 @@ def _addresses(settings: Settings) -> list[Check]:
 async def _data_folder(settings: Settings) -> list[Check]:
     from agent.checkpointer import open_saver
 
-    folder = settings.tanlu_data_dir
+    where = settings.memory
     try:
-        async with open_saver(folder):
-            return [check("threads", "ok", f"kept in {folder}")]
+        async with open_saver(where):
+            return [check("threads", "ok", f"kept in {await asyncio.to_thread(_named, where)}")]
     except (AgentError, OSError) as error:
-        return [check("threads", "broken", str(error), "set TANLU_DATA_DIR to a folder of yours")]
+        advice = "set TANLU_DATA_DIR to a folder of yours"
+        if not isinstance(where, Path):
+            advice = "correct or remove DATABASE_URL: without it files in TANLU_DATA_DIR are used"
+        return [check("threads", "broken", str(error), advice)]
+
+
+def _named(where: Path | SecretStr) -> str:
+    if isinstance(where, Path):
+        return str(where)
+    from agent.postgres.connection import described
+
+    return f"the Postgres {described(where)}"
 
 
 async def _node() -> list[Check]:

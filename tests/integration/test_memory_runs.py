@@ -1,19 +1,21 @@
-"""The journal of paid replies and the outbox of runs, without any process but this one."""
+"""The journal of paid replies and the outbox of runs, in files and in Postgres."""
 
 import asyncio
 import threading
-from pathlib import Path
 
 import pytest
 
-from agent.journal import KEEP_SECONDS, SqliteJournal
+from agent.journal import KEEP_SECONDS, Place, ReplyJournal
 from agent.outbox import MAX_ATTEMPTS, RunOutbox
 from agent.redaction import hide
-from tests.support.run_fixtures import a_run, whole_folder
+from tests.support.postgres import database_fixture, postgres_fixture, where_fixture, written_down
+from tests.support.run_fixtures import a_run
+
+__all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 
 
-async def test_a_reply_is_found_again_only_in_its_own_turn(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path)
+async def test_a_reply_is_found_again_only_in_its_own_turn(where: Place) -> None:
+    journal = ReplyJournal(where)
     await journal.save("turn-1", "key", "答复")
     assert await journal.load("turn-1", "key") == "答复"
     assert await journal.load("turn-2", "key") is None
@@ -23,19 +25,19 @@ async def test_a_reply_is_found_again_only_in_its_own_turn(tmp_path: Path) -> No
 
 
 async def test_replies_older_than_seven_days_are_gone_when_the_journal_opens(
-    tmp_path: Path,
+    where: Place,
 ) -> None:
     now = 1_000_000.0
-    old = SqliteJournal(tmp_path, clock=lambda: now - KEEP_SECONDS - 1)
+    old = ReplyJournal(where, clock=lambda: now - KEEP_SECONDS - 1)
     await old.save("turn", "old", "x")
     await old.aclose()
-    journal = SqliteJournal(tmp_path, clock=lambda: now)
+    journal = ReplyJournal(where, clock=lambda: now)
     assert await journal.load("turn", "old") is None
     await journal.aclose()
 
 
-async def test_the_journal_serves_several_event_loops_at_once(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path)
+async def test_the_journal_serves_several_event_loops_at_once(where: Place) -> None:
+    journal = ReplyJournal(where)
 
     def other_loop(name: str) -> None:
         async def work() -> None:
@@ -55,19 +57,19 @@ async def test_the_journal_serves_several_event_loops_at_once(tmp_path: Path) ->
 
 
 async def test_a_broken_disk_costs_the_journal_not_the_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    where: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    journal = SqliteJournal(tmp_path)
+    journal = ReplyJournal(where)
     await journal.save("turn", "key", "x")
-    await journal._file.run(lambda db: db.execute("DROP TABLE replies"))
+    await journal._ledger.run(lambda db: db.execute("DROP TABLE replies"))
     await journal.save("turn", "key", "y")
     assert await journal.load("turn", "key") is None
     assert "journal" in caplog.text
     await journal.aclose()
 
 
-async def test_an_accepted_run_is_open_until_it_is_finished(tmp_path: Path) -> None:
-    runs = RunOutbox(tmp_path)
+async def test_an_accepted_run_is_open_until_it_is_finished(where: Place) -> None:
+    runs = RunOutbox(where)
     run = a_run(context={"max_research_loops": 1})
     await runs.accept(run)
     (open_run,) = await runs.working()
@@ -77,8 +79,8 @@ async def test_an_accepted_run_is_open_until_it_is_finished(tmp_path: Path) -> N
     await runs.aclose()
 
 
-async def test_a_run_whose_process_lives_is_not_offered(tmp_path: Path) -> None:
-    alive, other = RunOutbox(tmp_path), RunOutbox(tmp_path)
+async def test_a_run_whose_process_lives_is_not_offered(where: Place) -> None:
+    alive, other = RunOutbox(where), RunOutbox(where)
     await alive.accept(a_run())
     assert await other.unfinished() == []
     await alive.aclose()
@@ -86,8 +88,8 @@ async def test_a_run_whose_process_lives_is_not_offered(tmp_path: Path) -> None:
     await other.aclose()
 
 
-async def test_a_run_left_behind_is_taken_by_one_process_only(tmp_path: Path) -> None:
-    gone, one, two = (RunOutbox(tmp_path) for _ in range(3))
+async def test_a_run_left_behind_is_taken_by_one_process_only(where: Place) -> None:
+    gone, one, two = (RunOutbox(where) for _ in range(3))
     await gone.accept(a_run())
     await gone.aclose()
     (seen,) = await one.unfinished()
@@ -101,33 +103,33 @@ async def test_a_run_left_behind_is_taken_by_one_process_only(tmp_path: Path) ->
     await two.aclose()
 
 
-async def test_a_run_is_given_up_after_three_attempts(tmp_path: Path) -> None:
+async def test_a_run_is_given_up_after_three_attempts(where: Place) -> None:
     run = a_run()
-    first = RunOutbox(tmp_path)
+    first = RunOutbox(where)
     await first.accept(run)
     await first.aclose()
     for attempt in range(MAX_ATTEMPTS):
-        process = RunOutbox(tmp_path)
+        process = RunOutbox(where)
         taken = await process.take((await process.unfinished())[0])
         assert taken is not None
         assert taken.attempts == attempt + 1
         await process.aclose()
-    last = RunOutbox(tmp_path)
+    last = RunOutbox(where)
     assert await last.take((await last.unfinished())[0]) is None
     assert await last.unfinished() == []
     await last.aclose()
 
 
-async def test_the_command_line_leaves_the_runs_of_a_server_alone(tmp_path: Path) -> None:
-    server, cli = RunOutbox(tmp_path, "server /srv"), RunOutbox(tmp_path, "cli")
+async def test_the_command_line_leaves_the_runs_of_a_server_alone(where: Place) -> None:
+    server, cli = RunOutbox(where, "server /srv"), RunOutbox(where, "cli")
     await server.accept(a_run())
     await server.aclose()
     assert await cli.unfinished() == []
     await cli.aclose()
 
 
-async def test_a_renamed_run_keeps_its_earlier_ids(tmp_path: Path) -> None:
-    runs = RunOutbox(tmp_path)
+async def test_a_renamed_run_keeps_its_earlier_ids(where: Place) -> None:
+    runs = RunOutbox(where)
     run = a_run()
     await runs.accept(run)
     renamed = await runs.rename((await runs.working())[0], "new-id")
@@ -136,9 +138,9 @@ async def test_a_renamed_run_keeps_its_earlier_ids(tmp_path: Path) -> None:
     await runs.aclose()
 
 
-async def test_no_key_reaches_the_outbox(tmp_path: Path) -> None:
+async def test_no_key_reaches_the_outbox(where: Place) -> None:
     hide("CANARY-outbox-1234")
-    runs = RunOutbox(tmp_path)
+    runs = RunOutbox(where)
     await runs.accept(
         a_run(
             input={"messages": "my key is CANARY-outbox-1234"},
@@ -148,17 +150,17 @@ async def test_no_key_reaches_the_outbox(tmp_path: Path) -> None:
     (stored,) = await runs.working()
     assert stored.context == {"max_run_tokens": 5000}
     await runs.aclose()
-    everything = whole_folder(tmp_path)
+    everything = written_down(where)
     assert b"CANARY" not in everything
     assert b"sk-another-one" not in everything
 
 
-async def test_what_was_asked_is_not_kept_after_the_end(tmp_path: Path) -> None:
-    runs = RunOutbox(tmp_path)
+async def test_what_was_asked_is_not_kept_after_the_end(where: Place) -> None:
+    runs = RunOutbox(where)
     run = a_run(input={"messages": "something private"})
     await runs.accept(run)
     await runs.finish(run.run_id, "error")
-    rows = await runs._file.run(
+    rows = await runs._ledger.run(
         lambda db: db.execute("SELECT input, context, status FROM runs").fetchall()
     )
     assert rows == [("null", "{}", "error")]
@@ -166,10 +168,10 @@ async def test_what_was_asked_is_not_kept_after_the_end(tmp_path: Path) -> None:
 
 
 async def test_only_the_last_half_minute_of_a_dead_process_is_looked_at_again(
-    tmp_path: Path,
+    where: Place,
 ) -> None:
     now = [1000.0]
-    dying = RunOutbox(tmp_path, clock=lambda: now[0])
+    dying = RunOutbox(where, clock=lambda: now[0])
     early, late, stopped = a_run(), a_run(assistant="other"), a_run()
     for run, seconds, end in (
         (early, 0, "success"),
@@ -180,6 +182,6 @@ async def test_only_the_last_half_minute_of_a_dead_process_is_looked_at_again(
         now[0] += seconds
         await dying.finish(run.run_id, end)
     await dying.aclose()
-    restarted = RunOutbox(tmp_path, clock=lambda: now[0])
+    restarted = RunOutbox(where, clock=lambda: now[0])
     assert await restarted.lately_ended() == [(late.thread_id, "other")]
     await restarted.aclose()

@@ -1,0 +1,162 @@
+"""One connection to the database, opened again when it is lost. Everything here blocks."""
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+
+from agent.errors import ConfigurationError, ProviderError, ProviderUnavailable
+from agent.redaction import hide
+
+NAME = "DATABASE_URL"
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError:
+    raise ConfigurationError(NAME, 'needs the extra: pip install "tanlu[postgres]"') from None
+
+T = TypeVar("T")
+Connection = psycopg.Connection[Any]
+log = logging.getLogger(__name__)
+
+SCHEMA = "tanlu"
+"""Ours alone, so that no table of another program in the same database is touched."""
+
+_SET_UP = 0x74616E6C75
+_SET_UP_SECONDS = 60.0
+_PAUSES = (0.0, 0.3, 1.0, 3.0)
+"""Before each new attempt on a lost connection; a restart of the database takes seconds."""
+
+_PARAMETERS: dict[str, Any] = {
+    "application_name": "tanlu",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+
+def parameters_of(url: SecretStr) -> dict[str, Any]:
+    """What the address says, with our defaults. Raises ConfigurationError, never with a password.
+
+    An address that was not escaped is refused here: the library's own message would show part of
+    the password as a host or a port.
+    """
+    try:
+        found = conninfo_to_dict(url.get_secret_value().strip())
+    except psycopg.Error:
+        problem = "is no address of the form postgresql://user:password@host:5432/database"
+        raise ConfigurationError(NAME, problem) from None
+    hide(str(found.get("password") or ""))
+    ports = str(found.get("port") or "").replace(",", "")
+    places = f"{found.get('host') or ''}{found.get('dbname') or ''}"
+    if "@" in places or not (ports.isdigit() or not ports):
+        problem = "cannot be read: write @ : / ? # and % in a password as %40 %3A %2F %3F %23 %25"
+        raise ConfigurationError(NAME, problem)
+    return {**_PARAMETERS, **found}
+
+
+def described(url: SecretStr) -> str:
+    """The database and its server, without user and password."""
+    found = parameters_of(url)
+    host = found.get("host") or found.get("hostaddr") or "this machine"
+    port = f":{found['port']}" if found.get("port") else ""
+    return f"database {found.get('dbname') or found.get('user') or '(default)'} on {host}{port}"
+
+
+def connect(url: SecretStr) -> Connection:
+    """A connection that commits each statement. Raises psycopg.Error, ConfigurationError."""
+    connection = psycopg.connect(**parameters_of(url), autocommit=True, prepare_threshold=0)
+    with _closed_on_failure(connection):
+        connection.execute(f"SET search_path TO {SCHEMA}")
+        # The other end notices within a minute that our machine is gone, not only our process.
+        for name, value in (("idle", 30), ("interval", 10), ("count", 3)):
+            connection.execute(f"SET tcp_keepalives_{name} TO {value}")
+    return connection
+
+
+@contextlib.contextmanager
+def _closed_on_failure(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+@contextlib.contextmanager
+def setting_up(connection: Connection) -> Iterator[None]:
+    """Be the only process that creates tables; our schema exists inside.
+
+    It asks again and again instead of waiting in the database: a statement that waits there would
+    in turn be waited for by the CREATE INDEX CONCURRENTLY of the process that is setting up.
+    """
+    until = time.monotonic() + _SET_UP_SECONDS
+    while not _one(connection, "SELECT pg_try_advisory_lock(%s)", _SET_UP):
+        if time.monotonic() > until:
+            raise ConfigurationError(NAME, "another process has been creating the tables too long")
+        time.sleep(0.05)
+    try:
+        if _one(connection, "SELECT to_regnamespace(%s)", SCHEMA) is None:
+            connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        yield
+    finally:
+        with contextlib.suppress(psycopg.Error):
+            connection.execute("SELECT pg_advisory_unlock(%s)", (_SET_UP,))
+
+
+def _one(connection: Connection, query: str, value: Any) -> Any:
+    row = connection.execute(query, (value,)).fetchone()
+    return row[0] if row else None
+
+
+class Session:
+    """For one thread at a time: connects at the first use, and anew when the connection is lost."""
+
+    def __init__(self, url: SecretStr, opened: Callable[[Connection], None]) -> None:
+        self._url, self._opened = url, opened
+        self._connection: Connection | None = None
+        self.was_open = False
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """Do `work`, which may be begun again after a loss, so it must bear being repeated.
+
+        Raises ConfigurationError where it never worked, ProviderError after that; both in one line.
+        """
+        lost: psycopg.Error | None = None
+        for pause in _PAUSES:
+            time.sleep(pause)
+            try:
+                return work(self._connected())
+            except psycopg.Error as error:
+                if not self.was_open:
+                    raise ConfigurationError(NAME, f"cannot be used: {one_line(error)}") from None
+                if self._connection is not None and not self._connection.closed:
+                    raise ProviderError("postgres", f"{NAME}: {one_line(error)}") from None
+                log.info("the connection to the database was lost: %s", one_line(error))
+                self._connection, lost = None, error
+        reason = one_line(lost) if lost else ""
+        raise ProviderUnavailable("postgres", f"{NAME}: the database is gone: {reason}") from None
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            connection = connect(self._url)
+            with _closed_on_failure(connection):
+                self._opened(connection)
+            self._connection, self.was_open = connection, True
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def one_line(error: psycopg.Error) -> str:
+    """What the database or the library said, shortened."""
+    said = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
+    return (said or type(error).__name__)[:300]
