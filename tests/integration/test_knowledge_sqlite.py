@@ -141,7 +141,7 @@ async def test_a_search_does_not_wait_for_a_writer(
 
 async def test_frequent_terms_are_left_out_while_rarer_ones_find_enough(tmp_path: Path) -> None:
     store = SqliteKnowledgeStore(tmp_path, frequent=Frequent(share=0.05, least=5))
-    rare = [f"sodium market {n}" for n in range(210)]
+    rare = [f"sodium {'market' if n == 50 else 'salt'} {n}" for n in range(210)]
     common = [f"market {n}" for n in range(4500)]
     await keep(store, "rare", *rare)
     await keep(store, "common", *common)
@@ -152,6 +152,19 @@ async def test_frequent_terms_are_left_out_while_rarer_ones_find_enough(tmp_path
     assert "common" in await names(store, "market")
     assert await names(store, "cobalt market", Scope(documents=("common",))) == ["common"]
     assert await names(store, "sodium market", Scope(collections=("apart",))) == ["apart"]
+    await store.aclose()
+
+
+async def test_frequent_terms_still_help_to_order_what_the_rarer_ones_found(tmp_path: Path) -> None:
+    store = SqliteKnowledgeStore(tmp_path, frequent=Frequent(share=0.05, least=5))
+    topics = ("market", "salt", "market salt", "锂电池")
+    other = "and what is said of other things"
+    await keep(store, "rare", *(f"sodium {topics[n] if n < 4 else other}" for n in range(210)))
+    for topic in ("market salt", "锂电池的市场"):
+        await keep(store, topic[:2], *(f"{topic} {n}" for n in range(2000)))
+    for query, expected in (("sodium market salt", 2), ("sodium 锂", 3)):
+        (best, *_) = await store.search(query, Scope())
+        assert (best.document["id"], best.chunk["number"]) == ("rare", expected)
     await store.aclose()
 
 

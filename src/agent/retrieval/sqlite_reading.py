@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
+from agent.retrieval.rescoring import WEIGHTS, Counted, rescored
 from agent.retrieval.segment import query_terms
 from agent.retrieval.sqlite_schema import DOCUMENT_BITS, DOCUMENT_MASK, PLACE_BITS, PLACE_MASK
 from agent.retrieval.sqlite_writing import pack, sign_bits
@@ -20,9 +21,11 @@ from agent.retrieval.types import Collected, Hit, KnownDocument, Scope
 MOST_TERMS = 48
 ENOUGH = 200
 """Chunks that the rarer terms must be in before frequent ones are left out."""
+SCORED = 100
+"""Chunks found by the rarer terms that are scored with all."""
 COMPARED = 500
 """Vectors compared in full; of more, those whose signs agree most."""
-_WEIGHTS = "4.0, 2.0, 1.0"
+_WEIGHTS = ", ".join(map(str, WEIGHTS))
 _WITHIN = f"""
     (place >> {PLACE_BITS + DOCUMENT_BITS}) IN (SELECT value FROM json_each(:collections))
     AND (:documents IS NULL OR ((place >> {PLACE_BITS}) & {DOCUMENT_MASK})
@@ -74,15 +77,18 @@ def lexical(
     db: sqlite3.Connection, query: str, within: Seen, limit: int, rule: Frequent
 ) -> list[tuple[int, float]]:
     """Places and scores by BM25, best first."""
-    words = [_word(term) for term in query_terms(query)[:MOST_TERMS]]
-    if not words or not within.collections:
+    terms = query_terms(query)[:MOST_TERMS]
+    if not terms or not within.collections:
         return []
-    telling = _telling(db, words, rule, max(ENOUGH, limit))
-    found = _matching(db, telling, within, limit)
+    counted = _counted(db, terms, rule, max(ENOUGH, limit))
+    telling = [term for term in terms if term not in counted.frequent]
+    if not counted.frequent:
+        return _matching(db, terms, within, limit)
+    found = _matching(db, telling, within, max(SCORED, limit))
     # In a narrow scope the rarer terms may all be elsewhere.
-    if len(found) < limit // 3 and len(telling) < len(words):
-        found = _matching(db, words, within, limit)
-    return found
+    if len(found) < limit // 3:
+        return _matching(db, terms, within, limit)
+    return rescored(_packed(db, found), counted)[:limit]
 
 
 def _word(term: str) -> str:
@@ -91,41 +97,46 @@ def _word(term: str) -> str:
 
 
 def _matching(
-    db: sqlite3.Connection, words: list[str], within: Seen, limit: int
+    db: sqlite3.Connection, terms: list[str], within: Seen, limit: int
 ) -> list[tuple[int, float]]:
-    if not words:
-        return []
+    words = " OR ".join(map(_word, terms))
     statement = f"""
         SELECT place, score FROM (
             SELECT rowid AS place, -bm25(words, {_WEIGHTS}) AS score
             FROM words WHERE words MATCH :words AND {_WITHIN.replace("place", "rowid")}
         ) ORDER BY score DESC, place LIMIT :limit
     """  # noqa: S608
-    return db.execute(statement, within.named(words=" OR ".join(words), limit=limit)).fetchall()
+    return db.execute(statement, within.named(words=words, limit=limit)).fetchall()
 
 
-def _telling(
-    db: sqlite3.Connection, words: list[str], rule: Frequent, enough: int
-) -> list[str]:
-    """The words without those in too many chunks, as long as the others are in enough."""
+def _packed(db: sqlite3.Connection, found: Sequence[tuple[int, float]]) -> list[tuple[int, bytes]]:
+    places = json.dumps([place for place, _ in found])
+    return db.execute(
+        "SELECT place, terms FROM chunks WHERE place IN (SELECT value FROM json_each(?))", (places,)
+    ).fetchall()
+
+
+def _counted(db: sqlite3.Connection, terms: list[str], rule: Frequent, enough: int) -> Counted:
+    """Frequent are those in too many chunks, as long as the others are in enough."""
     (total,) = db.execute("SELECT value FROM totals WHERE name = 'chunks'").fetchone()
     cap = max(rule.least, int(total * rule.share))
-    counted: dict[str, int] = {}
+    counts: dict[str, int] = {}
     while cap < total:
-        for word in words:
-            if counted.get(word, cap) >= cap // 2:
-                counted[word] = _chunks_with(db, word, cap + 1)
-        kept = [word for word in words if 0 < counted[word] <= cap]
-        if sum(counted[word] for word in kept) >= enough:
-            return kept
+        for term in terms:
+            if counts.get(term, cap) >= cap // 2:
+                counts[term] = _chunks_with(db, term, cap + 1)
+        frequent = {term for term in terms if counts[term] > cap}
+        if sum(counts[term] for term in terms if term not in frequent) >= enough:
+            return Counted(counts, frozenset(frequent), total)
         cap *= 2
-    return words
+    return Counted(counts, frozenset(), total)
 
 
-def _chunks_with(db: sqlite3.Connection, word: str, most: int) -> int:
-    """In how many chunks a word is; counting ends at `most`, so it costs no more than that."""
+def _chunks_with(db: sqlite3.Connection, term: str, most: int) -> int:
+    """In how many chunks a term is; counting ends at `most`, so it costs no more than that."""
     (count,) = db.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", (word, most)
+        "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)",
+        (_word(term), most),
     ).fetchone()
     return int(count)
 

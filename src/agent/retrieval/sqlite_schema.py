@@ -15,6 +15,7 @@ PLACE_BITS, DOCUMENT_BITS, COLLECTION_BITS = 20, 24, 19
 DOCUMENT_MASK, PLACE_MASK = (1 << DOCUMENT_BITS) - 1, (1 << PLACE_BITS) - 1
 WAIT_MS = 60_000
 """How long a writer waits for other processes' writers."""
+CACHE_KIB = 16_384
 
 _TABLES = """
 BEGIN IMMEDIATE;
@@ -55,6 +56,7 @@ COMMIT;
 def prepare(connection: sqlite3.Connection) -> None:
     """Make the tables where they are missing; raises ConfigurationError where it cannot be."""
     connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
+    connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise ConfigurationError(
