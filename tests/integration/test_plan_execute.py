@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent.errors import InputError
+from agent.offline.brain import Answer
 from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import (
@@ -177,9 +178,12 @@ async def test_the_model_sees_a_cropped_observation_and_the_state_keeps_the_whol
 
 
 async def test_the_pool_has_the_tasks_and_the_rewritten_headings(lab: PlanLab) -> None:
+    brain = plays(
+        lab, rewrite_headings=lambda turn: Answer(json={"questions": ["甲？", "甲?", ""]})
+    )
     state = await lab.ask()
-    assert state["question_pool"][:2] == list(TASKS)
-    assert "钠离子电池笔记是什么" in state["question_pool"]
+    assert "\n钠离子电池笔记\n" in brain.asked("rewrite_headings")[0].user
+    assert state["question_pool"] == [*TASKS, "甲？"]
     assert state["pre_questions"] == state["question_pool"]
     assert {passage["target"] for passage in state["passages"]} <= set(state["pre_questions"])
 
@@ -243,3 +247,33 @@ async def test_the_plan_is_repaired_once(lab: PlanLab) -> None:
     assert "成环" in brain.asked("plan_tasks")[1].user
     assert state["plan_note"] == ""
     assert [task["query"] for task in state["tasks"]] == ["甲"]
+
+
+async def test_the_knowledge_base_of_the_process_keeps_papers_by_page(shared: World) -> None:
+    """Files are read in processes of their own, so that one test has to do."""
+    shared.clear()
+    shared.gemini.brain = Planner("sodium energy density")
+    async with plan_process(shared, real=True) as lab:
+        state = await lab.ask(EN)
+        again = await lab.ask(EN, thread="again")
+        known = await lab.services.knowledge.collections()
+    assert [(each["name"], each["documents"]) for each in known] == [("papers", 3)]
+    assert {p["page"] for p in state["passages"]} <= {1, 2, 3}
+    assert any("#page=" in source["url"] for source in told(state)["sources"])
+    assert [p["document"] for p in again["downloaded_papers"]] == [
+        p["document"] for p in state["downloaded_papers"]
+    ]
+    assert again["readable"] == ["papers"]
+
+
+async def test_a_paper_in_another_language_is_found_by_its_own_headings(lab: PlanLab) -> None:
+    lab.services.knowledge.held.clear()
+    state = await lab.ask(max_downloads=1)
+    titles = [paper["title"] for paper in state["downloaded_papers"]]
+    assert set(state["question_pool"]) >= {f"{title}是什么" for title in titles}
+
+
+async def test_papers_that_words_alone_cannot_judge_are_kept_in_part(lab: PlanLab) -> None:
+    state = await lab.ask(rerank_threshold=1.0)
+    for result in state["executor_result"]:
+        assert sum(d.get("score") is not None for d in result["documents"]) == 3

@@ -28,7 +28,9 @@ from tests.support.plan_lab import (
 )
 
 SOURCES = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec")
-STAGES = ("plan_tasks", "execute_decide", *SOURCES, "paper", "rewrite_headings", "dossier")
+STAGES = ("plan_tasks", "execute_decide", "openalex", "sec", "paper", "rewrite_headings", "dossier")
+_WHOLE: list[tuple[list[str], dict[str, Any]]] = []
+"""What an unbroken run asks, and its state."""
 
 
 class Asked:
@@ -104,15 +106,21 @@ async def settled(asked: Asked) -> None:
         seen = len(asked.log)
 
 
+async def unbroken(world: World, folder: Path) -> tuple[list[str], dict[str, Any]]:
+    """Once for all tests."""
+    if not _WHOLE:
+        asked = Asked(world)
+        async with process(world, folder / "whole", MemoryKnowledge()) as lab:
+            _WHOLE.append((asked.log, await lab.ask()))
+    return _WHOLE[0]
+
+
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     world: World, tmp_path: Path, stage: str
 ) -> None:
+    reference, whole = await unbroken(world, tmp_path)
     asked = Asked(world)
-    async with process(world, tmp_path / "whole", MemoryKnowledge()) as lab:
-        whole = await lab.ask()
-    reference, asked.log = asked.log, []
-
     held, knowledge = hang(world, stage), MemoryKnowledge()
     async with process(world, tmp_path / "broken", knowledge) as lab:
         running = asyncio.create_task(lab.ask())
@@ -135,7 +143,7 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     assert knowledge.read == len({p["sha256"] for p in resumed["downloaded_papers"]})
 
 
-async def test_a_paper_whose_file_was_removed_is_fetched_again(
+async def test_papers_are_kept_once_by_their_content_also_after_a_crash(
     world: World, tmp_path: Path
 ) -> None:
     asked, knowledge = Asked(world), MemoryKnowledge()

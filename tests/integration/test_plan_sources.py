@@ -11,12 +11,9 @@ from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_proce
 REQUIRED = ("wikipedia", "openalex", "semantic_scholar", "tavily")
 FAULTS: dict[str, dict[str, Any]] = {
     "down": {"kind": "status", "status": 503},
-    "dropped": {"kind": "drop"},
     "slow": {"kind": "hang"},
     "busy": {"kind": "status", "status": 429, "headers": {"Retry-After": "3600"}},
     "malformed": {"kind": "garbage"},
-    "cut": {"kind": "cut_json"},
-    "refused": {"kind": "status", "status": 401},
 }
 
 

@@ -224,16 +224,21 @@ async def plan_process(
     journal: Path | None = None,
     saver: Any = None,
     knowledge: Any = None,
+    real: bool = False,
     **settings: Any,
 ) -> AsyncIterator[PlanLab]:
-    """The graph as a process of its own would have it; nobody waits before trying again."""
+    """The graph as a process of its own would have it; nobody waits before trying again.
+
+    `real` has the process's own knowledge base, which reads each PDF in a process of its own.
+    """
     from agent.assistants.plan_execute.graph import build_graph
 
     async with AsyncExitStack() as stack:
         kept = ReplyJournal(journal) if journal else None
         services = _impatient(build_services(world.settings(**settings), journal=kept), world)
         stack.push_async_callback(services.aclose)
-        given: Any = With(services, knowledge=knowledge or MemoryKnowledge())
+        held = services.knowledge if real else knowledge or MemoryKnowledge()
+        given: Any = With(services, knowledge=held)
         graph = build_graph(lambda: given).compile(checkpointer=saver or InMemorySaver())
         yield PlanLab(given, graph, world)
 

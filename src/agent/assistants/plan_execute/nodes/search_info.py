@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.plan_execute.nodes.build_knowledge import COLLECTION
 from agent.assistants.plan_execute.passages import Found, passages_of, sources_of
+from agent.assistants.plan_execute.ranking import ranked
 from agent.assistants.plan_execute.state import PlanState, PlanUpdate
 from agent.assistants.plan_execute.toolbox import (
     PlanServices,
@@ -38,6 +39,8 @@ MAX_HEADINGS, MAX_REWRITTEN, MAX_TARGETS = 60, 12, 12
 _MAX_QUESTION, _MAX_HEADING = 300, 120
 _PER_TARGET = 12
 """Passages looked at for one target."""
+_LEAST = 2
+"""Passages kept for a target where only words can be counted."""
 _NEAR = 15
 """Passages nearest to the question and to each task, whose documents' headings are rewritten."""
 
@@ -60,6 +63,11 @@ async def search_info(
         given=given,
         meter=meter_of(state, configuration, given),
         scope=_scope(state, owner_of(runtime)),
+        papers={
+            paper["document"]: paper["title"]
+            for paper in state.get("downloaded_papers", [])
+            if paper["document"]
+        },
     )
     try:
         pool, targets, found = await searching.run()
@@ -106,6 +114,8 @@ class _Searching:
     given: PlanToolbox
     meter: Meter
     scope: Scope | None
+    papers: dict[str, str]
+    """Titles of the papers of this run, by their ids in the knowledge base."""
     gaps: list[Gap] = field(default_factory=list)
 
     async def run(self) -> tuple[list[str], list[str], list[Found]]:
@@ -139,13 +149,20 @@ class _Searching:
                 for query in asked
             )
         )
-        documents = tuple(dict.fromkeys(hit.document["id"] for hits in near for hit in hits))
+        documents = [hit.document["id"] for hits in near for hit in hits]
+        documents += self.papers
         if not documents:
             return None
-        close = Scope(collections=scope.collections, owner=scope.owner, documents=documents)
+        close = Scope(
+            collections=scope.collections,
+            owner=scope.owner,
+            documents=tuple(dict.fromkeys(documents)),
+        )
         found = await self.given.knowledge.headings(close, limit=MAX_HEADINGS)
         nearest = [heading for hits in near for hit in hits for heading in hit.chunk["headings"]]
-        cleaned = (clean_text(heading, _MAX_HEADING) for heading in [*nearest, *sorted(found)])
+        # Titles too: a paper in another language is near to no question until it is asked in it.
+        told = [*nearest, *self.papers.values(), *sorted(found)]
+        cleaned = (clean_text(heading, _MAX_HEADING) for heading in told)
         return list(dict.fromkeys(heading for heading in cleaned if heading))[:MAX_HEADINGS]
 
     async def _rewritten(self, headings: Sequence[str]) -> list[str]:
@@ -187,23 +204,25 @@ class _Searching:
         room = MAX_TARGETS - len(tasks)
         if len(others) <= room:
             return [*tasks, *others]
-        ranked = await self.given.reranker.rerank(
+        ranking = await self.given.reranker.rerank(
             self.turn["question"], others, meter=self.meter, top_n=room
         )
-        return [*tasks, *(others[place] for place, _ in ranked.order)]
+        return [*tasks, *(others[place] for place, _ in ranking.order)]
 
     async def _search(self, number: int, target: str, scope: Scope) -> Found:
         """What a target finds, reranked; below the threshold it is left out."""
         hits = await self.given.knowledge.search(target, scope, limit=_PER_TARGET, meter=self.meter)
         if not hits:
             return Found(number, target, [])
-        ranked = await self.given.reranker.rerank(
+        ranking = await ranked(
+            self.given.reranker,
             target,
             ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits],
             meter=self.meter,
             threshold=self.configuration.rerank_threshold,
+            least=_LEAST,
         )
-        return Found(number, target, [(hits[place], score) for place, score in ranked.order])
+        return Found(number, target, [(hits[place], score) for place, score in ranking.order])
 
 
 def distinct_questions(questions: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import cast
 from langgraph.runtime import Runtime
 
 from agent.assistants.plan_execute.cleaning import SCORED, distinct, sorted_by_kind
+from agent.assistants.plan_execute.ranking import ranked as ranked_by
 from agent.assistants.plan_execute.state import ExecutorState
 from agent.assistants.plan_execute.steps.run import ExecutorRun
 from agent.assistants.plan_execute.wording import run_gap
@@ -13,6 +14,8 @@ from agent.evidence.types import Gap
 from agent.search.documents import Document
 
 log = logging.getLogger(__name__)
+_LEAST = 3
+"""Papers that are kept where only words can be counted."""
 
 
 async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
@@ -23,12 +26,14 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     others = [document for document in documents if document["source"] not in SCORED]
     ranked, note, gaps = list[Document](), "", list[Gap]()
     if papers:
-        ranking = await run.given.reranker.rerank(
+        ranking = await ranked_by(
+            run.given.reranker,
             query,
             [f"{paper['title']}\n{paper['text']}" for paper in papers],
             meter=run.meter,
             top_n=run.configuration.rerank_top_n,
             threshold=run.configuration.rerank_threshold,
+            least=_LEAST,
         )
         ranked = [_scored(papers[place], score) for place, score in ranking.order]
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend

@@ -1,0 +1,99 @@
+"""Tasks about places: the map's tools are offered, its records are cited, its failures are gaps."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.tools import BaseTool, tool
+
+from agent.errors import ProviderRefused
+from agent.mcp.ledger import Ledger
+from agent.mcp.types import MapOptions, Survey
+from tests.support.lab import answer_of, told
+from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
+
+QUESTION = "西湖附近有什么好去处"
+BRIDGE = {"id": "B1", "name": "断桥", "location": "120.1490,30.2610", "address": "北山街"}
+
+
+@tool
+def maps_around_search(keywords: str) -> str:
+    """Places around."""
+    return ""
+
+
+class OneBridge:
+    """A map that knows one place, or refuses; `asked` are its calls."""
+
+    def __init__(self, refuses: bool = False) -> None:
+        self.refuses, self.asked = refuses, list[str]()
+        self.opened = 0
+
+    async def tools(
+        self, survey: Survey, query: str, *, options: MapOptions, meter: Any, tell: Any
+    ) -> "OneBridgeTools":
+        self.opened += 1
+        if self.refuses:
+            raise ProviderRefused("amap", "no key", code="map_key_missing")
+        return OneBridgeTools(self, Ledger(survey, options), tell)
+
+
+class OneBridgeTools:
+    def __init__(self, bridge: OneBridge, ledger: Ledger, tell: Any) -> None:
+        self.tools: list[BaseTool] = [maps_around_search]
+        self._bridge, self._ledger, self._tell = bridge, ledger, tell
+
+    async def call(self, call: ToolCall) -> ToolMessage:
+        self._bridge.asked.append(call["name"])
+        self._tell(call["name"])
+        place = self._ledger.add_place(dict(BRIDGE))
+        assert place
+        return ToolMessage(f"[^{place['source']}] 断桥", tool_call_id=call["id"], name=call["name"])
+
+
+@pytest.fixture(scope="module", name="shared")
+def shared_world() -> Iterator[World]:
+    with running_world() as world:
+        yield world
+
+
+@pytest.fixture
+async def lab(shared: World) -> AsyncIterator[PlanLab]:
+    shared.clear()
+    rule = looks_up("maps_around_search", keywords="公园")
+    shared.gemini.brain = Planner("西湖 景点", "西湖 历史", execute_decide=rule)
+    async with plan_process(shared) as lab:
+        lab.services.maps = OneBridge()
+        lab.context = {"geo_routing": "llm"}
+        yield lab
+
+
+async def test_the_maps_places_are_cited_with_ids_of_their_task(lab: PlanLab) -> None:
+    state = await lab.ask(QUESTION)
+    assert [place["source"] for place in state["places"]] == ["a1-0"]
+    (source,) = [s for s in told(state)["sources"] if s["kind"] == "place"]
+    assert source["title"].endswith("断桥")
+    assert "断桥" in str(answer_of(state).text)
+    assert state["geojson"]
+    assert "| 高德地图 | 地图 | 1 | 1 |" in str(answer_of(state).text)
+
+
+async def test_the_map_is_opened_once_for_a_task_and_its_calls_are_told(lab: PlanLab) -> None:
+    events = await lab.events(QUESTION)
+    assert lab.services.maps.opened == 2
+    assert lab.services.maps.asked == ["maps_around_search"] * 2
+    assert [e["id"] for e in events if e["type"] == "map_call"] in (["T1", "T2"], ["T2", "T1"])
+
+
+async def test_a_question_without_a_place_is_not_offered_the_map(lab: PlanLab) -> None:
+    lab.world.gemini.brain = Planner("钠离子电池 成本")
+    await lab.ask("钠离子电池的成本是多少")
+    assert lab.services.maps.opened == 0
+
+
+async def test_a_map_that_cannot_be_had_is_one_gap(lab: PlanLab) -> None:
+    lab.services.maps = OneBridge(refuses=True)
+    state = await lab.ask(QUESTION)
+    assert [gap["code"] for gap in told(state)["gaps"]] == ["map_key_missing"]
+    assert state["executor_result"][0]["documents"]
