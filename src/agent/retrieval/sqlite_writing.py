@@ -16,18 +16,19 @@ from agent.retrieval.types import Chunk, KnownDocument
 
 HEADINGS_OF_ONE = 200
 _SPLIT = "\n"
+_TAKE_OUT = "INSERT INTO words (words, rowid, title, headings, body) VALUES ('delete', ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
 class ReadyChunk:
-    """A chunk as its rows; `terms` are those of title, headings and body."""
+    """A chunk as its rows; only packed are the terms small enough to hold those of a book."""
 
     number: int
     text: str
     headings: str
     page: int | None
-    terms: tuple[str, str, str]
     packed: bytes
+    """The terms of title, headings and body."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,6 @@ def _ready(chunk: Chunk, title_terms: str) -> ReadyChunk:
         text=chunk["text"],
         headings=json.dumps(chunk["headings"], ensure_ascii=False),
         page=chunk["page"],
-        terms=found,
         packed=zlib.compress(_SPLIT.join(found).encode(), 1),
     )
 
@@ -149,7 +149,7 @@ def _add_chunks(db: sqlite3.Connection, ready: ReadyDocument, places: list[int])
     )
     db.executemany(
         "INSERT INTO words (rowid, title, headings, body) VALUES (?, ?, ?, ?)",
-        ((place, *c.terms) for place, c in pairs),
+        ((place, *_unpacked(c.packed)) for place, c in pairs),
     )
     _count(db, len(places))
 
@@ -187,16 +187,19 @@ def _remove(db: sqlite3.Connection, number: int) -> None:
     first = place_of(collection, number, 0)
     span = (first, first + (1 << PLACE_BITS) - 1)
     rows = db.execute("SELECT place, terms FROM chunks WHERE place BETWEEN ? AND ?", span)
-    gone = [(place, *zlib.decompress(packed).decode().split(_SPLIT)) for place, packed in rows]
-    db.executemany(
-        "INSERT INTO words (words, rowid, title, headings, body) VALUES ('delete', ?, ?, ?, ?)",
-        gone,
-    )
+    places = []
+    for place, packed in rows:
+        places.append(place)
+        db.execute(_TAKE_OUT, (place, *_unpacked(packed)))
     for table in ("chunks", "signs", "vectors"):
         db.execute(f"DELETE FROM {table} WHERE place BETWEEN ? AND ?", span)  # noqa: S608
     db.execute("DELETE FROM headings WHERE document = ?", (number,))
     db.execute("DELETE FROM documents WHERE number = ?", (number,))
-    _count(db, -len(gone))
+    _count(db, -len(places))
+
+
+def _unpacked(packed: bytes) -> list[str]:
+    return zlib.decompress(packed).decode().split(_SPLIT)
 
 
 def _forget_empty(db: sqlite3.Connection) -> None:
