@@ -144,7 +144,7 @@ class Filing:
     ) -> tuple[Entry, str]:
         base = self._target.document_id(source.key)
         embedded = await self._put_document(source, text, base)
-        if before is not None and before.documents > 1:
+        if before is not None and source.kind == "csv":
             await self._tools.store.delete(self._ids(source.key, before.documents)[1:])
         model = self.model if embedded else ""
         known = {"documents": 1, "chunks": len(text.pieces), "model": model}

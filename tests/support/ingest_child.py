@@ -1,0 +1,37 @@
+"""`python -m tests.support.ingest_child DATA DOCS`: a run for each line, in a fork to be killed.
+
+The forks spare a start of Python for each run. Says `begun PID` as a run begins, `done` at its end.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from agent.calls import Calls
+from agent.retrieval.desk import build_knowledge
+from agent.retrieval.filing import Target
+from agent.settings import Settings
+
+
+async def run_once() -> None:
+    data, docs = map(Path, sys.argv[1:3])
+    desk = build_knowledge(Settings(tanlu_data_dir=data), Calls())
+    run = await desk.ingest([docs], target=Target("documents"))
+    print("begun", os.getpid(), flush=True)
+    await run.run()
+    await desk.aclose()
+
+
+def main() -> None:
+    for _ in sys.stdin:
+        child = os.fork()
+        if not child:
+            asyncio.run(run_once())
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        print("killed" if status else "done", flush=True)
+
+
+if __name__ == "__main__":
+    main()

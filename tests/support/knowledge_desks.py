@@ -1,0 +1,72 @@
+"""A knowledge base in a folder, without the other services; import the fixture."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.calls import Calls
+from agent.retrieval.desk import KnowledgeDesk, build_knowledge
+from agent.retrieval.filing import Target
+from agent.retrieval.ingest import Ingest
+from agent.retrieval.outcomes import Report
+from agent.retrieval.types import Hit, Scope
+from agent.settings import Settings
+
+TARGET = Target("documents")
+
+
+class Bench:
+    """One folder of documents, one knowledge base; `again` opens it anew."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.docs = folder / "docs"
+        self.docs.mkdir(exist_ok=True)
+        self.settings = Settings(tanlu_data_dir=folder / "data", **settings)
+        self.desk = self.opened()
+        self.open_desks = [self.desk]
+
+    def opened(self) -> KnowledgeDesk:
+        return build_knowledge(self.settings, Calls())
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        path = self.docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    async def started(self, *paths: Path, target: Target = TARGET, **options: Any) -> Ingest:
+        return await self.desk.ingest(paths or (self.docs,), target=target, **options)
+
+    async def ingest(self, *paths: Path, target: Target = TARGET, **options: Any) -> Report:
+        return await (await self.started(*paths, target=target, **options)).run()
+
+    async def found(self, query: str, scope: Scope | None = None) -> list[Hit]:
+        return await self.desk.search(query, scope or Scope(), limit=50)
+
+    async def paths(self, query: str) -> list[str]:
+        """The files that a query finds, best first, each once."""
+        return list(dict.fromkeys(hit.document["path"] for hit in await self.found(query)))
+
+    async def kept(self) -> Counter[str]:
+        """Every document by its path, with how many there are."""
+        return Counter(known["path"] for known in await self.desk.documents(Scope()))
+
+    async def again(self, **settings: Any) -> None:
+        """The same folder with other settings, as after a restart."""
+        self.settings = self.settings.model_copy(update=settings)
+        self.desk = self.opened()
+        self.open_desks.append(self.desk)
+
+    async def aclose(self) -> None:
+        for desk in self.open_desks:
+            await desk.aclose()
+
+
+@pytest.fixture(name="bench")
+async def bench_fixture(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    await bench.aclose()
