@@ -91,9 +91,9 @@ def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list
     )
     if backends:
         notes.append(say("ranked", language, text="; ".join(backends)))
-    papers = state.get("downloaded_papers", [])
+    papers = {paper["url"]: paper["path"] for paper in state.get("downloaded_papers", [])}
     if papers:
-        failed = sum(paper["path"] is None for paper in papers)
+        failed = sum(path is None for path in papers.values())
         counts = {"got": str(len(papers) - failed), "failed": str(failed)}
         notes.append(say("papers", language, **counts))
     if off:

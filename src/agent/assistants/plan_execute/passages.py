@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import PurePosixPath, PureWindowsPath
 
+from agent.assistants.plan_execute.collection import PAPERS, SAMPLE_PAPERS
 from agent.assistants.plan_execute.state import Passage
 from agent.assistants.plan_execute.wording import say, source_name
 from agent.evidence.links import link_url
@@ -102,7 +103,7 @@ def _source(passage: Passage, hit: Hit, language: Language) -> Source:
         url = f"{url.partition('#')[0]}#page={passage['page']}"
     quote = beginning(" ".join(passage["text"].split()))
     named = page_title(passage, language)
-    is_paper = hit.document["collection"] == "papers"
+    is_paper = hit.document["collection"] in (PAPERS, SAMPLE_PAPERS)
     if not url and passage["path"] and passage["path"] not in named:
         named = f"{named} ({passage['path']})"
     return Source(

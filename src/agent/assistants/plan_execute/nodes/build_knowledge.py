@@ -7,6 +7,7 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
+from agent.assistants.plan_execute.collection import papers_of
 from agent.assistants.plan_execute.state import DownloadedPaper, PlanState, PlanUpdate
 from agent.assistants.plan_execute.toolbox import (
     PlanServices,
@@ -25,8 +26,6 @@ from agent.reading.papers import Paper
 
 log = logging.getLogger(__name__)
 NODE = "build_knowledge"
-COLLECTION = "papers"
-"""Where every run's papers are; open access, so everybody may read them."""
 _AT_ONCE = 2
 
 
@@ -71,7 +70,8 @@ async def _read(
             given.papers.path(kept),
             title=paper["title"],
             url=paper["url"],
-            collection=COLLECTION,
+            collection=papers_of(given.mode),
+            # Open access: everybody may read them.
             shared=True,
             meter=meter,
         )
@@ -93,8 +93,8 @@ def _with(paper: DownloadedPaper, outcome: tuple[str | None, str | None] | None)
 
 
 def _not_had(papers: list[DownloadedPaper], language: Language) -> list[Gap]:
-    errors = [paper["error"] for paper in papers if paper["error"]]
-    return [_gap("papers_failed", language, errors)] if errors else []
+    errors = {paper["url"]: paper["error"] for paper in papers if paper["error"]}
+    return [_gap("papers_failed", language, list(errors.values()))] if errors else []
 
 
 def _gap(code: str, language: Language, errors: list[str]) -> Gap:

@@ -23,7 +23,7 @@ from agent.assistants.plan_execute.state import (
     PlanUpdate,
     Task,
 )
-from agent.assistants.plan_execute.steps.run import NODE, REQUIRED, ExecutorRun
+from agent.assistants.plan_execute.steps.run import NODE, REQUIRED, ExecutorRun, Shared
 from agent.assistants.plan_execute.tasks import depth_of
 from agent.assistants.plan_execute.toolbox import (
     PlanServices,
@@ -33,7 +33,6 @@ from agent.assistants.plan_execute.toolbox import (
 )
 from agent.assistants.plan_execute.wording import run_gap, source_name
 from agent.budget import Meter
-from agent.calls import SingleFlight
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.types import Gap, Source, SourceKind
@@ -129,7 +128,7 @@ class _Working:
     emit: Emit
     executor: Compiled
     off: dict[str, str]
-    flights: SingleFlight = field(default_factory=SingleFlight)
+    shared: Shared = field(default_factory=Shared)
 
     async def on(self, task: Task, earlier: list[ExecutorState]) -> ExecutorState:
         """What an executor ends with; its failure is a failed task, but for bad settings."""
@@ -143,7 +142,7 @@ class _Working:
             meter=self.meter,
             emit=self.emit,
             off=self.off,
-            flights=self.flights,
+            shared=self.shared,
         )
         try:
             ended = await self._run(task, run, [end["executor_result"] for end in earlier])

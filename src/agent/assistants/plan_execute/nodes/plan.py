@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.plan_execute.collection import read_by_default
 from agent.assistants.plan_execute.state import PlanState, PlanUpdate, Task, new_plan
 from agent.assistants.plan_execute.tasks import (
     MAX_QUERY,
@@ -45,7 +46,7 @@ async def plan(
     given, configuration, emit = services(), settings_of(runtime), runtime.stream_writer
     turn = open_turn(state, configuration, given, runtime)
     known, gaps = await _collections(given, owner_of(runtime), turn["language"])
-    readable = _readable(state.get("collections"), known, lost=bool(gaps))
+    readable = _readable(state.get("collections"), known, given.mode, lost=bool(gaps))
     previous = previous_evidence(state["messages"])
     said = conversation(state["messages"], previous["sources"])
     if notice := given.notice(turn["language"]):
@@ -73,11 +74,11 @@ async def _collections(
         return [], [run_gap("knowledge_failed", language, reason=error.message)]
 
 
-def _readable(wanted: object, known: list[Collected], *, lost: bool) -> list[str]:
+def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) -> list[str]:
     """The collections that this run reads; InputError for one that is not there."""
-    names = [each["name"] for each in known]
+    names = list(dict.fromkeys(each["name"] for each in known))
     if wanted is None or lost:
-        return names
+        return read_by_default(names, mode)
     if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
         raise InputError("collections", "must be a list of names")
     for name in wanted:

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.plan_execute.nodes.build_knowledge import COLLECTION
+from agent.assistants.plan_execute.collection import papers_of
 from agent.assistants.plan_execute.passages import Found, passages_of, sources_of
 from agent.assistants.plan_execute.ranking import ranked
 from agent.assistants.plan_execute.state import PlanState, PlanUpdate
@@ -62,7 +62,7 @@ async def search_info(
         configuration=configuration,
         given=given,
         meter=meter_of(state, configuration, given),
-        scope=_scope(state, owner_of(runtime)),
+        scope=_scope(state, owner_of(runtime), given.mode),
         papers={
             paper["document"]: paper["title"]
             for paper in state.get("downloaded_papers", [])
@@ -96,11 +96,11 @@ async def search_info(
     )
 
 
-def _scope(state: PlanState, owner: str) -> Scope | None:
+def _scope(state: PlanState, owner: str, mode: str) -> Scope | None:
     """The collections of this run, with the papers; None where there is nothing to read."""
     names = list(state.get("readable", []))
     if any(paper["document"] for paper in state.get("downloaded_papers", [])):
-        names.append(COLLECTION)
+        names.append(papers_of(mode))
     return Scope(collections=tuple(dict.fromkeys(names)), owner=owner) if names else None
 
 

@@ -20,7 +20,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
     gaps: list[Gap] = []
     try:
         # Tasks may want the same at the same time; one after another, the journal has it.
-        value = await run.flights.do(f"{source} {query}", lambda: _found(run, source, query))
+        value = await run.shared.flights.do(f"{source} {query}", lambda: _found(run, source, query))
     except asyncio.CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one broken source must not stop the others

@@ -63,12 +63,21 @@ async def _one(run: ExecutorRun, document: Document) -> DownloadedPaper:
         kept = await run.given.papers.get(url, meter=run.meter)
     except AgentError as error:
         paper["error"] = error.message
-        run.tell("download", f"{document['title']}: {error.message}", count=0)
-        return paper
-    paper["path"], paper["sha256"] = f"papers/{kept.name}", kept.sha256
-    seconds = time.monotonic() - began
-    run.tell("download", document["title"], count=1, seconds=seconds)
+    else:
+        paper["path"], paper["sha256"] = f"papers/{kept.name}", kept.sha256
+    _tell(run, paper, time.monotonic() - began)
     return paper
+
+
+def _tell(run: ExecutorRun, paper: DownloadedPaper, seconds: float) -> None:
+    """Once for each paper, however many tasks want it."""
+    if paper["url"] in run.shared.papers_told:
+        return
+    run.shared.papers_told.add(paper["url"])
+    if paper["error"]:
+        run.tell("download", f"{paper['title']}: {paper['error']}", count=0)
+    else:
+        run.tell("download", paper["title"], count=1, seconds=seconds)
 
 
 def _status(state: ExecutorState, run: ExecutorRun) -> TaskStatus:

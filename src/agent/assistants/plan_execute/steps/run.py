@@ -26,6 +26,16 @@ OPTIONAL = ("sec_edgar", "akshare")
 
 
 @dataclass
+class Shared:
+    """What the executors of a run have in common."""
+
+    flights: SingleFlight = field(default_factory=SingleFlight)
+    """Equal searches at the same time."""
+    papers_told: set[str] = field(default_factory=set)
+    """Papers whose download was told already, by their URLs."""
+
+
+@dataclass
 class ExecutorRun:
     """Services, account, progress and options of one executor."""
 
@@ -37,8 +47,7 @@ class ExecutorRun:
     emit: Emit
     off: Mapping[str, str]
     """Why a source is off, by its name."""
-    flights: SingleFlight = field(default_factory=SingleFlight)
-    """Shared by the executors of a run."""
+    shared: Shared = field(default_factory=Shared)
     survey: Survey = field(default_factory=Survey)
     maps: MapTools | None = None
     maps_failed: bool = False

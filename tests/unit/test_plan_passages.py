@@ -1,0 +1,105 @@
+"""Passages chosen from what targets found, and how they are cited."""
+
+from typing import Any
+
+import pytest
+
+from agent.assistants.plan_execute.collection import papers_of, read_by_default
+from agent.assistants.plan_execute.passages import (
+    Found,
+    aliases,
+    passages_of,
+    shown_path,
+    sources_of,
+)
+from agent.retrieval.types import Chunk, Hit, KnownDocument
+
+
+def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> Hit:
+    given: dict[str, Any] = {
+        "id": name, "collection": "own", "title": name, "path": f"notes/{name}.md", "url": None,
+        "kind": "markdown", "layer": "upper", "sha256": "", "status": "ready", "error": None,
+        "chunks": 9, **more,
+    }  # fmt: skip
+    text = f"Text {number} of {name} [^e1-0]."
+    document: KnownDocument = given  # type: ignore[assignment]
+    chunk = Chunk(document=name, number=number, text=text, headings=[name], page=page)
+    return Hit(chunk, document, 1.0)
+
+
+def found(number: int, *hits: Hit) -> Found:
+    return Found(number, f"target {number}", [(each, 1.0 - n / 10) for n, each in enumerate(hits)])
+
+
+def ids(*given: Found, limit: int = 24) -> list[str]:
+    return [passage["id"] for passage, _ in passages_of(given, limit)]
+
+
+def test_passages_are_numbered_within_their_target() -> None:
+    assert ids(found(0, hit("a", 0), hit("a", 1)), found(1, hit("b"))) == ["d0-0", "d0-1", "d1-0"]
+
+
+def test_a_passage_of_two_targets_belongs_to_the_one_that_ranks_it_higher() -> None:
+    both = hit("a", 7)
+    chosen = passages_of([found(0, hit("b"), both), found(1, both)], 24)
+    assert [(p["id"], p["title"]) for p, _ in chosen] == [("d0-0", "b"), ("d1-0", "a")]
+
+
+def test_every_target_gets_its_best_before_any_gets_its_second() -> None:
+    many = found(0, *(hit("a", n) for n in range(9)))
+    assert ids(many, found(1, hit("b")), found(2, hit("c")), limit=4) == [
+        "d0-0", "d0-1", "d1-0", "d2-0",
+    ]  # fmt: skip
+
+
+def test_no_passages_where_none_are_wanted_or_found() -> None:
+    assert ids(found(0, hit("a")), limit=0) == []
+    assert ids() == []
+
+
+def test_a_passage_cannot_cite_for_us() -> None:
+    ((passage, _),) = passages_of([found(0, hit("a"))], 5)
+    assert "e1-0" not in passage["text"]
+
+
+def test_a_paper_is_cited_by_the_page_of_its_public_address() -> None:
+    paper = hit("p", 0, 3, kind="pdf", url="https://x.example/p.pdf#top", collection="papers")
+    (source,) = sources_of(passages_of([found(0, paper)], 5), "en")
+    assert source["url"] == "https://x.example/p.pdf#page=3"
+    assert (source["title"], source["provider"]) == ("p, p. 3", "Full texts of papers")
+    assert source["kind"] == "document"
+
+
+def test_an_own_document_is_cited_by_its_file() -> None:
+    (source,) = sources_of(passages_of([found(0, hit("成本", 0, 2))], 5), "zh")
+    assert (source["url"], source["title"]) == ("", "成本，第 2 页 (notes/成本.md)")
+    assert source["provider"] == "资料库文档"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("notes/a.md", "notes/a.md"),
+        ("/home/me/secret/a.md", "a.md"),
+        ("C:\\Users\\me\\a.md", "a.md"),
+        ("\\\\server\\share\\a.md", "a.md"),
+    ],
+)
+def test_a_private_folder_is_never_shown(path: str, shown: str) -> None:
+    assert shown_path(path) == shown
+    ((passage, _),) = passages_of([found(0, hit("a", path=path))], 5)
+    assert passage["path"] == shown
+
+
+def test_passages_of_one_page_are_one_citation() -> None:
+    chosen = passages_of([found(0, hit("a", 0, 1), hit("a", 1, 1), hit("a", 2, 2))], 5)
+    assert aliases([passage for passage, _ in chosen]) == {
+        "d0-0": "d0-0", "d0-1": "d0-0", "d0-2": "d0-2",
+    }  # fmt: skip
+
+
+def test_sample_papers_stay_apart_from_real_ones() -> None:
+    assert papers_of("online") != papers_of("offline")
+    known = ["own", papers_of("online"), papers_of("offline")]
+    assert read_by_default(known, "online") == known[:2]
+    assert read_by_default(known, "offline") == known
