@@ -23,8 +23,9 @@ bench:           ## assistants against their bounds, the size of prompts, a batc
 	uv run python -m benchmarks.context_memory
 	uv run python -m benchmarks.knowledge_store
 	uv run python -m benchmarks.batch_throughput
-eval:            ## how well the rules decide that a query needs the map, and reranking orders
+eval:            ## how well rules see that the map helps, reranking orders, and the knowledge base finds
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank
+	uv run python -m evals.retrieval
 image:           ## the Dockerfile of the deployment
 	uv run langgraph dockerfile Dockerfile

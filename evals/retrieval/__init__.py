@@ -1,0 +1,1 @@
+"""Questions on the sample's documents, and how well the knowledge base finds their answers."""
