@@ -1,11 +1,13 @@
 """The sample services of an offline process: started once, at addresses of their own."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
 from agent.language import Language
+from agent.offline import finance
 from agent.offline.amap import AmapService
 from agent.offline.filings import SecService
 from agent.offline.gemini import GeminiService
@@ -120,6 +122,9 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             "sec_user_agent": _CONTACT,
             "sec_edgar_qps": 1000.0,
             "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
+            # What the sample adds to the knowledge base stays out of the operator's own.
+            "tanlu_data_dir": settings.tanlu_data_dir / "sample",
+            "akshare_path": str(Path(finance.__file__).parent),
             "mineru_url": settings.mineru_url and urls["mineru"],
             "mineru_api_key": key,
             **_ranking_settings(settings, urls["ranking"]),

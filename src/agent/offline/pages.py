@@ -1,6 +1,7 @@
 """Web pages on loopback: the sample's, served under their own host names, and strange ones.
 
-`PagesService` answers what the sample's pages say, and its papers as PDF. `StrangePages` adds what a reader must survive.
+`PagesService` answers what the sample says, its papers as PDF. `StrangePages` adds what a reader
+must survive.
 """
 
 import asyncio

@@ -11,6 +11,8 @@ from .brain import Answer, Turn
 from .rules_answer import answer
 from .rules_deep import deep_explore
 from .rules_deep_report import deep_compress, deep_report
+from .rules_dossier import execute_decide, plan_tasks, rewrite_headings
+from .rules_dossier_text import dossier
 from .rules_map import amap_research
 from .rules_plan import generate_query, reflection
 from .rules_research import web_research, web_writeup
@@ -38,6 +40,10 @@ RULES: dict[str, Rule] = {
     "team_verifier": team_verifier,
     "team_synthesize": team_synthesize,
     "team_format": team_format,
+    "plan_tasks": plan_tasks,
+    "execute_decide": execute_decide,
+    "rewrite_headings": rewrite_headings,
+    "dossier": dossier,
 }
 UNSUPPORTED = "unsupported task"
 

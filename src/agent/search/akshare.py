@@ -55,9 +55,10 @@ class AkShare:
 
     name = "akshare"
 
-    def __init__(self, calls: Calls, *, timeout: float) -> None:
+    def __init__(self, calls: Calls, *, timeout: float, folder: str | None = None) -> None:
         self._calls = calls
         self._timeout = timeout
+        self._folder = folder
         # One attempt: what took all its time once would take it again.
         self._policy = Policy(
             self.name, spends="searches", timeout=timeout * 2 + 10, attempts=1, breaker=True
@@ -129,7 +130,7 @@ class AkShare:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                env=_environment(),
+                env=_environment(self._folder),
                 limit=_MAX_LINE,
             )
             answer = Answer()
@@ -142,9 +143,9 @@ class AkShare:
         return answer
 
 
-def why_off() -> str | None:
-    """Why the library cannot be used here; None where it is installed."""
-    if importlib.util.find_spec("akshare") is None:
+def why_off(folder: str | None = None) -> str | None:
+    """Why the library cannot be used here; None where it is installed, or in the folder."""
+    if folder is None and importlib.util.find_spec("akshare") is None:
         return f"AkShare is not installed: {EXTRA}"
     return None
 
@@ -164,6 +165,7 @@ async def _listen(
         except ValueError:
             raise MalformedReply("akshare", "a line is too long", code="too_large") from None
         if not line:
+            await process.wait()
             return
         _take(line, answer)
 
@@ -192,10 +194,11 @@ def _take(line: bytes, answer: Answer) -> None:
             log.warning("akshare's worker said something else than its lines")
 
 
-def _environment() -> dict[str, str]:
+def _environment(folder: str | None) -> dict[str, str]:
     """No key of ours is where a library of this size runs."""
     kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    return {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    path = os.pathsep.join(entry for entry in (folder, *sys.path) if entry)
+    return {**kept, "PYTHONPATH": path}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -159,9 +159,10 @@ def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[
         return SecEdgar(http, calls, _endpoint(settings, "sec_edgar", agent)), ""
 
     def finance() -> Found:
-        if reason := akshare.why_off():
+        folder = settings.akshare_path
+        if reason := akshare.why_off(folder):
             return None, reason
-        return AkShare(calls, timeout=settings.akshare_timeout_seconds), ""
+        return AkShare(calls, timeout=settings.akshare_timeout_seconds, folder=folder), ""
 
     return {
         "wikipedia": wikipedia,
