@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
-from agent.evidence.intent import has_location_intent, map_task_by_rules
+from agent.evidence.intent import extract_place, map_task_by_rules
 from agent.language import Language, detect_language
 
 from .brain import Answer, FunctionCall, Turn
@@ -71,6 +71,7 @@ _RELATED: dict[str, str] = {
     "业务": "成立 总部 上市 产品 制造商",
     "技术": "正极 负极 材料 能量密度 循环 电芯",
     "保护": "治理 修复 水质 世界遗产 监测 疏浚",
+    "history": "inscribed dredged built dyke causeway ancient governor tower years",
     "历史": "始建 名称 疏浚 南宋",
     "游览": "走法 步行 门票 开放 拥挤 堤",
     "成本": "价格 便宜 每吨 元",
@@ -143,8 +144,9 @@ def execute_decide(turn: Turn) -> Answer:
     language, task = language_of(turn), block(turn.user, "task").strip()
     offered = {tool.name for tool in turn.tools}
     done = {result.name for result in turn.tool_results}
-    if any(name.startswith(_MAPS) for name in offered) and _on_site(turn, task):
-        step = amap_research(replace(turn, user=f"<query>\n{task}\n</query>"))
+    sights = _sights(block(turn.user, "question"), task)
+    if sights and any(name.startswith(_MAPS) for name in offered):
+        step = amap_research(replace(turn, user=f"<query>\n{sights}\n</query>"))
         if step.calls:
             return step
     calls = [
@@ -174,11 +176,14 @@ def rewrite_headings(turn: Turn) -> Answer:
     return Answer(json={"questions": questions[:_QUESTIONS]})
 
 
-def _on_site(turn: Turn, task: str) -> bool:
-    """Whether what is there, and how to get there, is what the task asks."""
-    question = block(turn.user, "question")
-    asked = bool(_ON_SITE.search(task)) and has_location_intent(f"{question} {task}")
-    return asked and map_task_by_rules(task) is not None
+def _sights(question: str, task: str) -> str:
+    """What the map is asked where a task is about what is there; empty for other tasks."""
+    if not _ON_SITE.search(task):
+        return ""
+    if map_task_by_rules(task):
+        return task
+    place, city = extract_place(question) or (None, None)
+    return f"sights near {place or city}" if place or city else ""
 
 
 def _filings(question: str, task: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ Every sentence is one of the material; nothing is computed, and what has no mark
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from agent.language import Language, detect_language
 
@@ -105,7 +106,8 @@ def _sections(user: str, question: str, language: Language) -> list[_Section]:
     subject = features(aspects_of(question).subject)
     names = [_aspect(query, subject) for query, _ in tasks]
     found = [told for _, text in tasks for told in documents(text)]
-    homes = _told_under(names, _spoken([*found, *passages(block(user, "passages"))], language))
+    spoken = _spoken([*found, *passages(block(user, "passages"))], language)
+    homes = _told_under(names, spoken, subject)
     filed = {told.sentence.bare: told for told in found if told.kind == _FILED}
     homes[_money(names)] += [
         *list(filed.values())[:_FILINGS],
@@ -129,14 +131,20 @@ def _spoken(found: list[Told], language: Language) -> list[Told]:
     return [told for told in kept if told.kind != _FILED and told.sentence.text in first]
 
 
-def _told_under(names: list[str], kept: list[Told]) -> list[list[Told]]:
-    """Each sentence once, under the aspect that it speaks of."""
+def _told_under(names: list[str], spoken: list[Told], subject: frozenset[str]) -> list[list[Told]]:
+    """Each sentence once, under the aspect that it speaks of.
+
+    Of a kind of source none of whose sentences does, those that name the subject stand first.
+    """
     wanted = [features(related_words(name)) for name in names]
+    places = [_home(told.sentence, wanted) for told in spoken]
+    kinds = {told.kind for told, at in zip(spoken, places, strict=True) if at is not None}
     homes: list[list[Told]] = [[] for _ in names]
-    for told in kept:
-        at = _home(told.sentence, wanted)
+    for told, at in zip(spoken, places, strict=True):
         if at is not None:
             homes[at].append(told)
+        elif told.kind not in kinds and _names(told.sentence, subject):
+            homes[0].append(told)
     return homes
 
 
@@ -187,7 +195,7 @@ def _best(told: list[Told], asked: str, subject: frozenset[str]) -> list[Told]:
         for name in list(dict.fromkeys(t.sentence.ids[0] for t in own))[:_PER_KIND]:
             chosen = [t for t in own if t.sentence.ids[0] == name][:_PER_SOURCE]
             in_order = [t for t in told if t in chosen]
-            kept += in_order[1:] if _LEANS.match(in_order[0].sentence.text) else in_order
+            kept += dropwhile(lambda t: _LEANS.match(t.sentence.text), in_order)
     return kept
 
 
@@ -213,11 +221,17 @@ def _summary(sections: list[_Section], language: Language) -> str:
     chosen: list[Told] = []
     for section in sections:
         used = {told.kind for told in chosen}
-        fresh = [told for told in section.told if told.kind not in used]
-        if pick := (fresh or list(section.told))[:1]:
-            chosen += pick
+        fresh = [told for told in section.told if not _repeats(told.sentence, chosen)]
+        chosen += ([told for told in fresh if told.kind not in used] or fresh)[:1]
     space = "" if language == "zh" else " "
     return space.join(told.sentence.text for told in chosen[:_SUMMED_UP])
+
+
+def _repeats(sentence: Sentence, chosen: list[Told]) -> bool:
+    """Whether nearly all words of a sentence that stands already are in this one, too."""
+    mine = features(sentence.bare)
+    said = (features(told.sentence.bare) for told in chosen)
+    return any(len(mine & words) >= 0.8 * len(words) for words in said)
 
 
 def _conclusion(user: str, sections: list[_Section], language: Language) -> str:
