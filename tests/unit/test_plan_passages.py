@@ -80,8 +80,8 @@ def test_an_own_document_is_cited_by_its_file() -> None:
     ("path", "shown"),
     [
         ("notes/a.md", "notes/a.md"),
-        ("/home/me/secret/a.md", "a.md"),
-        ("C:\\Users\\me\\a.md", "a.md"),
+        ("/srv/secret/a.md", "a.md"),
+        ("D:\\secret\\a.md", "a.md"),
         ("\\\\server\\share\\a.md", "a.md"),
     ],
 )

@@ -63,11 +63,7 @@ async def search_info(
         given=given,
         meter=meter_of(state, configuration, given),
         scope=_scope(state, owner_of(runtime), given.mode),
-        papers={
-            paper["document"]: paper["title"]
-            for paper in state.get("downloaded_papers", [])
-            if paper["document"]
-        },
+        papers=_titles(state),
     )
     try:
         pool, targets, found = await searching.run()
@@ -104,6 +100,12 @@ def _scope(state: PlanState, owner: str, mode: str) -> Scope | None:
     return Scope(collections=tuple(dict.fromkeys(names)), owner=owner) if names else None
 
 
+def _titles(state: PlanState) -> dict[str, str]:
+    """Of the papers of this run, by their ids in the knowledge base."""
+    papers = state.get("downloaded_papers", [])
+    return {paper["document"]: paper["title"] for paper in papers if paper["document"]}
+
+
 @dataclass
 class _Searching:
     """One search of the knowledge base."""
@@ -115,7 +117,6 @@ class _Searching:
     meter: Meter
     scope: Scope | None
     papers: dict[str, str]
-    """Titles of the papers of this run, by their ids in the knowledge base."""
     gaps: list[Gap] = field(default_factory=list)
 
     async def run(self) -> tuple[list[str], list[str], list[Found]]:
