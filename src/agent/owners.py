@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -17,6 +18,9 @@ _HELD = (
     " WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+_JOURNAL = "-journal"
+_OWNER = re.compile(rf"\d+-[0-9a-f]{{12}}({_JOURNAL})?")
+"""A file of `FileOwner`, or what SQLite keeps beside it and leaves there at kill -9."""
 
 
 class Owner(Protocol):
@@ -65,11 +69,18 @@ class FileOwner:
         self._lock: sqlite3.Connection | None = None
 
     def open(self, tables: Tables) -> None:
+        if self._lock is not None:
+            return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = sqlite3.connect(
+        lock = sqlite3.connect(
             self._folder / self.id, isolation_level=None, check_same_thread=False
         )
-        self._lock.execute("BEGIN EXCLUSIVE")
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error:
+            lock.close()
+            raise
+        self._lock = lock
         self._clean()
 
     def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
@@ -91,17 +102,26 @@ class FileOwner:
         ) as lock:
             try:
                 lock.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
+            except sqlite3.Error:
                 return False
         return True
 
     def _clean(self) -> None:
         """Remove the files of dead processes; a fresh one may not have its lock yet."""
         for path in self._folder.iterdir():
-            old = time.time() - path.stat().st_mtime > 60
-            if old and self._is_dead(path.name):
-                with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)
+            # What cannot be removed is no reason to work without recovery.
+            with contextlib.suppress(OSError, sqlite3.Error):
+                if _OWNER.fullmatch(path.name) and time.time() - path.stat().st_mtime > 60:
+                    self._clean_one(path)
+
+    def _clean_one(self, path: Path) -> None:
+        owner = path.with_name(path.name.removesuffix(_JOURNAL))
+        if path == owner:
+            if self._is_dead(path.name):
+                path.unlink(missing_ok=True)
+        elif not owner.exists():
+            # Whoever looks at a dead owner's file has SQLite remove the journal beside it.
+            path.unlink(missing_ok=True)
 
 
 class LockOwner:
