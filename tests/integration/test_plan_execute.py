@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import (
     EN,
+    ZH,
     PlanLab,
     Planner,
     World,
@@ -22,6 +24,7 @@ from tests.support.plan_lab import (
 )
 
 TASKS = ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
+EVE = SimpleNamespace(identity="eve", is_authenticated=True, display_name="Eve")
 NOTE = "层状氧化物是钠离子电池的一条技术路线。\n\n与同行比较，中科海钠用铜基氧化物。"
 
 
@@ -210,6 +213,17 @@ async def test_documents_of_somebody_else_are_not_read(lab: PlanLab) -> None:
     lab.services.knowledge.put("别人的", NOTE, collection="secret", owner="eve")
     state = await lab.ask()
     assert state["readable"] == ["own"]
+
+
+@pytest.mark.parametrize("given", [{"langgraph_auth_user_id": "eve"}, {"langgraph_auth_user": EVE}])
+async def test_a_user_of_a_server_reads_their_own_documents_only(
+    lab: PlanLab, given: dict[str, Any]
+) -> None:
+    lab.services.knowledge.put("伊芙的", NOTE, collection="hers", owner="eve")
+    where = {"configurable": {"thread_id": "t", **given}}
+    state = await lab.graph.ainvoke({"messages": ZH}, where, context=lab.configured())
+    assert (state["owner"], state["readable"]) == ("eve", ["hers"])
+    assert {scope.owner for _, scope in lab.services.knowledge.searched} == {"eve"}
 
 
 async def test_progress_tells_plan_tasks_papers_and_passages(lab: PlanLab) -> None:

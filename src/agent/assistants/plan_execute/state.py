@@ -144,6 +144,8 @@ class PlanState(AgentInput, total=False):
     turn: Turn
     previous: Previous
     conversation: str
+    owner: str
+    """Whose documents are read; settled at its start, as who continues a run may be another."""
     readable: list[str]
     """The collections this run may read, settled at its start."""
     plan_note: str

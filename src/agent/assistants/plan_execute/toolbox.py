@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from agent.assistants.plan_execute.state import PlanConfiguration, PlanState
@@ -115,4 +116,7 @@ def meter_of(
 def owner_of(runtime: Runtime[Configuration]) -> str:
     """Whose documents may be read: the server's user, or whoever runs the command line."""
     user = runtime.server_info.user if runtime.server_info else None
-    return str(user.identity) if user else ""
+    if user and user.identity:
+        return str(user.identity)
+    # A server hands a user it has stored on as plain data, beside the name alone.
+    return str((get_config().get("configurable") or {}).get("langgraph_auth_user_id") or "")

@@ -45,7 +45,8 @@ async def plan(
     """Opens the turn; a failing model leaves the question as the one task."""
     given, configuration, emit = services(), settings_of(runtime), runtime.stream_writer
     turn = open_turn(state, configuration, given, runtime)
-    known, gaps = await _collections(given, owner_of(runtime), turn["language"])
+    owner = owner_of(runtime)
+    known, gaps = await _collections(given, owner, turn["language"])
     readable = _readable(state.get("collections"), known, given.mode, lost=bool(gaps))
     previous = previous_evidence(state["messages"])
     said = conversation(state["messages"], previous["sources"])
@@ -59,7 +60,8 @@ async def plan(
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
     opened["turn"], opened["previous"], opened["conversation"] = turn, previous, said
-    opened["readable"], opened["tasks"], opened["plan_note"] = readable, tasks, note
+    opened["owner"], opened["readable"] = owner, readable
+    opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *asking.gaps])
     opened["usage"] = replaced(meter.usage)
     return opened

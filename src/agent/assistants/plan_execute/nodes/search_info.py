@@ -17,7 +17,6 @@ from agent.assistants.plan_execute.toolbox import (
     PlanServices,
     PlanToolbox,
     meter_of,
-    owner_of,
     settings_of,
 )
 from agent.assistants.plan_execute.wording import run_gap
@@ -62,7 +61,7 @@ async def search_info(
         configuration=configuration,
         given=given,
         meter=meter_of(state, configuration, given),
-        scope=_scope(state, owner_of(runtime), given.mode),
+        scope=_scope(state, given.mode),
         papers=_titles(state),
     )
     try:
@@ -92,12 +91,14 @@ async def search_info(
     )
 
 
-def _scope(state: PlanState, owner: str, mode: str) -> Scope | None:
+def _scope(state: PlanState, mode: str) -> Scope | None:
     """The collections of this run, with the papers; None where there is nothing to read."""
     names = list(state.get("readable", []))
     if any(paper["document"] for paper in state.get("downloaded_papers", [])):
         names.append(papers_of(mode))
-    return Scope(collections=tuple(dict.fromkeys(names)), owner=owner) if names else None
+    if not names:
+        return None
+    return Scope(collections=tuple(dict.fromkeys(names)), owner=state["owner"])
 
 
 def _titles(state: PlanState) -> dict[str, str]:
