@@ -1,0 +1,78 @@
+"""500 mixed files: killed, run again, all good ones found, bad ones listed, memory bounded."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agent.retrieval.types import Scope
+from tests.support import mixed_files
+from tests.support.command_line import Cli, cli_fixture
+from tests.support.knowledge_desks import Bench
+from tests.support.mixed_files import marker
+from tests.support.process_memory import MemorySampler
+
+__all__ = ["cli_fixture"]
+_GOOD = {"pdf": 150, "md": 130, "html": 70, "txt": 100, "csv": 23}
+_BROKEN, _PAGES, _MEGABYTES = 25, 5000, 600
+
+
+def made_files(folder: Path) -> dict[int, Path]:
+    made = mixed_files.good_files(folder, _GOOD)
+    mixed_files.broken_files(folder, _BROKEN)
+    mixed_files.pdf(folder / "locked.pdf", 1, password="secret")
+    mixed_files.long_pdf(folder / "long.pdf", _PAGES)
+    return made
+
+
+def killed_on_the_way(process: "subprocess.Popen[str]") -> None:
+    """kill -9 when a hundred files are done."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("[100/"):
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+async def test_five_hundred_files_killed_and_run_again_are_all_there_once(
+    cli: Cli, tmp_path: Path
+) -> None:
+    bench = Bench(tmp_path)
+    made = made_files(bench.docs)
+    killed_on_the_way(cli.start("ingest", "docs", "--json"))
+    process = cli.start("ingest", "docs", "--json")
+    memory = MemorySampler(process.pid)
+    out, err = process.communicate(timeout=100)
+    megabytes = memory.stop()
+    assert process.returncode == 1, err
+    report = json.loads(out)
+    print(f"{report['seconds']} s, {megabytes:.0f} MB, {report['passages']} passages")
+    assert report["total"] == len(made) + _BROKEN + 2 == 500
+    assert report["failed"] == _BROKEN + 1
+    assert 50 <= report["unchanged"] <= 140  # those that failed are told again
+    assert 50 < megabytes < _MEGABYTES
+    failed = {file["path"]: file["code"] for file in report["files"] if file["outcome"] == "failed"}
+    assert failed.pop("docs/locked.pdf") == "page_encrypted"
+    assert all(path.startswith("docs/broken/") for path in failed)
+    await all_are_there_once(bench, made)
+    await bench.aclose()
+
+
+async def all_are_there_once(bench: Bench, made: dict[int, Path]) -> None:
+    known = await bench.desk.documents(Scope())
+    assert Counter(document["id"] for document in known).most_common(1)[0][1] == 1
+    assert len(known) == len(made) - _GOOD["csv"] + 3 * _GOOD["csv"] + 1
+    for number, path in made.items():
+        (hit,) = await bench.found(marker(number))
+        assert hit.document["path"] == f"docs/{path.relative_to(bench.docs).as_posix()}"
+    for page in (1, 2500, _PAGES):
+        (hit,) = await bench.found(marker(90_000 + page))
+        assert (hit.document["path"], hit.chunk["page"]) == ("docs/long.pdf", page)
