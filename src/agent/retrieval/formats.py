@@ -35,6 +35,8 @@ MAX_BYTES: Mapping[str, int] = {
 _BATCH = 64
 _MOST_BAD = 0.1
 _HEAD = 4096
+_HIGH = re.compile(rb"[\x80-\xff]")
+_ALONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
 
 
 class Event(TypedDict, total=False):
@@ -121,11 +123,26 @@ def text_of(body: bytes, content_type: str = "text/plain") -> str:
         return clean(body.decode(codec, "replace"))
     if b"\x00" in body[:_HEAD] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CannotRead("page_unreadable")
+    if is_western(body):
+        return clean(body.decode("cp1252", "replace"))
     text = page_text(body, content_type)
-    bad = text.count("\ufffd")
-    if bad > len(text) * _MOST_BAD:
+    if text.count("\ufffd") > len(text) * _MOST_BAD:
         raise CannotRead("page_unreadable")
-    return clean(body.decode("cp1252", "replace") if bad > len(text) / 200 else text)
+    return clean(text)
+
+
+def is_western(body: bytes) -> bool:
+    """Letters with accents among plain ones, which GB18030 would take for Chinese in part."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start > len(body) - 4:
+            return False  # cut within a character
+    else:
+        return False
+    head = body[: 1 << 16]
+    high = len(_HIGH.findall(head))
+    return len(_ALONE.findall(head)) > high / 2 and high < 0.3 * len(head)
 
 
 def _wide(head: bytes) -> str | None:

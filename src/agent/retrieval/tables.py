@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.evidence.links import link_url
-from agent.retrieval.formats import CannotRead, Event, batches, clean, text_of, title_of
+from agent.retrieval.formats import CannotRead, Event, batches, clean, is_western, text_of, title_of
 from agent.retrieval.split import Block, Piece, packed
 
 _NAMES = (
@@ -131,7 +131,7 @@ def _codec(probe: bytes) -> str:
         return "utf-8-sig"
     if probe.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    for codec in ("utf-8", "gb18030"):
+    for codec in ("cp1252",) if is_western(probe) else ("utf-8", "gb18030"):
         try:
             # Not final: the probe may end within a character.
             codecs.getincrementaldecoder(codec)().decode(probe)
