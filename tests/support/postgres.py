@@ -114,6 +114,8 @@ class PostgresServer:
 
 def _skip_without_postgres() -> None:
     pytest.importorskip("psycopg", reason="psycopg is not installed")
+    if os.name != "posix":
+        pytest.skip("the tests' server is started on Unix only")
     if _binaries() is None:
         pytest.skip("no Postgres binaries (initdb, pg_ctl) are installed")
 

@@ -24,6 +24,10 @@ log = logging.getLogger(__name__)
 
 SCHEMA = "tanlu"
 """Ours alone, so that no table of another program in the same database is touched."""
+_NO_ADDRESS = (
+    "is no address of the form postgresql://user:password@host:5432/database; in a password,"
+    " @ : / ? # % and a blank are written as %40 %3A %2F %3F %23 %25 %20"
+)
 
 _SET_UP = 0x74616E6C75
 _SET_UP_SECONDS = 60.0
@@ -49,14 +53,12 @@ def parameters_of(url: SecretStr) -> dict[str, Any]:
     try:
         found = conninfo_to_dict(url.get_secret_value().strip())
     except psycopg.Error:
-        problem = "is no address of the form postgresql://user:password@host:5432/database"
-        raise ConfigurationError(NAME, problem) from None
+        raise ConfigurationError(NAME, _NO_ADDRESS) from None
     hide(str(found.get("password") or ""))
     ports = str(found.get("port") or "").replace(",", "")
     places = f"{found.get('host') or ''}{found.get('dbname') or ''}"
     if "@" in places or not (ports.isdigit() or not ports):
-        problem = "cannot be read: write @ : / ? # and % in a password as %40 %3A %2F %3F %23 %25"
-        raise ConfigurationError(NAME, problem)
+        raise ConfigurationError(NAME, _NO_ADDRESS)
     return {**_PARAMETERS, **found}
 
 
@@ -75,7 +77,8 @@ def connect(url: SecretStr) -> Connection:
         connection.execute(f"SET search_path TO {SCHEMA}")
         # The other end notices within a minute that our machine is gone, not only our process.
         for name, value in (("idle", 30), ("interval", 10), ("count", 3)):
-            connection.execute(f"SET tcp_keepalives_{name} TO {value}")
+            with contextlib.suppress(psycopg.Error):
+                connection.execute(f"SET tcp_keepalives_{name} TO {value}")
     return connection
 
 
@@ -151,7 +154,10 @@ class Session:
         return self._connection
 
     def close(self) -> None:
+        """End the connection; its locks are gone at the return, not when the server notices."""
         if self._connection is not None:
+            with contextlib.suppress(psycopg.Error):
+                self._connection.execute("SELECT pg_advisory_unlock_all()")
             self._connection.close()
             self._connection = None
 

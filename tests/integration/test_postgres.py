@@ -1,0 +1,241 @@
+"""What only a database can do to us: races, losses, addresses. Shared behaviour: test_memory_*."""
+
+import asyncio
+import sys
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from pydantic import SecretStr
+
+from agent.checkpointer import make, open_saver, open_threads
+from agent.cli import main
+from agent.cli.checks import _data_folder
+from agent.errors import AgentError, ConfigurationError, ProviderUnavailable
+from agent.journal import ReplyJournal
+from agent.outbox import AcceptedRun, RunOutbox
+from agent.postgres import connection as connections
+from agent.postgres import ledger as ledgers
+from agent.recovery import RunWatch
+from agent.settings import Settings
+from tests.support.dev_server import free_port
+from tests.support.postgres import (
+    PASSWORD,
+    ROLE,
+    PostgresServer,
+    cut_off,
+    database_fixture,
+    postgres_fixture,
+    rows,
+)
+from tests.support.run_fixtures import a_run
+
+__all__ = ["database_fixture", "postgres_fixture"]
+CHECKPOINT: Any = {
+    "v": 4, "id": "1f0", "ts": "2026-11-21T00:00:00+00:00", "channel_versions": {"text": "1"},
+    "versions_seen": {}, "channel_values": {"text": "a\0b"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def fresh(postgres: PostgresServer) -> SecretStr:
+    """A database nobody has used."""
+    return SecretStr(postgres.new_database())
+
+
+async def test_first_starts_at_once_make_every_table_once(fresh: SecretStr) -> None:
+    async def start() -> None:
+        async with open_threads(Settings(database_url=fresh)) as threads:
+            await threads.runs.accept(a_run())
+            await threads.journal.save("turn", "key", "x")
+
+    await asyncio.gather(*(start() for _ in range(5)))
+    assert rows(fresh, "SELECT count(*) FROM runs") == [(5,)]
+    made = rows(fresh, "SELECT tablename FROM pg_tables WHERE schemaname = 'tanlu'")
+    assert {"runs", "replies", "checkpoints", "checkpoint_writes"} <= {name for (name,) in made}
+    assert rows(fresh, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [(0,)]
+
+
+def bad_addresses(port: int) -> dict[str, str]:
+    secret, other = quote(PASSWORD, safe=""), free_port()
+    return {
+        "wrong password": f"postgresql://{ROLE}:not-{secret}@127.0.0.1:{port}/postgres",
+        "no such database": f"postgresql://{ROLE}:{secret}@127.0.0.1:{port}/nowhere",
+        "nobody listens": f"postgresql://{ROLE}:{secret}@127.0.0.1:{other}/postgres",
+        "at sign in the password": f"postgresql://{ROLE}:{PASSWORD}@127.0.0.1:{port}/postgres",
+        "slash in the password": f"postgresql://{ROLE}:pw/tests@127.0.0.1:{port}/postgres",
+        "another database": f"mysql://{ROLE}:{secret}@127.0.0.1:{port}/postgres",
+        "a driver's name": f"postgresql+psycopg://{ROLE}:{secret}@127.0.0.1:{port}/postgres",
+    }
+
+
+@pytest.mark.parametrize("mistake", list(bad_addresses(1)))
+async def test_a_bad_address_names_its_variable_and_never_shows_the_password(
+    postgres: PostgresServer, mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", bad_addresses(postgres.port)[mistake])
+    monkeypatch.delenv("LANGGRAPH_RUNTIME_EDITION", raising=False)
+    with pytest.raises(ConfigurationError, match="DATABASE_URL") as caught:
+        async with make():
+            pass
+    (found,) = await _data_folder(Settings())
+    assert (found["state"], found["name"]) == ("broken", "threads")
+    for said in (str(caught.value), found["detail"], repr(Settings())):
+        assert "\n" not in said
+        for part in (PASSWORD, "tests", quote(PASSWORD, safe="")):
+            assert part not in said
+
+
+def test_the_command_line_says_a_wrong_password_in_one_line(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", bad_addresses(postgres.port)["wrong password"])
+    assert main(["ask", "--offline", "How do sodium-ion batteries work?"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    assert "tests" not in err
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("tanlu: DATABASE_URL: ")
+    assert "password authentication failed" in last
+
+
+async def test_the_doctor_names_the_database_without_its_password(database: SecretStr) -> None:
+    (found,) = await _data_folder(Settings(database_url=database))
+    assert found["state"] == "ok"
+    assert "on 127.0.0.1:" in found["detail"]
+    assert "tests" not in found["detail"]
+
+
+async def test_without_the_extra_the_address_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [n for n in sys.modules if n.startswith(("agent.postgres.", "psycopg"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    address = SecretStr("postgresql://somebody@127.0.0.1/x")
+    with pytest.raises(ConfigurationError, match=r"DATABASE_URL.*tanlu\[postgres\]"):
+        async with open_saver(address):
+            pass
+    with pytest.raises(ConfigurationError, match=r"tanlu\[postgres\]"):
+        await RunOutbox(address).working()
+
+
+async def test_connections_that_break_are_opened_again(
+    database: SecretStr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_threads(Settings(database_url=database)) as threads:
+        run = a_run()
+        await threads.runs.accept(run)
+        await threads.journal.save("turn", "key", "x")
+        await asyncio.to_thread(cut_off, database)
+        assert await threads.journal.load("turn", "key") == "x"
+        assert run.run_id in {r.run_id for r in await threads.runs.working()}
+        config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        await threads.saver.aput(config, CHECKPOINT, {}, {"text": "1"})
+        found = await threads.saver.aget_tuple(config)
+    assert found is not None
+    assert found.checkpoint["channel_values"] == {"text": "ab"}
+
+
+async def test_a_database_that_is_gone_is_one_line_and_costs_the_journal_only_its_replies(
+    fresh: SecretStr, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connections, "_PAUSES", (0.0, 0.05))
+    async with open_threads(Settings(database_url=fresh)) as threads:
+        await threads.journal.save("turn", "key", "x")
+        await threads.runs.working()
+        await asyncio.to_thread(cut_off, fresh, for_good=True)
+        with pytest.raises(ProviderUnavailable, match="DATABASE_URL") as caught:
+            await threads.saver.aget_tuple({"configurable": {"thread_id": "t"}})
+        with pytest.raises(AgentError, match="DATABASE_URL"):
+            await threads.runs.accept(a_run())
+        assert await threads.journal.load("turn", "key") is None
+    assert "\n" not in str(caught.value)
+    assert "journal" in caplog.text
+    assert "Traceback" not in caplog.text
+    assert "tests" not in caplog.text + str(caught.value)
+
+
+async def test_a_living_process_that_loses_its_connection_is_soon_alive_for_others_again(
+    fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledgers, "_BEAT_SECONDS", 0.05)
+    alive, other = RunOutbox(fresh), RunOutbox(fresh)
+    await alive.accept(a_run())
+    assert await other.unfinished() == []
+    await asyncio.to_thread(cut_off, fresh)
+    async with asyncio.timeout(10):
+        while await other.unfinished():  # noqa: ASYNC110 - the other side's thread changes it
+            await asyncio.sleep(0.02)
+    await alive.aclose()
+    assert len(await other.unfinished()) == 1
+    await other.aclose()
+
+
+async def test_a_run_that_was_taken_up_is_not_closed_by_its_first_owner(fresh: SecretStr) -> None:
+    slow, other = RunOutbox(fresh), RunOutbox(fresh)
+    run = a_run()
+    await slow.accept(run)
+    (seen,) = await slow.working()
+    await other.take(seen)
+    await slow.finish(run.run_id)
+    assert [r.run_id for r in await other.working()] == [run.run_id]
+    await slow.aclose()
+    await other.aclose()
+
+
+async def test_a_turn_that_comes_back_from_another_process_is_not_paid_again(
+    database: SecretStr,
+) -> None:
+    here, there = ReplyJournal(database), ReplyJournal(database)
+    assert await here.load("wandering", "second") is None
+    await there.save("wandering", "second", "paid\0 there")
+    assert await here.load("wandering", "second") == "paid there"
+    await here.aclose()
+    await there.aclose()
+
+
+class TakesUp(RunWatch):
+    """A server's watch that only notes what it would continue."""
+
+    def __init__(self, outbox: RunOutbox) -> None:
+        super().__init__(outbox, None)  # type: ignore[arg-type]
+        self.continued: asyncio.Queue[str] = asyncio.Queue()
+
+    async def _continue(self, run: AcceptedRun) -> None:
+        await self.continued.put(run.run_id)
+
+    async def close_ended(self) -> None:
+        return
+
+
+async def test_a_server_that_runs_takes_up_the_runs_of_one_that_dies(
+    fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.recovery._POLL_SECONDS", 0.05)
+    monkeypatch.setattr("agent.recovery._MISSED_SECONDS", 0.3)
+    dying, living = RunOutbox(fresh, "server"), RunOutbox(fresh, "server")
+    run = a_run()
+    await dying.accept(run)
+    watch = TakesUp(living)
+    following = asyncio.create_task(watch.run())
+    await living.working()
+    assert watch.continued.empty()
+    await dying.aclose()
+    assert await asyncio.wait_for(watch.continued.get(), 10) == run.run_id
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    await living.aclose()
+
+
+async def test_a_role_that_owns_only_its_schema_is_enough(
+    fresh: SecretStr, postgres: PostgresServer
+) -> None:
+    rows(fresh, "CREATE ROLE modest LOGIN PASSWORD 'modest-words'")
+    rows(fresh, "CREATE SCHEMA tanlu AUTHORIZATION modest")
+    name = fresh.get_secret_value().rpartition("/")[2]
+    address = f"postgresql://modest:modest-words@127.0.0.1:{postgres.port}/{name}"
+    async with open_threads(Settings(database_url=SecretStr(address))) as threads:
+        await threads.runs.accept(a_run())
+        assert len(await threads.runs.working()) == 1
