@@ -4,9 +4,7 @@ Every question is asked within a scope; a chunk outside it never leaves the data
 """
 
 import json
-import math
 import sqlite3
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -15,7 +13,7 @@ from typing import Any
 from agent.retrieval.rescoring import WEIGHTS, Counted, rescored
 from agent.retrieval.segment import query_terms
 from agent.retrieval.sqlite_schema import DOCUMENT_BITS, DOCUMENT_MASK, PLACE_BITS, PLACE_MASK
-from agent.retrieval.sqlite_writing import pack, sign_bits
+from agent.retrieval.sqlite_writing import pack, sign_bits, unpack
 from agent.retrieval.types import Collected, Hit, KnownDocument, Scope
 
 MOST_TERMS = 48
@@ -162,18 +160,10 @@ def nearest(
         ) USING (place)
     """  # noqa: S608
     rows = db.execute(statement, within.named(model=known[0], most=max(COMPARED, limit)))
-    unit = array("f")
-    unit.frombytes(pack(vector))
-    scored = [(place, _cosine(unit, packed)) for place, packed in rows]
+    unit = unpack(pack(vector))
+    scored = [(place, sum(map(mul, unit, unpack(packed)))) for place, packed in rows]
     scored.sort(key=lambda pair: (-pair[1], pair[0]))
     return [pair for pair in scored if pair[1] > 0][:limit]
-
-
-def _cosine(wanted: "array[float]", packed: bytes) -> float:
-    other = array("f")
-    other.frombytes(packed)
-    lengths = math.sqrt(sum(map(mul, wanted, wanted)) * sum(map(mul, other, other)))
-    return sum(map(mul, wanted, other)) / lengths if lengths else 0.0
 
 
 def hits_at(

@@ -13,8 +13,8 @@ from agent.errors import ConfigurationError
 VERSION = 1
 PLACE_BITS, DOCUMENT_BITS, COLLECTION_BITS = 20, 24, 19
 DOCUMENT_MASK, PLACE_MASK = (1 << DOCUMENT_BITS) - 1, (1 << PLACE_BITS) - 1
-WAIT_MS = 60_000
-"""How long a writer waits for other processes' writers."""
+WAIT_MS = 300_000
+"""How long a writer waits for others; a book of 10,000 chunks can take a busy machine a minute."""
 CACHE_KIB = 16_384
 
 _TABLES = """

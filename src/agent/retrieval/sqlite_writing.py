@@ -1,6 +1,7 @@
 """Documents into the knowledge base's file and out of it; each call within one transaction."""
 
 import json
+import math
 import sqlite3
 import sys
 import uuid
@@ -8,6 +9,7 @@ import zlib
 from array import array
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from operator import mul
 
 from agent.errors import ConfigurationError, InputError
 from agent.retrieval.segment import terms
@@ -82,10 +84,21 @@ def packed_vectors(vectors: Sequence[Sequence[float]], chunks: int) -> tuple[lis
 
 
 def pack(vector: Sequence[float]) -> bytes:
-    packed = array("f", vector)
+    """As a unit vector, so that comparing two is one product; of zeros, zeros."""
+    length = math.sqrt(sum(map(mul, vector, vector))) or 1.0
+    packed = array("f", [value / length for value in vector])
     if sys.byteorder == "big":
         packed.byteswap()
     return packed.tobytes()
+
+
+def unpack(packed: bytes) -> "array[float]":
+    """What `pack` has packed."""
+    vector = array("f")
+    vector.frombytes(packed)
+    if sys.byteorder == "big":
+        vector.byteswap()
+    return vector
 
 
 def sign_bits(vector: Sequence[float]) -> bytes:
