@@ -24,6 +24,8 @@ class SecService(Service):
 
     def __init__(self, *, companies: Companies = sample_companies) -> None:
         super().__init__("sec")
+        # Before requests come: they are answered on an event loop, which must not read files.
+        sample_companies()
         self._companies = companies
         for path, answer in {
             self.SEARCH: self._full_text,

@@ -41,6 +41,9 @@ class PagesService(Service):
         super().__init__("pages")
         self.robots = robots
         known = load_sample().pages if pages is None else pages
+        # Before requests come: they are answered on an event loop, which must not read files.
+        for name in paper_names() if pages is None else ():
+            paper_pdf(name)
         self._pages = {(urlsplit(p.url).netloc, urlsplit(p.url).path): p for p in known}
         self.app.router.add_get("/robots.txt", self._robots)
         self._strange()

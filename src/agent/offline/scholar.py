@@ -39,6 +39,8 @@ class WikipediaService(Service):
 
     def __init__(self, *, articles: Articles = found_articles) -> None:
         super().__init__("wikipedia")
+        # Before requests come: they are answered on an event loop, which must not read files.
+        sample_articles()
         self._articles = articles
         self.app.router.add_get("/{lang}/w/api.php", self._search)
 
@@ -73,6 +75,7 @@ class OpenAlexService(Service):
 
     def __init__(self, *, key: str = KEY, papers: Papers | None = None) -> None:
         super().__init__("openalex")
+        sample_papers()
         self._key, self._papers = key, papers or found_papers("openalex")
         self.app.router.add_get("/works", self._works)
 
@@ -100,6 +103,7 @@ class SemanticScholarService(Service):
         self, *, key: str = KEY, keyless: bool = True, papers: Papers | None = None
     ) -> None:
         super().__init__("semantic_scholar")
+        sample_papers()
         self._key, self._keyless = key, keyless
         self._papers = papers or found_papers("semantic_scholar")
         self.app.router.add_get("/graph/v1/paper/search", self._search)
