@@ -12,11 +12,14 @@ from agent.budget import Meter
 from agent.calls import Calls, Policy, SingleFlight
 from agent.errors import BudgetExceeded, MalformedReply, ProviderRefused
 from agent.reading.fetch import Fetcher
+from agent.reading.hosts import Turnstile
 
 _MAGIC = b"%PDF-"
 _HEAD = 1024
 """A PDF may begin with so many bytes of something else."""
 _SECONDS = 3600
+_AT_ONCE = 4
+"""Downloads in memory at the same time, for the whole process: each may be large."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class PaperShelf:
     def __init__(self, calls: Calls, fetcher: Fetcher, folder: Path) -> None:
         self._calls, self._fetcher, self._folder = calls, fetcher, folder
         self._flights = SingleFlight()
+        self._places = Turnstile(_AT_ONCE)
 
     def path(self, paper: Paper) -> Path:
         """Where the PDF is."""
@@ -66,6 +70,10 @@ class PaperShelf:
     async def _fetched(self, url: str, meter: Meter) -> str:
         if meter.remaining() <= 0:
             raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+        async with self._places.turn():
+            return await self._fetched_now(url, meter)
+
+    async def _fetched_now(self, url: str, meter: Meter) -> str:
         page = await self._fetcher.get(url, meter=meter)
         if _MAGIC not in page.body[:_HEAD]:
             kind = page.content_type.partition(";")[0].strip()[:80] or "something else"
