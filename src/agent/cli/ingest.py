@@ -16,6 +16,7 @@ from agent.cli.environment import read_environment
 from agent.cli.ingest_progress import telling, told
 from agent.cli.logs import configure_logging
 from agent.errors import AgentError, ConfigurationError
+from agent.offline.sample_papers import sample_documents
 from agent.retrieval.filing import Target
 from agent.retrieval.ingest import Ingest
 from agent.retrieval.outcomes import Report, Tell
@@ -27,6 +28,10 @@ _SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
 
 def run(arguments: Namespace) -> int:
     """0 every file was read, 1 some failed, 2 bad usage, 130 after Ctrl-C."""
+    if arguments.sample:
+        arguments.paths, arguments.offline = [str(sample_documents())], True
+    elif not arguments.paths:
+        return fail("name a file or a folder, or --sample", code=USAGE)
     try:
         read_environment(offline=arguments.offline)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)

@@ -11,7 +11,9 @@ def declare_ingest(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Read PDF, Markdown, HTML, text and CSV files into the knowledge base; only "
         "what is new or has changed. Exit 1 if a file could not be read.",
     )
-    ingest.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder")
+    ingest.add_argument("paths", nargs="*", metavar="PATH", help="a file or a folder")
+    ingest.add_argument("--sample", action="store_true",
+                        help="the bundled sample documents; means --offline")  # fmt: skip
     ingest.add_argument("--collection", default="documents", metavar="NAME",
                         help="where they go (default: documents)")  # fmt: skip
     ingest.add_argument("--shared", action="store_true",

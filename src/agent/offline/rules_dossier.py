@@ -86,6 +86,11 @@ _RELATED: dict[str, str] = {
     "uses": "storage starter two-wheelers cars telecom plants market cold winter",
     "cost": "dollars tonne kilogram pays expensive",
 }
+_STANDS_FOR = re.compile(
+    "它们?|该公司|[这那]家公司|这项技术|其(?!中|他|它)"
+    r"|\b(?:it|its|they|their|the company)\b",
+    re.IGNORECASE,
+)
 _SAYS: dict[str, dict[Language, str]] = {
     "enough": {"zh": "专门的资料已经查过，够了。", "en": "What is special was looked up; enough."},
     "none": {
@@ -126,7 +131,7 @@ def related_words(aspect: str) -> str:
 def plan_tasks(turn: Turn) -> Answer:
     """A task for each aspect; in a dag the comparison waits for the others."""
     said = lines(turn.user, "conversation")
-    question = resolve(block(turn.user, "question").strip(), said, []).question
+    question = _resolved(block(turn.user, "question").strip(), said)
     limit = re.findall(r"\d+", block(turn.user, "limit"))
     about = aspects_of(question)
     aspects = about.aspects[: max(1, int(limit[0])) if limit else _LEAST]
@@ -137,6 +142,17 @@ def plan_tasks(turn: Turn) -> Answer:
         query = f"{about.subject} {aspect.lower()}".strip()
         tasks.append({"id": f"T{number}", "query": query, "dep": earlier})
     return Answer(json={"tasks": tasks})
+
+
+def _resolved(question: str, said: list[str]) -> str:
+    """The question with the subject of the one before in place of what stands for it."""
+    found = resolve(question, said, []).question
+    before = [line.partition(":")[2] for line in said if line.startswith("user:")]
+    if found != question or not before or not _STANDS_FOR.search(question):
+        return found
+    subject = aspects_of(before[-1]).subject
+    of = "" if detect_language(question) == "zh" else "'s"
+    return _STANDS_FOR.sub(lambda match: subject + (of if match[0][-1] == "s" else ""), question)
 
 
 def execute_decide(turn: Turn) -> Answer:

@@ -20,6 +20,10 @@ _INFORMATION = re.compile(
 )
 _FIELDS = re.compile(r"(?:^|\s)[^\s:：]{2,12}: ")
 """A profile's fields, which are no sentences."""
+LEANS = re.compile(
+    r"(?:It|Its|They|Their|This|These|Those|Such|Below this|Above this)\b|其(?!中)|它|这"
+)
+"""Begins a sentence that makes no sense without the one before."""
 _LISTED = re.compile(r"(?:^|\s)[-*•]\s+")
 _LONGEST = 260
 KINDS: dict[str, dict[Language, str]] = {
@@ -75,10 +79,13 @@ def passages(text: str) -> Iterable[Told]:
 
 def _whole(kind: str, name: str, text: str) -> Iterable[Told]:
     """Those that are neither cut off nor about the text itself."""
+    told = True
     for sentence in sentences(_LISTED.sub("\n", text)):
         bare = sentence.bare
         usual = _ENDED.search(bare) and len(bare) <= _LONGEST and len(_FIELDS.findall(bare)) < 2
-        if usual and not _INFORMATION.search(bare):
+        leaning = LEANS.match(bare) and not told
+        told = bool(usual and not leaning and not _INFORMATION.search(bare))
+        if told:
             yield Told(kind, Sentence(f"{bare}[^{name}]"))
 
 

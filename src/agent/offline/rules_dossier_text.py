@@ -6,13 +6,13 @@ Every sentence is one of the material; nothing is computed, and what has no mark
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 
 from agent.language import Language, detect_language
 
 from .brain import Answer, Turn
 from .rules_dossier import MONEY, aspects_of, related_words
-from .rules_dossier_reading import KINDS, Told, documents, figures, passages
+from .rules_dossier_reading import KINDS, LEANS, Told, documents, figures, passages
 from .rules_plan import cleaned
 from .rules_text import (
     Sentence,
@@ -28,8 +28,6 @@ from .rules_text import (
 _TASK = re.compile(r'<task\s+id="[^"]*"\s+query="([^"]*)"[^>]*>\n?(.*?)</task>', re.DOTALL)
 _SUMS = re.compile("营收|财务|利润|收入|revenue|profit|financ", re.IGNORECASE)
 _FILED = "filing"
-_LEANS = re.compile(r"(?:It|Its|They|Their|This|These|Those|Such|Below this|Above this)\b|其|它|这")
-"""Begins a sentence that makes no sense without the one before."""
 _TARGET = re.compile(r"d(\d+)-")
 _PER_SOURCE, _PER_KIND, _SUMMED_UP = 2, 3, 5
 _PLACES, _GAPS, _FIGURES, _FILINGS = 6, 4, 4, 3
@@ -103,10 +101,12 @@ def _sections(user: str, question: str, language: Language) -> list[_Section]:
     tasks = _TASK.findall(block(user, "tasks"))
     if not tasks:
         return []
-    subject = features(aspects_of(question).subject)
-    names = [_aspect(query, subject) for query, _ in tasks]
+    named, names = _aspects([query for query, _ in tasks], question)
+    subject = features(named)
     found = [told for _, text in tasks for told in documents(text)]
     spoken = _spoken([*found, *passages(block(user, "passages"))], language)
+    if not any(_names(told.sentence, subject) for told in spoken):
+        spoken = []  # what was found is about something else
     homes = _told_under(names, spoken, subject)
     filed = {told.sentence.bare: told for told in found if told.kind == _FILED}
     homes[_money(names)] += [
@@ -169,10 +169,15 @@ def _home(sentence: Sentence, wanted: list[frozenset[str]]) -> int | None:
     return shared.index(max(shared))
 
 
-def _aspect(query: str, subject: frozenset[str]) -> str:
-    """A task's query without the subject that all have."""
-    kept = [word for word in query.split() if not features(word) or not features(word) <= subject]
-    return " ".join(kept) or query
+def _aspects(queries: list[str], question: str) -> tuple[str, list[str]]:
+    """The subject, which all tasks begin with, and what is left of each task."""
+    words = [query.split() for query in queries]
+    same = takewhile(lambda row: len(set(row)) == 1, zip(*words, strict=False))
+    subject = " ".join(row[0] for row in same)
+    if len(queries) == 1 or not subject:
+        subject = aspects_of(question).subject
+    left = [query.removeprefix(subject).strip() for query in queries]
+    return subject, [name or query for name, query in zip(left, queries, strict=True)]
 
 
 def _best(told: list[Told], asked: str, subject: frozenset[str]) -> list[Told]:
@@ -195,13 +200,13 @@ def _best(told: list[Told], asked: str, subject: frozenset[str]) -> list[Told]:
         for name in list(dict.fromkeys(t.sentence.ids[0] for t in own))[:_PER_KIND]:
             chosen = [t for t in own if t.sentence.ids[0] == name][:_PER_SOURCE]
             in_order = [t for t in told if t in chosen]
-            kept += dropwhile(lambda t: _LEANS.match(t.sentence.text), in_order)
+            kept += dropwhile(lambda t: LEANS.match(t.sentence.text), in_order)
     return kept
 
 
 def _names(sentence: Sentence, subject: frozenset[str]) -> bool:
-    """Whether a sentence has half of the subject's words."""
-    return 2 * len(features(sentence.bare) & subject) >= len(subject)
+    """Whether a sentence has a third of the subject's words."""
+    return 3 * len(features(sentence.bare) & subject) >= len(subject)
 
 
 def _body(told: Iterable[Told], language: Language) -> str:
@@ -221,7 +226,8 @@ def _summary(sections: list[_Section], language: Language) -> str:
     chosen: list[Told] = []
     for section in sections:
         used = {told.kind for told in chosen}
-        fresh = [told for told in section.told if not _repeats(told.sentence, chosen)]
+        worth = [told for told in section.told if told.kind != _FILED]
+        fresh = [told for told in worth if not _repeats(told.sentence, chosen)]
         chosen += ([told for told in fresh if told.kind not in used] or fresh)[:1]
     space = "" if language == "zh" else " "
     return space.join(told.sentence.text for told in chosen[:_SUMMED_UP])

@@ -1,4 +1,4 @@
-"""The bundled papers as PDF, made when they are asked for from `sample/papers/*.md`.
+"""The bundled documents to read in, and the bundled papers as PDF, from `sample/papers/*.md`.
 
 A source is a title (`# `), headings (`## `) and paragraphs; a line `---` begins a page. Nothing is
 needed to write them: Latin text is set in Helvetica, Chinese in the song type that viewers bring.
@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from .corpus_words import is_chinese
 
@@ -29,6 +30,11 @@ _CHINESE = (
     " /FontBBox [-25 -254 1000 880] /ItalicAngle 0 /Ascent 880 /Descent -120 /CapHeight 880"
     " /StemV 93 >> >>] >>"
 )
+
+
+def sample_documents() -> Path:
+    """The folder of the bundled own documents: Markdown, CSV and text to read in."""
+    return Path(str(resources.files(__package__) / "sample" / "documents"))
 
 
 @cache
