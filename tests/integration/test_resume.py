@@ -23,10 +23,12 @@ from agent.models.desk import ModelDesk
 from agent.offline.brain import Answer, FunctionCall
 from agent.offline.endpoints import SampleServices, start_sample_services
 from agent.offline.gemini import GeminiService
+from agent.retrieval.desk import build_knowledge
+from agent.retrieval.rerank import RerankDesk
 from agent.sandbox.desk import CodeDesk
 from agent.search.desk import SearchDesk
 from agent.search.library import DocumentDesk
-from agent.services import Services, build_reader
+from agent.services import Services, build_papers, build_reader
 from agent.settings import read_settings
 from tests.support.faults import MoodyBrain, at, children
 from tests.support.lab import ZH, answer_of
@@ -76,13 +78,23 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     models = ModelDesk(settings, calls)
     maps = build_map_desk(settings, calls, redirect=world.sample.amap_url)
     searches = SearchDesk(settings, models, calls)
-    reader = build_reader(settings, calls, origins=world.sample.origins)
-    code = CodeDesk(settings)
-    library = DocumentDesk(settings, calls, searches)
+    code, origins = CodeDesk(settings), world.sample.origins
     services = Services(
-        settings, "offline", models, searches, library, maps, reader, code, calls,
-        journal, world.sample,
-    )  # fmt: skip
+        settings=settings,
+        mode="offline",
+        models=models,
+        web=searches,
+        library=DocumentDesk(settings, calls, searches),
+        maps=maps,
+        reader=build_reader(settings, calls, origins=origins),
+        papers=build_papers(settings, calls, origins=origins),
+        reranker=RerankDesk(settings, calls),
+        knowledge=build_knowledge(settings, calls),
+        code=code,
+        calls=calls,
+        journal=journal,
+        sample=world.sample,
+    )
     async with open_saver(folder) as saver:
         try:
             yield build_graph(lambda: services).compile(checkpointer=saver)
