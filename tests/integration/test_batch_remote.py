@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from agent.batch import remote
 from agent.batch.jobs import Job
+from agent.batch.patience import Patience
 from agent.batch.questions import Question
 from agent.batch.remote import RemoteWorker, Target
 from agent.errors import AgentError, ConfigurationError
@@ -88,14 +90,18 @@ def server() -> Server:
     return Server()
 
 
-@pytest.fixture
-async def worker(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RemoteWorker]:
-    monkeypatch.setattr(remote, "_FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(remote, "_LONGEST_PAUSE", 0.002)
-    monkeypatch.setattr(remote, "_RECOVERY_SECONDS", 0.001)
+@asynccontextmanager
+async def worker_of(server: Server, **limits: float) -> AsyncIterator[RemoteWorker]:
     transport = httpx.MockTransport(server)
+    patience = Patience(recovery=0.001, pauses=(0.001, 0.002), **limits)
     async with httpx.AsyncClient(base_url="http://server", transport=transport) as http:
-        yield RemoteWorker(LangGraphClient(http), TARGET)
+        yield RemoteWorker(LangGraphClient(http), TARGET, patience)
+
+
+@pytest.fixture
+async def worker(server: Server) -> AsyncIterator[RemoteWorker]:
+    async with worker_of(server) as opened:
+        yield opened
 
 
 async def test_a_question_becomes_a_run_that_writes_its_steps(
@@ -186,21 +192,17 @@ async def test_a_key_that_is_refused_ends_the_batch(worker: RemoteWorker, server
         await worker.work(JOB)
 
 
-async def test_a_server_that_stays_away_ends_the_batch(
-    worker: RemoteWorker, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remote, "GIVE_UP_SECONDS", 0.01)
+async def test_a_server_that_stays_away_ends_the_batch(server: Server) -> None:
     server.refuse = [httpx.ConnectError("refused") for _ in range(1000)]
-    with pytest.raises(AgentError, match="cannot be reached"):
-        await worker.work(JOB)
+    async with worker_of(server, away=0.01) as worker:
+        with pytest.raises(AgentError, match="cannot be reached"):
+            await worker.work(JOB)
 
 
-async def test_a_busy_server_is_never_given_up(
-    worker: RemoteWorker, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remote, "GIVE_UP_SECONDS", 0.1)
+async def test_a_busy_server_is_not_an_absent_one(server: Server) -> None:
     server.refuse = [429] * 150
-    assert (await worker.work(JOB)).error is None
+    async with worker_of(server, away=0.1) as worker:
+        assert (await worker.work(JOB)).error is None
 
 
 async def test_a_thread_that_a_restart_forgot_is_made_known_again(
