@@ -1,4 +1,4 @@
-"""`deep_research` on a running server: by the SDK, as a stream, and without blocking its loop."""
+"""Long assistants on a running server: by the SDK, as a stream, and without blocking its loop."""
 
 import ast
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +14,7 @@ from tests.support.dev_server import DevServer, dev_server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
 ZH = "杭州西湖一日游怎么安排，交通、门票、餐饮和避坑"
+DOSSIER = "宁德时代钠离子电池的技术路线与同行相比如何"
 EN = "What are heat pumps, what do they cost and what are their limits?"
 
 
@@ -50,6 +51,31 @@ async def test_a_report_streams_with_progress_and_blocks_nothing(
     answer = last["messages"][-1]
     assert "**来源**" in answer["content"]
     assert answer["additional_kwargs"]["assistant"] == "deep_research"
+    assert "Blocking" not in server.output()
+
+
+async def test_a_dossier_on_the_same_server_tells_its_tasks_and_blocks_nothing(
+    server: DevServer, client: LangGraphClient
+) -> None:
+    thread = await client.threads.create()
+    told, last = [], None
+    async for part in client.runs.stream(
+        thread["thread_id"],
+        "plan_execute",
+        input={"messages": [{"role": "user", "content": DOSSIER}]},
+        context={"plan_mode": "dag"},
+        stream_mode=["custom", "values"],
+    ):
+        if part.event == "custom":
+            told.append(part.data["type"])
+        elif part.event == "values":
+            last = part.data
+    assert last is not None
+    assert {"task_started", "task_done", "download", "ingested", "passages", "done"} <= set(told)
+    assert [task["dep"] for task in last["tasks"]] == [[], [], [], ["T1", "T2", "T3"]]
+    assert any(passage["page"] for passage in last["passages"])
+    sources = last["messages"][-1]["additional_kwargs"]["sources"]
+    assert {"page", "paper", "filing", "document"} <= {source["kind"] for source in sources}
     assert "Blocking" not in server.output()
 
 

@@ -46,8 +46,6 @@ class _Reader:
 
     @classmethod
     async def start(cls, limits: ReadLimits) -> Self:
-        # Not ended by the Ctrl-C that lets the file in flight be finished.
-        group: dict[str, Any] = {} if sys.platform == "win32" else {"process_group": 0}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "agent.retrieval.file_worker"),
             *(str(limits.seconds + 5), str(limits.megabytes)),
@@ -56,7 +54,8 @@ class _Reader:
             stderr=asyncio.subprocess.DEVNULL,
             env=_environment(),
             limit=_LINE,
-            **group,
+            # Not ended by the Ctrl-C that lets the file in flight be finished.
+            start_new_session=sys.platform != "win32",
         )
         return cls(process, limits)
 
