@@ -138,6 +138,18 @@ async def test_the_key_is_never_sent_to_an_address_a_reply_names(lab: Lab) -> No
     assert lab.service.requests[-1].path == "/v1/tasks/x"
 
 
+async def test_doctor_is_told_whether_the_server_answers(lab: Lab) -> None:
+    store, server = await lab.bench.desk.health()
+    assert (store["works"], store["message"]) == (True, "0 documents in 0 collections")
+    assert server == {"provider": "mineru", "configured": True, "works": True,
+                      "message": f"answers at {lab.url}"}  # fmt: skip
+    assert not (await lab.client("wrong").health())["works"]
+    lab.service.fail("drop", times=None)
+    report = await lab.client().health()
+    assert not report["works"]
+    assert "pypdf" in report["message"]
+
+
 def test_a_passage_is_on_the_page_that_has_most_of_its_wording() -> None:
     own = [
         Piece("the capacity of the cell is high", page=1),

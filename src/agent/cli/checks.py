@@ -161,6 +161,7 @@ def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[li
         _bounded("sources", lambda: _sources(services)),
         _bounded("reranking", lambda: _reranking(services)),
         _bounded("embeddings", lambda: _embeddings(services)),
+        _bounded("knowledge base", lambda: _knowledge(services)),
         _bounded("code", lambda: _code(services, settings)),
     ]
 
@@ -214,6 +215,11 @@ async def _embeddings(services: Any) -> list[Check]:
         return [_reported(await embedder.health(), "embeddings")]
     finally:
         await embedder.aclose()
+
+
+async def _knowledge(services: Any) -> list[Check]:
+    reports = await services.knowledge.health()
+    return [_reported(report, "knowledge base") for report in reports]
 
 
 async def _code(services: Any, settings: Settings) -> list[Check]:

@@ -2,12 +2,14 @@
 
 import asyncio
 import hashlib
+import importlib.util
 import logging
 import os
 import threading
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from agent.budget import Budget, Limits, Meter
 from agent.calls import Calls, SingleFlight
@@ -109,6 +111,21 @@ class KnowledgeDesk:
     async def delete(self, documents: Collection[str]) -> None:
         """Take documents out; their files are read again by the next run over them."""
         await (await self._tools()).store.delete(documents)
+
+    async def health(self) -> list[dict[str, Any]]:
+        """{provider, configured, works, message} of the store and of what reads PDF."""
+        tools = await self._tools()
+        known = await tools.store.collections()
+        documents = sum(collection["documents"] for collection in known)
+        message = f"{documents} documents in {len(known)} collections"
+        store = {"provider": tools.store.name, "configured": True, "works": True}
+        reports = [{**store, "message": message}]
+        if tools.mineru:
+            return [*reports, await tools.mineru.health()]
+        pypdf = await asyncio.to_thread(importlib.util.find_spec, "pypdf") is not None
+        told = "reads PDF; MINERU_URL names a server for tables and scans"
+        pdf = {"provider": "pypdf", "configured": pypdf, "works": pypdf}
+        return [*reports, {**pdf, "message": told if pypdf else "PDF needs tanlu[docs]"}]
 
     async def aclose(self) -> None:
         """Close the files and connections, as far as they were opened."""

@@ -3,15 +3,17 @@
 import asyncio
 import hashlib
 import logging
+import os
+import tempfile
 from array import array
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agent.budget import Meter
 from agent.errors import BudgetExceeded, ProviderError
-from agent.retrieval.formats import CannotRead, Event, markdown_events, title_of
+from agent.retrieval.formats import CannotRead, Event, title_of
 from agent.retrieval.ledger import Entry, Ledger
 from agent.retrieval.mineru import MAX_BYTES as MINERU_BYTES
 from agent.retrieval.mineru import MinerU, placed
@@ -216,7 +218,7 @@ class Filing:
         """By the MinerU server where there is one, with pypdf's pages; else by pypdf."""
         own: _Text | CannotRead
         try:
-            own = await self._own_pdf(source)
+            own = await self._whole(source.path, "pdf")
         except CannotRead as error:
             own = error
         mineru = self._tools.mineru
@@ -232,9 +234,24 @@ class Filing:
             own.notes.append(f"MinerU did not read it ({problem}); pypdf did")
         return own
 
-    async def _own_pdf(self, source: Source) -> _Text:
+    async def _by_mineru(self, mineru: MinerU, source: Source, own: _Text | CannotRead) -> _Text:
+        markdown = await mineru.markdown(Path(source.path), meter=self._meter)
+        # Split where other files are: what a document holds can keep a pattern busy for minutes.
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "document.md")
+            await asyncio.to_thread(Path(file).write_text, markdown, "utf-8", "replace")
+            text = await self._whole(file, "markdown")
+        if isinstance(own, _Text):
+            text.document = own.document
+            text.pieces = await asyncio.to_thread(placed, text.pieces, own.pieces)
+        elif text.document["title"] == "document":
+            text.document["title"] = title_of(source.path)
+        return text
+
+    async def _whole(self, path: str, kind: str) -> _Text:
+        """A file that is one text."""
         text: _Text | None = None
-        async for event in self._readers.read(source.path, "pdf"):
+        async for event in self._readers.read(path, kind):
             if text is None and "document" in event:
                 text = _Text(event["document"])
             elif text:
@@ -242,20 +259,6 @@ class Filing:
         if text is None or not text.pieces:
             raise CannotRead("page_empty")
         return text
-
-    async def _by_mineru(self, mineru: MinerU, source: Source, own: _Text | CannotRead) -> _Text:
-        markdown = await mineru.markdown(Path(source.path), meter=self._meter)
-        said = own.document["title"] if isinstance(own, _Text) else ""
-        pages = own.pieces if isinstance(own, _Text) else []
-
-        def split() -> _Text:
-            events = list(markdown_events(markdown, source.title or said, title_of(source.path)))
-            text = _Text(events[0]["document"])
-            for event in events[1:]:
-                text.take(event)
-            return replace(text, pieces=placed(text.pieces, pages))
-
-        return await asyncio.to_thread(split)
 
 
 async def _documents(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[_Text]:

@@ -27,8 +27,8 @@ KINDS: Mapping[str, str] = {
 MAX_BYTES: Mapping[str, int] = {
     "pdf": 1 << 30,
     "csv": 1 << 30,
-    "markdown": 64 << 20,
-    "text": 64 << 20,
+    "markdown": 32 << 20,
+    "text": 32 << 20,
     "html": 16 << 20,
 }
 """A file beyond these is too large."""

@@ -8,9 +8,9 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -29,6 +29,7 @@ from agent.models.pool import tls
 from agent.retrieval.split import Piece
 from agent.search.http import retry_after, said
 
+T = TypeVar("T")
 PROVIDER = "mineru"
 MAX_BYTES = 200 << 20
 """Of a PDF; the server takes no larger ones."""
@@ -54,14 +55,32 @@ class MinerU:
         """The text of a PDF of at most MAX_BYTES; raises ProviderError, BudgetExceeded."""
         return await self._calls.call(self._policy, lambda: self._read(path), meter=meter)
 
+    async def health(self) -> dict[str, Any]:
+        """{provider, configured, works, message}: asks for a task that is not there."""
+        report = {"provider": PROVIDER, "configured": True}
+        try:
+            await self._asked(self._probe)
+        except ProviderError as error:
+            return {**report, "works": False, "message": f"{error.message}; pypdf serves instead"}
+        return {**report, "works": True, "message": f"answers at {self._url}"}
+
+    async def _probe(self, client: httpx.AsyncClient) -> None:
+        response = await client.get(f"{self._url}/v1/tasks/probe", timeout=10)
+        if response.status_code in (401, 403) or response.status_code >= 500:
+            raise _refused(response, "")
+
     async def _read(self, path: Path) -> str:
+        return await self._asked(lambda client: self._parsed(client, path))
+
+    async def _asked(self, ask: Callable[[httpx.AsyncClient], Awaitable[T]]) -> T:
+        """With a connection of its own and our errors."""
         context = await asyncio.to_thread(tls)
         timeout = httpx.Timeout(60.0, read=_WAIT_SECONDS + 60.0)
         try:
             async with httpx.AsyncClient(
                 verify=context, timeout=timeout, headers=self._headers(), trust_env=not self._local
             ) as client:
-                return await self._parsed(client, path)
+                return await ask(client)
         except httpx.TimeoutException:
             raise ProviderUnavailable(PROVIDER, "no answer in time", code="timeout") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
