@@ -6,6 +6,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
+from agent.batch.quota import spent_quota
 from agent.calls import Calls
 from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.offline.search import (
@@ -73,6 +74,16 @@ async def test_bocha_without_money_is_a_quota(http: SearchHttp) -> None:
         await bocha(http, server.url).search(QUERY, meter=meter())
     assert caught.value.code == "search_quota"
     assert len(service.requests) == 1
+
+
+async def test_a_wrong_serper_key_is_no_spent_account(http: SearchHttp) -> None:
+    with serve(SerperService().app) as server:
+        wrong = provider("serper", http, serper_api_key="wrong", serper_base_url=server.url)
+        with pytest.raises(ProviderRefused) as caught:
+            await wrong.search(QUERY, meter=meter())
+    assert caught.value.code == "search_key_invalid"
+    # A batch pauses until tomorrow for the second, which would hide the first.
+    assert spent_quota([], caught.value) is None
 
 
 async def test_bocha_null_reply_is_no_result(http: SearchHttp) -> None:

@@ -44,16 +44,16 @@ def _local(crawled: Any) -> str | None:
 def _refused(status: int, body: Any) -> ProviderError | None:
     """The error of a reply by its own `code`, or None where the status says all."""
     code = str(fields(body).get("code", "200"))
-    if status not in (200, 403) or (status, code) == (200, "200"):
+    if status not in (200, 403) or code == "200":
         return None
     message = f"HTTP {status}, code {code}: {said(body)}"
-    match code if status == 200 else str(status):
+    match code:
         case "429":
             return RateLimited("bocha", message)
         case "401":
             return ProviderRefused("bocha", message, code="search_key_invalid")
         case "403":
-            # Bocha's 403 is an account without money.
+            # An account without money; a 403 of somebody on the way there has no such code.
             return ProviderRefused("bocha", message, code="search_quota")
     if code.startswith("4"):
         return ProviderRefused("bocha", message, code="search_refused")
