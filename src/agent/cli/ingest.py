@@ -14,6 +14,7 @@ from pathlib import Path
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_utf8
 from agent.cli.environment import read_environment
 from agent.cli.ingest_progress import telling, told
+from agent.cli.knowledge import open_knowledge
 from agent.cli.logs import configure_logging
 from agent.errors import AgentError, ConfigurationError
 from agent.offline.sample_papers import sample_documents
@@ -54,10 +55,7 @@ def run(arguments: Namespace) -> int:
 
 
 async def _ingest(arguments: Namespace) -> Report:
-    from agent.services import close_process_services, process_services
-
-    try:
-        desk = (await asyncio.to_thread(process_services)).knowledge
+    async with open_knowledge() as (desk, _):
         with telling() as tell:
             ingest = await desk.ingest(
                 [Path(path) for path in arguments.paths],
@@ -67,8 +65,6 @@ async def _ingest(arguments: Namespace) -> Report:
                 tell=tell,
             )
             return await _interruptible(ingest, tell)
-    finally:
-        await close_process_services()
 
 
 async def _interruptible(ingest: Ingest, tell: Tell) -> Report:

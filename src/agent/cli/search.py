@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, one_line, printable
 from agent.cli.environment import read_environment
+from agent.cli.knowledge import open_knowledge
 from agent.cli.logs import configure_logging
 from agent.errors import AgentError, ConfigurationError, InputError
 from agent.retrieval.desk import own_meter
@@ -48,11 +49,8 @@ def run(arguments: Namespace) -> int:
 
 async def _search(query: str, collections: list[str], limit: int) -> tuple[list[Hit], list[str]]:
     """The hits and the names of the collections there are."""
-    from agent.services import close_process_services, process_services
-
-    try:
-        services = await asyncio.to_thread(process_services)
-        desk, reranker, meter = services.knowledge, services.reranker, own_meter()
+    async with open_knowledge() as (desk, reranker):
+        meter = own_meter()
         known = [collection["name"] for collection in await desk.collections()]
         if missing := [name for name in collections if name not in known]:
             there = ", ".join(known) or "none yet"
@@ -68,8 +66,6 @@ async def _search(query: str, collections: list[str], limit: int) -> tuple[list[
             else:
                 hits = [hits[place] for place, _ in ranked.order]
         return hits[:limit], known
-    finally:
-        await close_process_services()
 
 
 def _shown(number: int, hit: Hit, query: str) -> str:

@@ -1,0 +1,33 @@
+"""The knowledge base for commands: it needs no model, so no other services are built."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from agent.calls import Calls
+from agent.retrieval.desk import KnowledgeDesk, build_knowledge
+from agent.retrieval.rerank import RerankDesk
+from agent.settings import read_settings
+
+
+@asynccontextmanager
+async def open_knowledge() -> AsyncIterator[tuple[KnowledgeDesk, RerankDesk]]:
+    """The operator's own, also without a model's key; the sample's where offline was asked for.
+
+    Raises ConfigurationError.
+    """
+    settings = read_settings()
+    sample = None
+    if settings.tanlu_mode == "offline":
+        from agent.offline.endpoints import start_sample_services
+
+        sample = await asyncio.to_thread(start_sample_services, settings)
+    used, calls = sample.settings if sample else settings, Calls()
+    desk, reranker = build_knowledge(used, calls), RerankDesk(used, calls)
+    try:
+        yield desk, reranker
+    finally:
+        await desk.aclose()
+        await reranker.aclose()
+        if sample:
+            await asyncio.to_thread(sample.stop)
