@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from uuid import UUID
 
 import aiosqlite
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from agent.postgres.saver import PostgresThreads
 
 T = TypeVar("T")
+Saver: TypeAlias = "ThreadSaver | PostgresThreads"
+Opened = contextlib.AbstractAsyncContextManager[Saver]
 log = logging.getLogger(__name__)
 
 THREADS_FILE = "threads.sqlite"
@@ -135,24 +137,25 @@ class ThreadSaver(AsyncSqliteSaver):
 
 
 @asynccontextmanager
-async def open_saver(where: Place) -> AsyncIterator["ThreadSaver | PostgresThreads"]:
-    """The threads of a folder or a database, created when missing. Raises ConfigurationError."""
+async def open_saver(where: Place, *, may_wait: bool = False) -> AsyncIterator[Saver]:
+    """The threads of a folder or a database, created when missing. Raises ConfigurationError.
+
+    `may_wait`: a database that cannot be used is an error of each use, not of opening it.
+    """
     # Only LangGraph's and LangChain's own types are built from stored bytes, never others.
     serde = JsonPlusSerializer(allowed_msgpack_modules=None)
     if isinstance(where, Path):
-        opened: contextlib.AbstractAsyncContextManager[Any] = _in_folder(where, serde)
+        opened: Opened = _in_folder(where, serde)
     else:
-        opened = await asyncio.to_thread(_in_database, where, serde)
+        opened = await asyncio.to_thread(_in_database, where, serde, may_wait)
     async with opened as saver:
         yield saver
 
 
-def _in_database(
-    url: SecretStr, serde: SerializerProtocol
-) -> "contextlib.AbstractAsyncContextManager[PostgresThreads]":
+def _in_database(url: SecretStr, serde: SerializerProtocol, may_wait: bool) -> Opened:
     from agent.postgres.saver import open_database
 
-    return open_database(url, serde)
+    return open_database(url, serde, may_wait=may_wait)
 
 
 @asynccontextmanager
@@ -192,7 +195,7 @@ def on_platform() -> bool:
 
 
 @asynccontextmanager
-async def make() -> AsyncIterator["ThreadSaver | PostgresThreads"]:
+async def make() -> AsyncIterator[Saver]:
     """What langgraph.json names as `checkpointer.path`; refuses to replace the platform's own."""
     global _making
     if on_platform():
@@ -200,7 +203,7 @@ async def make() -> AsyncIterator["ThreadSaver | PostgresThreads"]:
             "LANGGRAPH_CHECKPOINTER",
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
-    async with open_saver(memory_place()) as saver:
+    async with open_saver(memory_place(), may_wait=True) as saver:
         _making = True
         try:
             yield saver
@@ -233,7 +236,7 @@ async def _close_registered() -> None:
 class Threads:
     """What the command line keeps between its runs."""
 
-    saver: "ThreadSaver | PostgresThreads"
+    saver: Saver
     runs: RunOutbox
     journal: ReplyJournal
 

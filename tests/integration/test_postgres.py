@@ -25,6 +25,7 @@ from tests.support.postgres import (
     PostgresServer,
     cut_off,
     database_fixture,
+    let_in,
     postgres_fixture,
     rows,
 )
@@ -33,7 +34,7 @@ from tests.support.run_fixtures import a_run
 __all__ = ["database_fixture", "postgres_fixture"]
 CHECKPOINT: Any = {
     "v": 4, "id": "1f0", "ts": "2026-11-21T00:00:00+00:00", "channel_versions": {"text": "1"},
-    "versions_seen": {}, "channel_values": {"text": "a\0b"},
+    "versions_seen": {}, "channel_values": {"text": "a\0b\ud83d"},
 }  # fmt: skip
 
 
@@ -71,16 +72,20 @@ def bad_addresses(port: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("mistake", list(bad_addresses(1)))
 async def test_a_bad_address_names_its_variable_and_never_shows_the_password(
-    postgres: PostgresServer, mistake: str, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer,
+    mistake: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", bad_addresses(postgres.port)[mistake])
     monkeypatch.delenv("LANGGRAPH_RUNTIME_EDITION", raising=False)
-    with pytest.raises(ConfigurationError, match="DATABASE_URL") as caught:
-        async with make():
-            pass
+    async with make() as saver:
+        assert "DATABASE_URL" in caplog.text
+        with pytest.raises(ConfigurationError, match="DATABASE_URL") as caught:
+            await saver.aget_tuple({"configurable": {"thread_id": "t"}})
     (found,) = await _data_folder(Settings())
     assert (found["state"], found["name"]) == ("broken", "threads")
-    for said in (str(caught.value), found["detail"], repr(Settings())):
+    for said in (str(caught.value), found["detail"], repr(Settings()), caplog.text.strip()):
         assert "\n" not in said
         for part in (PASSWORD, "tests", quote(PASSWORD, safe="")):
             assert part not in said
@@ -98,6 +103,20 @@ def test_the_command_line_says_a_wrong_password_in_one_line(
     last = err.strip().splitlines()[-1]
     assert last.startswith("tanlu: DATABASE_URL: ")
     assert "password authentication failed" in last
+
+
+async def test_a_server_that_starts_before_its_database_works_once_that_is_there(
+    fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", fresh.get_secret_value())
+    monkeypatch.delenv("LANGGRAPH_RUNTIME_EDITION", raising=False)
+    await asyncio.to_thread(cut_off, fresh, for_good=True)
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    async with make() as saver:
+        with pytest.raises(ConfigurationError, match="DATABASE_URL"):
+            await saver.aget_tuple(thread)
+        await asyncio.to_thread(let_in, fresh)
+        assert await saver.aget_tuple(thread) is None
 
 
 async def test_the_doctor_names_the_database_without_its_password(database: SecretStr) -> None:
@@ -135,7 +154,7 @@ async def test_connections_that_break_are_opened_again(
         await threads.saver.aput(config, CHECKPOINT, {}, {"text": "1"})
         found = await threads.saver.aget_tuple(config)
     assert found is not None
-    assert found.checkpoint["channel_values"] == {"text": "ab"}
+    assert found.checkpoint["channel_values"] == {"text": "ab\ufffd"}
 
 
 async def test_a_database_that_is_gone_is_one_line_and_costs_the_journal_only_its_replies(
@@ -190,8 +209,8 @@ async def test_a_turn_that_comes_back_from_another_process_is_not_paid_again(
 ) -> None:
     here, there = ReplyJournal(database), ReplyJournal(database)
     assert await here.load("wandering", "second") is None
-    await there.save("wandering", "second", "paid\0 there")
-    assert await here.load("wandering", "second") == "paid there"
+    await there.save("wandering", "second", "paid\0 there\ud83d")
+    assert await here.load("wandering", "second") == "paid there\ufffd"
     await here.aclose()
     await there.aclose()
 

@@ -202,15 +202,18 @@ def written_down(where: Place) -> bytes:
 
 def cut_off(database: SecretStr, *, for_good: bool = False) -> None:
     """End every connection of others to a database, and let nobody in again if that is wanted."""
-    import psycopg
-
     address = database.get_secret_value()
     name = address.rpartition("/")[2]
-    other = f"{address.removesuffix(name)}postgres"
-    with psycopg.connect(other, autocommit=True) as connection:
-        if for_good:
-            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
-        connection.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
-            (name,),
-        )
+    beside = SecretStr(f"{address.removesuffix(name)}postgres")
+    if for_good:
+        rows(beside, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    ended = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname ="
+    rows(beside, f"{ended} '{name}'")
+
+
+def let_in(database: SecretStr) -> None:
+    """Undo `cut_off(for_good=True)`."""
+    address = database.get_secret_value()
+    name = address.rpartition("/")[2]
+    beside = SecretStr(f"{address.removesuffix(name)}postgres")
+    rows(beside, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")

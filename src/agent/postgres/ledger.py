@@ -18,6 +18,18 @@ T = TypeVar("T")
 _BEAT_SECONDS = 5.0
 
 
+def storable(value: Any) -> Any:
+    """A text without what Postgres cannot keep: the character 0 and halves of characters."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 class Statements:
     """A connection as `sqlite3.Connection` is one: `?` stands for a value."""
 
@@ -25,8 +37,7 @@ class Statements:
         self._connection = connection
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
-        values = [v.replace("\0", "") if isinstance(v, str) else v for v in parameters]
-        return self._connection.execute(sql.replace("?", "%s"), values)
+        return self._connection.execute(sql.replace("?", "%s"), [storable(v) for v in parameters])
 
 
 class PostgresLedger:

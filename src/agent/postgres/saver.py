@@ -1,6 +1,7 @@
 """LangGraph's checkpoints in the database, from threads: no event loop waits or is bound to it."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from pydantic import SecretStr
 
 from agent.errors import ConfigurationError
 from agent.postgres.connection import NAME, Connection, Session, setting_up
+from agent.postgres.ledger import storable
 
 try:
     from langgraph.checkpoint.postgres import PostgresSaver
@@ -28,6 +30,7 @@ except ImportError:
     raise ConfigurationError(NAME, 'needs the extra: pip install "tanlu[postgres]"') from None
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 _CONNECTIONS = 4
 
 _BY_RUN = "CREATE INDEX IF NOT EXISTS checkpoints_by_run ON checkpoints ((metadata ->> 'run_id'))"
@@ -61,16 +64,16 @@ class PostgresThreads(BasePostgresSaver):
         self._sessions: list[Session] = []
         self._works = False
 
-    async def create_tables(self) -> None:
-        """Create what is missing. Raises ConfigurationError."""
-        await self._run(self._set_up)
-        self._works = True
+    async def connect(self) -> None:
+        """Connect now, not at the first use. Raises ConfigurationError."""
+        await self._run(lambda connection: None)
 
-    @staticmethod
-    def _set_up(connection: Connection) -> None:
-        with setting_up(connection):
-            PostgresSaver(connection).setup()
-            connection.execute(_BY_RUN)
+    def _opened(self, connection: Connection) -> None:
+        if not self._works:
+            with setting_up(connection):
+                PostgresSaver(connection).setup()
+                connection.execute(_BY_RUN)
+            self._works = True
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint of a config, or the last one of its thread."""
@@ -98,7 +101,7 @@ class PostgresThreads(BasePostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint; its config."""
-        stored = _without_nul(checkpoint)
+        stored = _storable(checkpoint)
         return await self._saved(lambda saver: saver.put(config, stored, metadata, new_versions))
 
     async def aput_writes(
@@ -157,7 +160,7 @@ class PostgresThreads(BasePostgresSaver):
     def _do(self, work: Callable[[Connection], T]) -> T:
         session: Session | None = getattr(self._mine, "session", None)
         if session is None:
-            session = self._mine.session = Session(self._url, lambda connection: None)
+            session = self._mine.session = Session(self._url, self._opened)
             session.was_open = self._works
             self._sessions.append(session)
         return session.run(work)
@@ -165,21 +168,26 @@ class PostgresThreads(BasePostgresSaver):
 
 @asynccontextmanager
 async def open_database(
-    url: SecretStr, serde: SerializerProtocol
+    url: SecretStr, serde: SerializerProtocol, *, may_wait: bool
 ) -> AsyncIterator[PostgresThreads]:
-    """The threads of a database, with their tables. Raises ConfigurationError."""
+    """The threads of a database; tables are made as soon as it is there. Raises ConfigurationError.
+
+    `may_wait`: a database that cannot be used is logged, and is an error of each use until it can.
+    """
     saver = PostgresThreads(url, serde=serde)
     try:
-        await saver.create_tables()
+        try:
+            await saver.connect()
+        except ConfigurationError as error:
+            if not may_wait:
+                raise
+            log.error("every run will fail until this is corrected: %s", error)
         yield saver
     finally:
         await saver.aclose()
 
 
-def _without_nul(checkpoint: Checkpoint) -> Checkpoint:
-    """Short texts are stored as JSON, where Postgres cannot keep the character 0."""
-    values = {
-        name: value.replace("\0", "") if isinstance(value, str) else value
-        for name, value in checkpoint["channel_values"].items()
-    }
+def _storable(checkpoint: Checkpoint) -> Checkpoint:
+    """Texts that are a channel's whole value are stored as JSON, the others packed."""
+    values = {name: storable(value) for name, value in checkpoint["channel_values"].items()}
     return {**checkpoint, "channel_values": values}
