@@ -1,0 +1,90 @@
+"""What `tanlu ingest` and `tanlu search` write."""
+
+import io
+from argparse import Namespace
+
+import pytest
+from rich.console import Console
+
+from agent.cli import COMMANDS, ingest
+from agent.cli.ingest_progress import BarTell, told
+from agent.cli.parser import build_parser
+from agent.cli.search import snippet
+from agent.retrieval.outcomes import FileResult, Outcome, Report
+
+READ = FileResult("docs/a.md", "read", documents=1, chunks=3)
+FAILED = FileResult("docs/b.pdf", "failed", "it is broken", "page_unreadable")
+
+
+def report_of(*results: FileResult) -> Report:
+    report = Report(total=len(results), seconds=2.0)
+    for result in results:
+        report.add(result)
+    return report
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        (READ, "read docs/a.md (3 passages)"),
+        (FAILED, "failed docs/b.pdf: it is broken"),
+        (FileResult("a", "same", "the same as b"), "the same a: the same as b"),
+        (FileResult("a", "read", note="page 2 could not be read", chunks=1),
+         "read a: page 2 could not be read (1 passages)"),
+    ],
+)  # fmt: skip
+def test_what_became_of_a_file_is_one_line(result: FileResult, line: str) -> None:
+    assert told(result) == line
+
+
+def test_the_name_of_a_file_cannot_steer_the_terminal() -> None:
+    hostile = FileResult("docs/\x1b[2Jx\n\u202ey.md", "failed", "it is broken")
+    assert told(hostile) == "failed docs/[2Jx y.md: it is broken"
+
+
+def test_a_bar_shows_the_rate_and_writes_failures_above_it() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=100, highlight=False)
+    shown = BarTell(console)
+    report = report_of(READ, FAILED)
+    with shown.bar:
+        shown.began(2)
+        shown.told(READ, report)
+        shown.told(FAILED, report)
+        shown.said("finishing")
+    text = stream.getvalue()
+    assert "failed docs/b.pdf: it is broken" in text
+    assert "2/2" in text
+    assert "1 failed" in text
+    assert "finishing" in text
+
+
+def test_the_end_names_every_failure_and_what_can_be_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcomes: list[Outcome] = ["gone", "left_out"]
+    others = [FileResult(f"docs/{outcome}", outcome) for outcome in outcomes]
+    before = FileResult("docs/c.pdf", "failed", "it is broken", note="as before")
+    ingest._show(report_of(READ, FAILED, before, *others), as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "5 files: 1 read, 2 failed, 1 left out, 1 gone"
+    assert lines[1] == "1 documents, 3 passages, 2.0 s (2.0 files/s)"
+    assert "  failed docs/b.pdf: it is broken" in lines
+    assert lines[-2].startswith("--prune")
+    assert lines[-1].startswith("--retry")
+
+
+def test_the_command_that_goes_on_is_the_one_that_was_given() -> None:
+    argv = ["ingest", "my docs", "--collection", "电池", "--shared"]
+    arguments: Namespace = build_parser(COMMANDS).parse_args(argv)
+    assert ingest._again(arguments).endswith("ingest 'my docs' --collection '电池' --shared")
+
+
+def test_a_snippet_is_the_part_with_most_of_the_querys_terms() -> None:
+    text = "开头的话。" * 60 + "钠离子电池的能量密度是每公斤二百瓦时。" + "结尾的话。" * 60
+    found = snippet(text, "钠离子电池 能量密度")
+    assert "钠离子电池的能量密度" in found
+    assert found.startswith("…")
+    assert found.endswith("…")
+    assert len(found) <= 242
+    assert snippet("short\ntext", "x") == "short text"
