@@ -14,6 +14,8 @@ from agent.errors import BudgetExceeded, ConfigurationError, ProviderRefused
 from agent.offline.ranking import RankingService
 from agent.offline.service import serve
 from agent.retrieval.desk import build_knowledge, own_meter
+from agent.retrieval.formats import CannotRead, Event
+from agent.retrieval.readers import FileReaders
 from agent.retrieval.types import KnownDocument, Scope
 from agent.settings import Settings
 from tests.support import mixed_files
@@ -140,3 +142,21 @@ async def test_a_setting_that_does_not_work_is_told_at_the_first_use_only(tmp_pa
         await desk.collections()
     await desk.aclose()
     assert os.listdir(tmp_path) == []
+
+
+async def test_a_paper_that_took_too_long_is_tried_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mixed_files.pdf(bench.docs / "a.pdf", 3)
+    whole = FileReaders.read
+
+    async def stuck(*given: object) -> AsyncIterator[Event]:
+        raise CannotRead("timeout")
+        yield Event()
+
+    monkeypatch.setattr(FileReaders, "read", stuck)
+    with pytest.raises(ProviderRefused) as refused:
+        await added(bench, bench.docs / "a.pdf")
+    assert refused.value.code == "timeout"
+    monkeypatch.setattr(FileReaders, "read", whole)
+    assert (await added(bench, bench.docs / "a.pdf"))["status"] == "ready"

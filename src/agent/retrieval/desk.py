@@ -171,7 +171,8 @@ class KnowledgeDesk:
             raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds) from None
         except CannotRead as error:
             code = str(error)
-            if code not in NOT_REMEMBERED:
+            # Nobody can ask for a paper to be tried again, and a busy machine is slow.
+            if code not in (*NOT_REMEMBERED, "timeout"):
                 entry = source.entry(status="failed", code=code)
                 await tools.ledger.save(target.owner, target.collection, entry)
             raise _refused(code) from None

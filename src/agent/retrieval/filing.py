@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.budget import Meter
 from agent.errors import BudgetExceeded, ProviderError
-from agent.retrieval.formats import CannotRead, Event, title_of
+from agent.retrieval.formats import FAILURES, CannotRead, Event, title_of
 from agent.retrieval.ledger import Entry, Ledger
 from agent.retrieval.mineru import MAX_BYTES as MINERU_BYTES
 from agent.retrieval.mineru import MinerU, placed
@@ -226,8 +226,10 @@ class Filing:
         if mineru and source.size <= MINERU_BYTES and str(own) != "file_unreadable":
             try:
                 return await self._by_mineru(mineru, source, own)
-            except (ProviderError, CannotRead) as error:
-                problem = error.message if isinstance(error, ProviderError) else "no text"
+            except (ProviderError, BudgetExceeded) as error:
+                problem = error.message
+            except CannotRead as error:
+                problem = FAILURES.get(str(error), "no text")
         if isinstance(own, CannotRead):
             raise own
         if problem:
