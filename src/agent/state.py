@@ -39,14 +39,29 @@ def replaced(value: Any) -> Any:
     return Overwrite(value)
 
 
-class AgentInput(TypedDict, total=False):
-    """What a client sends: a question, and optionally what should differ in this run."""
+class QuestionInput(TypedDict, total=False):
+    """What a client sends to any assistant: a question, and what should differ in this run."""
 
     messages: Annotated[
         list[AnyMessage],
         Field(description="The conversation; its last human message is the question."),
         add_messages,
     ]
+    reasoning_model: Annotated[
+        str | None,
+        Field(description="Replaces the models that judge and write in this run."),
+        EphemeralValue,
+    ]
+    user_location: Annotated[
+        Point | None,
+        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
+        EphemeralValue,
+    ]
+
+
+class AgentInput(QuestionInput, total=False):
+    """The main assistant's, with how much it searches in this run."""
+
     initial_search_query_count: Annotated[
         int | None,
         Field(ge=1, le=10, description="Queries written for the question, this run only."),
@@ -55,16 +70,6 @@ class AgentInput(TypedDict, total=False):
     max_research_loops: Annotated[
         int | None,
         Field(ge=1, le=10, description="Rounds of searching at most, this run only."),
-        EphemeralValue,
-    ]
-    reasoning_model: Annotated[
-        str | None,
-        Field(description="Replaces the reflection and the answer model in this run."),
-        EphemeralValue,
-    ]
-    user_location: Annotated[
-        Point | None,
-        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
         EphemeralValue,
     ]
 

@@ -6,16 +6,13 @@ them out and leaves an entry in `search_results`.
 
 from typing import Annotated, Any, Literal, NotRequired, cast
 
-from langchain_core.messages import AnyMessage
-from langgraph.channels import EphemeralValue
-from langgraph.graph.message import add_messages
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.budget import add_usage
 from agent.configuration import Configuration
-from agent.evidence.types import Gap, Place, Point, Route, Source, Usage, Weather
-from agent.state import AgentInput, PlannedQuery, Previous, Turn, extend
+from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
+from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
 
 
 class DeepConfiguration(Configuration):
@@ -32,24 +29,8 @@ class DeepConfiguration(Configuration):
     )
 
 
-class DeepInput(TypedDict, total=False):
-    """What a client sends: a question, and optionally what should differ in this run."""
-
-    messages: Annotated[
-        list[AnyMessage],
-        Field(description="The conversation; its last human message is the question."),
-        add_messages,
-    ]
-    reasoning_model: Annotated[
-        str | None,
-        Field(description="Replaces the model that writes the report in this run."),
-        EphemeralValue,
-    ]
-    user_location: Annotated[
-        Point | None,
-        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
-        EphemeralValue,
-    ]
+class DeepInput(QuestionInput, total=False):
+    """What a client sends."""
 
 
 class FoundPage(TypedDict):

@@ -13,9 +13,9 @@ from typing_extensions import TypedDict
 
 from agent.budget import add_usage
 from agent.configuration import Configuration
-from agent.evidence.types import Gap, Place, Point, Route, Source, Usage, Weather
+from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
 from agent.search.documents import Document
-from agent.state import AgentInput, PlannedQuery, Previous, Turn, extend
+from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
 
 TaskStatus = Literal["done", "empty", "failed", "skipped"]
 
@@ -34,27 +34,12 @@ class PlanConfiguration(Configuration):
     )
 
 
-class PlanInput(TypedDict, total=False):
+class PlanInput(QuestionInput, total=False):
     """What a client sends: a question, and optionally which collections may be read."""
 
-    messages: Annotated[
-        list[AnyMessage],
-        Field(description="The conversation; its last human message is the question."),
-        add_messages,
-    ]
     collections: Annotated[
         list[str] | None,
         Field(description="Collections of own documents to read; all one may read if left out."),
-        EphemeralValue,
-    ]
-    reasoning_model: Annotated[
-        str | None,
-        Field(description="Replaces the model that writes the dossier in this run."),
-        EphemeralValue,
-    ]
-    user_location: Annotated[
-        Point | None,
-        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
         EphemeralValue,
     ]
 

@@ -8,15 +8,14 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
-from langgraph.graph.message import add_messages
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.assistants.team_answer.speakers import Speaker
 from agent.budget import add_usage
 from agent.configuration import Configuration
-from agent.evidence.types import Gap, Place, Point, Route, Source, Usage, Weather
-from agent.state import AgentInput, PlannedQuery, Previous, Turn, extend
+from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
+from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
 
 Verdict = Literal["agree", "disagree", "unsure"]
 ToolKind = Literal["search", "map", "code"]
@@ -36,27 +35,12 @@ class TeamConfiguration(Configuration):
     )
 
 
-class TeamInput(TypedDict, total=False):
+class TeamInput(QuestionInput, total=False):
     """What a client sends: a question, and optionally the form its answer must have."""
 
-    messages: Annotated[
-        list[AnyMessage],
-        Field(description="The conversation; its last human message is the question."),
-        add_messages,
-    ]
     format_requirement: Annotated[
         str | None,
         Field(description="The form of the answer, such as “a year” or “like: Alibaba Group”."),
-        EphemeralValue,
-    ]
-    reasoning_model: Annotated[
-        str | None,
-        Field(description="Replaces the model that settles the answer in this run."),
-        EphemeralValue,
-    ]
-    user_location: Annotated[
-        Point | None,
-        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
         EphemeralValue,
     ]
 
