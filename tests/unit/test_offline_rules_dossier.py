@@ -8,7 +8,7 @@ import pytest
 from agent.language import Language
 from agent.offline.brain import Answer, Past, Tool, ToolResult, Turn
 from agent.offline.rules import SampleBrain
-from agent.offline.rules_dossier import aspects_of
+from agent.offline.rules_dossier import aspects_of, follows_up
 from agent.prompts import Raw, element, render
 from tests.support.offline_turns import TODAY, ask, cited, text_of
 
@@ -77,6 +77,22 @@ def test_there_are_no_more_tasks_than_asked_for(limit: int) -> None:
 def test_a_follow_up_is_planned_for_what_it_refers_to() -> None:
     said = "user: 热泵的原理和成本\nassistant: 热泵的原理……[1]"
     assert all("热泵" in task["query"] for task in planned("它的历史、局限和应用呢", said=said))
+
+
+@pytest.mark.parametrize(
+    ("question", "follows"),
+    [
+        ("它的成本和应用呢？", True),
+        ("那么它的成本呢", True),
+        ("And its revenue?", True),
+        ("How do they compare with others?", True),
+        ("青岚公司和它的同行相比如何", False),
+        (COMPANY_EN, False),
+        ("热泵的成本", False),
+    ],
+)
+def test_a_question_that_names_its_subject_is_no_follow_up(question: str, follows: bool) -> None:
+    assert follows_up(question) is follows
 
 
 def decide(
@@ -167,6 +183,11 @@ def test_neither_cut_sentences_nor_those_about_the_text_itself_are_told() -> Non
     text = written(passages=PASSAGES)
     for never in ("还要", "本示例论文", "一个比较，第 2 页"):
         assert never not in text
+
+
+def test_a_follow_up_is_titled_by_what_its_tasks_are_about() -> None:
+    text = written(question="它的路线、同行和营收呢？")
+    assert text.startswith("# 青岚公司钠离子电池：技术路线、与同行的比较、营收与利润\n")
 
 
 def test_a_filing_that_two_tasks_found_is_told_once() -> None:

@@ -11,7 +11,7 @@ from .rules_deep_topics import plan, related
 from .rules_map import amap_research
 from .rules_plan import cleaned
 from .rules_references import resolve
-from .rules_text import block, features, language_of, lines
+from .rules_text import block, features, language_of, lines, words
 
 _SEC, _AKSHARE, _MAPS = "sec_edgar_search", "akshare_search", "maps_"
 _LEAST, _QUESTIONS, _LONGEST = 3, 8, 60
@@ -91,6 +91,7 @@ _STANDS_FOR = re.compile(
     r"|\b(?:it|its|they|their|the company)\b",
     re.IGNORECASE,
 )
+_LEADS = re.compile("那么?|那|再|说说|介绍|比较|对比|compare|describe|now|then|also|same")
 _SAYS: dict[str, dict[Language, str]] = {
     "enough": {"zh": "专门的资料已经查过，够了。", "en": "What is special was looked up; enough."},
     "none": {
@@ -144,11 +145,19 @@ def plan_tasks(turn: Turn) -> Answer:
     return Answer(json={"tasks": tasks})
 
 
+def follows_up(question: str) -> bool:
+    """Whether a question speaks of what was asked about before, and names nothing before that."""
+    found = _STANDS_FOR.search(question)
+    return bool(found) and all(
+        _LEADS.fullmatch(word) for word in words(question[: found.start() if found else 0])
+    )
+
+
 def _resolved(question: str, said: list[str]) -> str:
     """The question with the subject of the one before in place of what stands for it."""
     found = resolve(question, said, []).question
     before = [line.partition(":")[2] for line in said if line.startswith("user:")]
-    if found != question or not before or not _STANDS_FOR.search(question):
+    if found != question or not before or not follows_up(question):
         return found
     subject = aspects_of(before[-1]).subject
     of = "" if detect_language(question) == "zh" else "'s"

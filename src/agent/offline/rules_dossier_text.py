@@ -11,7 +11,7 @@ from itertools import dropwhile, takewhile
 from agent.language import Language, detect_language
 
 from .brain import Answer, Turn
-from .rules_dossier import MONEY, aspects_of, related_words
+from .rules_dossier import MONEY, aspects_of, follows_up, related_words
 from .rules_dossier_reading import KINDS, LEANS, Told, documents, figures, passages
 from .rules_plan import cleaned
 from .rules_text import (
@@ -84,7 +84,7 @@ def _composed(user: str, language: Language) -> str:
     places = records(user, "places")
     if not (places or any(section.told for section in sections)):
         return _WORDS["nothing"][language]
-    parts = [f"# {question}", _WORDS["sample"][language]]
+    parts = [f"# {_title(user, question, language)}", _WORDS["sample"][language]]
     parts += [f"## {_WORDS['summary'][language]}", _summary(sections, language)]
     for section in sections:
         if section.told:
@@ -94,6 +94,16 @@ def _composed(user: str, language: Language) -> str:
         parts += [f"## {_WORDS['places'][language]}", "\n".join(listed)]
     parts += [f"## {_WORDS['conclusion'][language]}", _conclusion(user, sections, language)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _title(user: str, question: str, language: Language) -> str:
+    """The question; of a follow-up what its tasks are about, as it names nothing itself."""
+    queries = [query for query, _ in _TASK.findall(block(user, "tasks"))]
+    if not (queries and follows_up(question)):
+        return question
+    subject, names = _aspects(queries, question)
+    colon, join = ("：", "、") if language == "zh" else (": ", ", ")
+    return subject + colon + join.join(names)
 
 
 def _sections(user: str, question: str, language: Language) -> list[_Section]:
