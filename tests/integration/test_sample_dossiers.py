@@ -53,7 +53,7 @@ async def _ask_all(folder: Path) -> Dossiers:
         ingest = await services.knowledge.ingest([sample_documents()], target=Target("own"))
         assert not (await ingest.run()).failed
         states = await asyncio.gather(*(_ask(services, question) for question in SUBJECTS))
-        nothing = await _ask(services, UNKNOWN, collections=[])
+        nothing = await _ask(services, UNKNOWN)
         return {**dict(zip(SUBJECTS, states, strict=True)), UNKNOWN: nothing}
     finally:
         await services.aclose()
@@ -126,7 +126,7 @@ def test_a_company_has_its_figures_with_unit_and_period(dossiers: Dossiers) -> N
     assert "filing" in kinds(dossiers[COMPANY])
 
 
-def test_what_the_sample_does_not_have_is_not_made_up(dossiers: Dossiers) -> None:
+def test_own_documents_on_other_subjects_do_not_answer_a_question(dossiers: Dossiers) -> None:
     found = dossiers[UNKNOWN]
     assert found["sources"] == []
     assert "没有" in found["text"]

@@ -12,6 +12,7 @@ from agent.assistants.plan_execute.passages import (
     shown_path,
     sources_of,
 )
+from agent.assistants.plan_execute.ranking import bears_on
 from agent.retrieval.types import Chunk, Hit, KnownDocument
 
 
@@ -103,3 +104,10 @@ def test_sample_papers_stay_apart_from_real_ones() -> None:
     known = ["own", papers_of("online"), papers_of("offline")]
     assert read_by_default(known, "online") == known[:2]
     assert read_by_default(known, "offline") == known
+
+
+def test_one_common_word_does_not_make_a_text_bear_on_a_question() -> None:
+    text = "概况\n西湖位于杭州市区西部，水面面积约6.5平方千米。"
+    assert not bears_on("克莱因瓶 拓扑性质 概况", text)
+    assert bears_on("西湖的水面面积", text)
+    assert not bears_on("of the", text)

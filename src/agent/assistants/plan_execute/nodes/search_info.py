@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.plan_execute.collection import papers_of
 from agent.assistants.plan_execute.passages import Found, passages_of, sources_of
-from agent.assistants.plan_execute.ranking import ranked
+from agent.assistants.plan_execute.ranking import bears_on, ranked
 from agent.assistants.plan_execute.state import PlanState, PlanUpdate
 from agent.assistants.plan_execute.toolbox import (
     PlanServices,
@@ -29,7 +29,7 @@ from agent.evidence.types import Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.progress import event
 from agent.prompts import render
-from agent.retrieval.types import Scope
+from agent.retrieval.types import Hit, Scope
 from agent.state import Turn
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,7 @@ _PER_TARGET = 12
 """Passages looked at for one target."""
 _LEAST = 2
 """Passages kept for a target where only words can be counted."""
+_NEAREST = 3
 _NEAR = 15
 """Passages nearest to the question and to each task, whose documents' headings are rewritten."""
 
@@ -216,15 +217,22 @@ class _Searching:
         hits = await self.given.knowledge.search(target, scope, limit=_PER_TARGET, meter=self.meter)
         if not hits:
             return Found(number, target, [])
+        texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
         ranking = await ranked(
             self.given.reranker,
             target,
-            ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits],
+            texts,
             meter=self.meter,
             threshold=self.configuration.rerank_threshold,
             least=_LEAST,
+            may_stay=lambda at: _is_near(hits[at]) or bears_on(target, texts[at]),
         )
         return Found(number, target, [(hits[place], score) for place, score in ranking.order])
+
+
+def _is_near(hit: Hit) -> bool:
+    """Whether its meaning is among the nearest, where vectors were compared."""
+    return hit.ranks.get("vector", _NEAREST + 1) <= _NEAREST
 
 
 def distinct_questions(questions: Sequence[str]) -> list[str]:
