@@ -1,6 +1,5 @@
 """The prompts of exploration, and how much of `context_token_limit` they use."""
 
-
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
 from agent.assistants.deep_research.state import DeepState
