@@ -25,7 +25,7 @@ from tests.support.run_fixtures import whole_folder
 __all__ = ["cli_fixture", "here_fixture"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
-COUNT = 16
+COUNT = 12
 CALLS = 8
 """Of one question: queries, three searches, a reflection, two searches, the answer."""
 COMMAND = (
@@ -58,10 +58,10 @@ def _reached(answers: Path, rows: int) -> bool:
     return len(rows_in(answers)) >= rows
 
 
-def unrecorded(cli: Cli, ledger: Ledger) -> int:
-    """Calls that were answered, but whose reply had not reached the disk at the kill."""
+def count_unrecorded(cli: Cli, ledger: Ledger, lost: Counter[int]) -> None:
+    """Set `lost`: calls so far whose reply had not reached the disk at a kill, by question."""
     rows = {row["id"]: row for row in rows_in(cli.folder / "answers.jsonl")}
-    answered, lost = ledger.answered(), 0
+    answered = ledger.answered()
     config = next(iter(rows.values()))["config"]
     place = Place((cli.folder / "answers.jsonl").resolve(), "agent", config)
     with contextlib.closing(sqlite3.connect(cli.folder / "data" / "runs.sqlite")) as db:
@@ -73,25 +73,26 @@ def unrecorded(cli: Cli, ledger: Ledger) -> int:
             name = f"{job.thread_id}\n{job.message_id}\n1".encode()
             turn = hashlib.sha256(name).hexdigest()[:32]
             (kept,) = db.execute("SELECT count(*) FROM replies WHERE turn_id = ?", (turn,))
-            lost += answered[number] - kept[0]
-    return lost
+            # Not a sum: a question in flight at two kills has been answered again meanwhile.
+            lost[number] = max(0, answered[number] - kept[0])
 
 
 def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
     cli: Cli, here: Here, standins: Standins
 ) -> None:
-    answers, ledger, lost = cli.folder / "answers.jsonl", Ledger(standins), 0
+    answers, ledger = cli.folder / "answers.jsonl", Ledger(standins)
+    lost: Counter[int] = Counter()
     write_questions(
         cli.folder / "questions.jsonl",
         [{"id": str(n), "question": question(n)} for n in range(COUNT)],
     )
     settings = environment(standins)
-    for reached in (1, 8):
+    for reached in (1, 6):
         process = cli.start(*COMMAND, **settings)
         until(partial(_reached, answers, reached))
         process.kill()
         process.communicate(timeout=20)
-        lost += unrecorded(cli, ledger)
+        count_unrecorded(cli, ledger, lost)
         with answers.open("ab") as file:
             file.write(b'{"id": "cut short by the kill", "ques')
     done = here(*COMMAND, **settings)
@@ -104,9 +105,10 @@ def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
     assert {row["attempt"] for row in rows} == {0}
     answered = ledger.answered()
     assert set(answered) == set(range(COUNT))
-    assert sum(answered.values()) == COUNT * CALLS + lost, answered
+    # At most: a stand-in counts no reply whose reader was killed as it came to its end.
+    assert all(answered[n] <= CALLS + lost[n] for n in range(COUNT)), (answered, lost)
     # Only a reply that came in the milliseconds before a kill can be unknown to the disk.
-    assert 0 <= lost <= 2 * 4 * 3
+    assert 0 <= lost.total() <= 2 * 4 * 3
     assert {row["usage"]["model_calls"] for row in rows} == {CALLS}
     assert KEY.encode() not in whole_folder(cli.folder)
     assert leftovers(cli.folder) <= 2 * 4

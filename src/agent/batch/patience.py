@@ -36,7 +36,7 @@ class Patience:
     """For a server that restarted to take up by itself what it had in work."""
     away: float = 600.0
     """How long a server may be away before the batch ends; it goes on when started again."""
-    pauses: tuple[float, float] = (0.5, 15.0)
+    pauses: tuple[float, float] = (0.5, 5.0)
     """Between two attempts to reach a server: the first, the longest."""
 
     @property
