@@ -80,13 +80,13 @@ class Course:
                 return await self._looked_at()
             except _NotNow as wait:
                 self._waited.spent(wait.why)
-                # A server that takes nothing at all is no question's fault: no row fails for it.
-                if self._waited.gone or (wait.busy and self._waited.exhausted()):
-                    raise wait.error from None
                 log.info("question=%s waits for the server: %s", self._job.question.id, wait)
                 pause = self._patience.pauses[0] if self._steps > steps else min(longest, pause * 2)
                 await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - jitter
                 self._waited.spent(wait.why)
+                # A server that takes nothing at all is no question's fault: no row fails for it.
+                if self._waited.gone or (wait.busy and self._waited.exhausted()):
+                    raise wait.error from None
 
     async def _looked_at(self) -> Ended:
         """Look, join or begin, until it ended or is given up. Raises _NotNow, httpx.HTTPError."""
