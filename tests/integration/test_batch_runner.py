@@ -164,6 +164,14 @@ async def test_a_bare_answer_is_the_row_s_and_none_is_honest(path: Path) -> None
     assert found == {"q0": ("1,234", "answered"), "q1": ("", "no_answer")}
 
 
+async def test_none_because_models_failed_is_no_honest_none(path: Path) -> None:
+    told = {"gaps": [gap("unavailable")], "degraded": True}
+    values = values_of("**No answer …**", final_answer="", **told)
+    _, rows = await run_once(path, ScriptedWorker(lambda job: Finished(values, 0.1)), questions(1))
+    assert (rows[0]["status"], rows[0]["answer"]) == ("failed", "")
+    assert rows[0]["error"]
+
+
 async def test_stopping_lets_what_is_in_flight_finish(path: Path) -> None:
     worker = ScriptedWorker()
     worker.free.clear()

@@ -128,15 +128,14 @@ async def test_without_a_model_that_settles_the_agreed_hypothesis_answers_and_sa
     assert other["gaps"]
 
 
-async def test_a_discussion_that_only_fails_ends_in_an_honest_none() -> None:
+async def test_where_no_model_says_a_word_the_run_fails_and_names_the_reason() -> None:
     failing = dict.fromkeys(
         ("team_analyze", "team_decompose", "team_select", "team_researcher", "team_analyst",
          "team_verifier", "team_synthesize", "team_format"), lambda turn: FAILS,
     )  # fmt: skip
     async with team_laboratory(Team(**failing)) as lab:
-        state = await lab.ask(ZH)
-    assert told(state)["answered"] is False
-    assert "没有进行过任何搜索或计算" in answer_of(state).text
+        with pytest.raises(NothingFound, match="every source failed"):
+            await lab.ask(ZH)
 
 
 async def test_where_every_source_failed_the_run_says_that_instead_of_answering() -> None:

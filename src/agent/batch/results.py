@@ -43,6 +43,9 @@ def result_of(
         except AgentError as problem:
             error = problem
     answer, status = _answer(outcome)
+    if status == "no_answer" and outcome is not None and outcome.degraded:
+        # Nothing was found because something failed: that is worth another attempt.
+        status, error = "failed", AgentError(_first_gap(outcome))
     quota = None
     if status != "answered" or (outcome is not None and outcome.degraded):
         gaps = outcome.gaps if outcome else list(values.get("gaps") or [])
@@ -91,6 +94,10 @@ def _answer(outcome: Outcome | None) -> tuple[str, Status]:
         final = outcome.final_answer.strip()
         return final, "answered" if final else "no_answer"
     return outcome.answer, "no_answer" if outcome.needs else "answered"
+
+
+def _first_gap(outcome: Outcome) -> str:
+    return next((gap["message"] for gap in outcome.gaps), "the run could not do its work")
 
 
 def _sources(outcome: Outcome | None) -> list[RowSource]:

@@ -146,7 +146,7 @@ def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[
 
     def openalex() -> Found:
         if settings.openalex_api_key is None:
-            return None, "OPENALEX_API_KEY is not set (free: https://openalex.org/settings/api)"
+            return None, "OPENALEX_API_KEY is not set (a key is free of charge)"
         return OpenAlex(http, calls, _endpoint(settings, "openalex")), ""
 
     def semantic_scholar() -> Found:

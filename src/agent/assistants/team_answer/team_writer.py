@@ -22,7 +22,8 @@ class TeamWriter(TurnWriter):
     ) -> None:
         super().__init__(state, configuration, given, meter)
         self._state = state
-        self.degraded = state.get("unsettled", False)
+        self._unsettled = state.get("unsettled", False)
+        self.degraded = self._unsettled or state.get("ended") == "failures"
         self.answer = ""
         self.final = ""
 
@@ -51,7 +52,7 @@ class TeamWriter(TurnWriter):
         yield headline(self.answer, language)
         if self.answer and not self.verified:
             yield f"\n\n{say('unverified', language)}"
-        if self.answer and self.degraded:
+        if self.answer and self._unsettled:
             yield f"\n\n{say('unsettled', language)}"
         if explanation := self._state.get("explanation", ""):
             yield "\n\n" + self._cited(explanation)

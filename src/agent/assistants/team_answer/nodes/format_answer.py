@@ -45,11 +45,12 @@ class Extracted(BaseModel):
 async def format_answer(
     state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
 ) -> TeamUpdate:
-    """Writes the message; raises NothingFound where every source that was asked failed."""
+    """Writes the message; raises NothingFound where every source asked, or every model, failed."""
     given, configuration = services(), settings_of(runtime)
     raw, pool = state.get("raw_answer", "").strip(), state.get("evidence_pool", [])
     asked = [found for found in pool if found["kind"] != "code"]
-    if not raw and asked and all(found["failed"] for found in asked):
+    nobody_spoke = state.get("ended") == "failures" and not state.get("transcript")
+    if not raw and (nobody_spoke or (asked and all(found["failed"] for found in asked))):
         gaps = state.get("gaps", [])
         refuse_if_all_failed([gap for gap in gaps if gap["provider"] != ASSISTANT])
     meter = meter_of(state, configuration, given, answering=True)
