@@ -26,7 +26,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 _OURS = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
-_FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY"}
+_FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY",
+            "UV_RUN_RECURSION_DEPTH"}  # fmt: skip
 _PROXIES = {f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")}
 
 
