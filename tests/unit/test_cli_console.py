@@ -10,13 +10,15 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from rich.console import Console
 
-from agent.cli.console import one_line, printable
+from agent.cli.console import printable
 from agent.cli.logs import RUN_ID, configure_logging
 from agent.cli.render import print_json, print_outcome, usage_line
-from agent.cli.watch import LiveWatcher, PlainWatcher, event_line, telling_of_installs
+from agent.cli.watch import LiveWatcher, PlainWatcher, telling_of_installs
 from agent.errors import AgentError
+from agent.lines import one_line
 from agent.outcome import Outcome, RunName, outcome_of
 from agent.progress import event
+from agent.progress_words import event_line
 from agent.redaction import hide
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source
 

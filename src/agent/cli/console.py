@@ -1,4 +1,4 @@
-"""Standard output and error that never fail, and the one-line failure. Standard library only."""
+"""Standard output and error that never fail, and the one-line failure. Quick to import."""
 
 import io
 import os
@@ -6,9 +6,10 @@ import sys
 import unicodedata
 from typing import TextIO
 
+from agent.lines import one_line
+
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
-_LONGEST = 600
 _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
@@ -17,12 +18,6 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-def one_line(text: str, *, longest: int = _LONGEST) -> str:
-    """The text without line breaks and control characters, cut to `longest` characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from agent.cli.console import one_line, printable
+from agent.cli.console import printable
+from agent.lines import one_line
 from agent.retrieval.outcomes import FileResult, Report, Tell
 
 _LONGEST = 160

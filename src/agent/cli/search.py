@@ -7,11 +7,12 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, one_line, printable
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
 from agent.cli.environment import read_environment
 from agent.cli.knowledge import open_knowledge
 from agent.cli.logs import configure_logging
 from agent.errors import AgentError, ConfigurationError, InputError
+from agent.lines import one_line
 from agent.retrieval.desk import own_meter
 from agent.retrieval.segment import query_terms
 from agent.retrieval.types import Hit, Scope

@@ -1,0 +1,93 @@
+"""A run's progress events in plain words, for every place that shows them: terminal, MCP."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agent.language import Language
+from agent.lines import one_line
+
+_WIDEST = 160
+_PLACEHOLDER = re.compile(r"\{(count|speaker|text)\}")
+
+STARTING: Final[dict[Language, str]] = {"zh": "开始", "en": "Starting"}
+_WORDS: Final[dict[Language, dict[str, str]]] = {
+    "zh": {
+        "queries": "检索词：{text}",
+        "search_started": "搜索：{text}",
+        "search_done": "搜索完成，{count} 条来源：{text}",
+        "map_started": "查地图：{text}",
+        "map_call": "地图：{text}",
+        "map_done": "地图完成，{count} 项：{text}",
+        "reflection": "反思：还缺 {text}（再查 {count} 个词）",
+        "enough": "反思：资料已足够",
+        "thought": "思考：{text}",
+        "topic_started": "新子题：{text}",
+        "topic_done": "子题完成，留下 {count} 个网页：{text}",
+        "reading": "阅读 {count} 个网页：{text}",
+        "compressed": "已整理：{text}",
+        "analysis": "要回答的是：{text}",
+        "sub_questions": "分解为：{text}",
+        "turn_started": "轮到{speaker}",
+        "turn": "{speaker}：{text}",
+        "code": "计算：{text}",
+        "tasks": "计划，{count} 个子任务：{text}",
+        "task_started": "子任务：{text}",
+        "task_done": "子任务完成，{count} 条资料：{text}",
+        "download": "论文全文：{text}",
+        "ingested": "{count} 篇论文已读入资料库",
+        "passages": "资料库中有 {count} 段相关",
+        "gap": "未查到：{text}",
+        "answering": "正在写答案",
+    },
+    "en": {
+        "queries": "Queries: {text}",
+        "search_started": "Searching: {text}",
+        "search_done": "Searched, sources found: {count}: {text}",
+        "map_started": "On the map: {text}",
+        "map_call": "Map: {text}",
+        "map_done": "Map done, found: {count}: {text}",
+        "reflection": "Reflection: still missing {text} (follow-up queries: {count})",
+        "enough": "Reflection: enough was found",
+        "thought": "Thinking: {text}",
+        "topic_started": "New topic: {text}",
+        "topic_done": "Topic done, pages kept: {count}: {text}",
+        "reading": "Reading, pages: {count}: {text}",
+        "compressed": "Notes written: {text}",
+        "analysis": "What is asked: {text}",
+        "sub_questions": "Split into: {text}",
+        "turn_started": "Next: {speaker}",
+        "turn": "{speaker}: {text}",
+        "code": "Calculated: {text}",
+        "tasks": "Plan, tasks: {count}: {text}",
+        "task_started": "Task: {text}",
+        "task_done": "Task done, documents: {count}: {text}",
+        "download": "Full text: {text}",
+        "ingested": "Papers read into the knowledge base: {count}",
+        "passages": "Passages of documents that bear on it: {count}",
+        "gap": "Not found: {text}",
+        "answering": "Writing the answer",
+    },
+}
+_SPEAKERS = {"researcher": "研究员", "analyst": "分析员", "verifier": "核查员"}
+
+
+def event_line(told: Mapping[str, Any], language: Language) -> str:
+    """One event in words; empty for those that say nothing new."""
+    kind, text = str(told.get("type", "")), str(told.get("text") or "")
+    if kind == "notice":
+        return one_line(text)
+    if kind == "reflection" and not told.get("count"):
+        kind = "enough"
+    words = _WORDS[language].get(kind)
+    if words is None:
+        return ""
+    if kind in ("queries", "sub_questions", "tasks"):
+        text = ("；" if language == "zh" else "; ").join(text.splitlines())
+    speaker = str(told.get("speaker") or "")
+    shown = _SPEAKERS.get(speaker, speaker) if language == "zh" else speaker
+    values = {"count": str(told.get("count", 0)), "speaker": shown, "text": text}
+    line = _PLACEHOLDER.sub(lambda key: values[key[1]], words)
+    line = one_line(line, longest=_WIDEST)
+    seconds = told.get("seconds")
+    return f"{line} ({seconds:.1f} s)" if isinstance(seconds, int | float) else line
