@@ -1,4 +1,4 @@
-"""What our server adds to `langgraph dev` (langgraph.json, `http.app`): recovery, logs, an end.
+"""What our server adds to `langgraph dev` (langgraph.json, `http.app`): recovery, logs, MCP.
 
 The server takes this application over and puts its own API behind it, so the middleware here sees
 every request. Nothing here may fail the start: a bad setting is an error of the run.
@@ -26,6 +26,7 @@ from agent.recording import RecordRuns
 from agent.recovery import RunWatch
 from agent.redaction import scrub
 from agent.services import LOOKED_FOR, close_process_services
+from agent.serving.mcp_endpoint import McpEndpoint
 from agent.settings import Settings, read_settings
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ _PLACE = f"server {os.getcwd()}"
 """Servers of one folder share their runs, as they share the server's own files there."""
 _SHARED_PLACE = "server"
 """Servers of one database do, wherever they are."""
+_mcp = McpEndpoint()
 
 
 class ScrubbingFormatter(logging.Formatter):
@@ -86,11 +88,11 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
     announce()
     closes_later = close_after_runs(close_process_services)
     try:
-        if on_platform():
+        async with contextlib.AsyncExitStack() as stack:
+            if not on_platform():
+                await stack.enter_async_context(_watched(app))
+            await stack.enter_async_context(_mcp.running())
             yield
-        else:
-            async with _watched(app):
-                yield
     finally:
         if not closes_later:
             await close_process_services()
@@ -128,6 +130,9 @@ async def healthz(_: Request) -> JSONResponse:
     return JSONResponse({"ok": True, "mode": settings.mode})
 
 
+# Two routes, not a mount: a mount would send clients of `/mcp` on to `/mcp/`, and some do not go.
 app = Starlette(
-    routes=[Route("/healthz", healthz)], middleware=[Middleware(RecordRuns)], lifespan=lifespan
+    routes=[Route("/healthz", healthz), Route("/mcp", _mcp), Route("/mcp/", _mcp)],
+    middleware=[Middleware(RecordRuns)],
+    lifespan=lifespan,
 )

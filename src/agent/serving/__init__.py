@@ -1,0 +1,1 @@
+"""What our server offers beside LangGraph's own API, over that API and in its process."""
