@@ -1,77 +1,196 @@
-"""The assistant as a tool of MCP clients: `langgraph dev` serves it at `/mcp`."""
+"""The assistants as tools at `/mcp` of a running server, as MCP clients use them."""
 
-import ast
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+import asyncio
 from typing import Any
 
+import httpx
+import jsonschema
 import pytest
-from mcp import ClientSession
-from mcp.client.streamable_http import streamable_http_client
+from langchain_mcp_adapters.client import MultiServerMCPClient
+from langgraph_sdk.client import LangGraphClient
 
-from tests.support.dev_server import DevServer, dev_server
+from tests.support.dev_server import DevServer
+from tests.support.mcp_client import HEADERS, connected, events, message, said, structured
+from tests.support.server_fixtures import client_fixture, server_fixture
 
+__all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
-ZH = "王府井附近适合遛娃的好去处"
+ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
+ASSISTANTS = {"agent", "deep_research", "team_answer", "plan_execute"}
+OWN = {"question", "thread_id", "user_location", "answer_language"}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    with dev_server(tmp_path_factory.mktemp("server")) as started:
-        yield started
-
-
-@asynccontextmanager
-async def connected(server: DevServer) -> AsyncIterator[ClientSession]:
-    async with (
-        streamable_http_client(f"{server.url}/mcp/") as (read, write, _),
-        ClientSession(read, write) as session,
-    ):
-        await session.initialize()
-        yield session
-
-
-@pytest.mark.parametrize("assistant", ["agent", "deep_research", "team_answer"])
-async def test_the_question_is_one_string_and_everything_else_has_a_default(
-    server: DevServer, assistant: str
-) -> None:
-    async with connected(server) as session:
+async def test_every_assistant_is_a_tool_that_needs_only_a_question(server: DevServer) -> None:
+    async with connected(server.url) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-    assert set(tools) == {"agent", "deep_research", "team_answer"}
-    tool = tools[assistant]
-    given: dict[str, Any] = tool.inputSchema["properties"]
-    assert given["messages"]["type"] == "string"
-    others = {name: shape for name, shape in given.items() if name != "messages"}
-    assert all({"type": "null"} in shape["anyOf"] for shape in others.values())
-    assert set(tool.inputSchema.get("required", [])) <= {"messages"}
+    assert set(tools) == ASSISTANTS
+    for tool in tools.values():
+        assert tool.outputSchema is not None
+        for schema in (tool.inputSchema, tool.outputSchema):
+            jsonschema.Draft202012Validator.check_schema(schema)
+        assert tool.inputSchema["required"] == ["question"]
+        assert "$ref" not in str(tool.inputSchema)
+        assert len(str(tool.inputSchema)) < 2000
+        assert "sources" in str(tool.description) or "cited" in str(tool.description)
+        assert "last message" not in str(tool.description)
+    taken = {name: set(tool.inputSchema["properties"]) - OWN for name, tool in tools.items()}
+    assert taken == {
+        "agent": {"initial_search_query_count", "max_research_loops"},
+        "deep_research": set(),
+        "team_answer": {"format_requirement"},
+        "plan_execute": {"collections"},
+    }
 
 
-async def test_a_question_asked_as_a_string_brings_the_answer_with_its_places(
+async def test_an_answer_comes_as_text_and_as_structure_with_its_progress(
     server: DevServer,
 ) -> None:
-    async with connected(server) as session:
-        reply = await session.call_tool("agent", {"messages": ZH})
-    assert not reply.isError
-    (block,) = reply.content
-    assert block.type == "text"
-    # The server writes the state as Python does.
-    state = ast.literal_eval(block.text)
-    answer = state["messages"][-1]
-    assert answer["type"] == "ai"
-    assert "**来源**" in answer["content"]
-    assert answer["additional_kwargs"]["places"] == state["places"] != []
+    told: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, words: str | None) -> None:
+        told.append((progress, words))
+
+    async with connected(server.url) as session:
+        result = await session.call_tool("agent", {"question": ZH}, progress_callback=hear)
+    answer = structured(result)
+    assert said(result) == answer["answer"]
+    assert "**来源**" in answer["answer"]
+    assert [source["number"] for source in answer["sources"]][:2] == [1, 2]
+    assert all(f"]({source['url']})" in answer["answer"] for source in answer["sources"])
+    assert {"name", "gcj02", "wgs84", "distance_m", "url"} <= set(answer["places"][0])
+    assert answer["usage"]["searches"] >= 3
+    assert (answer["degraded"], answer["sample"]) == (False, True)
+    words = [word for _, word in told]
+    assert words[0] == "开始"
+    assert any(str(word).startswith("搜索完成") for word in words)
+    assert words[-1] == "正在写答案"
+    assert [number for number, _ in told] == sorted({number for number, _ in told})
 
 
-async def test_options_come_with_the_question_and_a_bad_one_is_an_error(
+async def test_without_a_progress_token_and_with_options_two_calls_run_at_once(
     server: DevServer,
 ) -> None:
-    async with connected(server) as session:
-        one = await session.call_tool("agent", {"messages": ZH, "initial_search_query_count": 1})
-        bad = await session.call_tool("agent", {"messages": ZH, "max_research_loops": 99})
-        none = await session.call_tool("agent", {"messages": " "})
-    (block,) = one.content
-    assert block.type == "text"
-    queries = ast.literal_eval(block.text)["queries"]
-    assert len([query for query in queries if query["round"] == 1]) == 1
-    assert bad.isError
-    assert none.isError
+    async with connected(server.url, "/mcp/") as session:
+        one = {"question": ZH, "initial_search_query_count": 1, "answer_language": "en"}
+        first, second = await asyncio.gather(
+            session.call_tool("agent", one),
+            session.call_tool("team_answer", {"question": EN, "format_requirement": "one word"}),
+        )
+    assert "**Sources**" in structured(first)["answer"]
+    team = structured(second)
+    assert team["answered"] == bool(team["final_answer"])
+    assert "verified" in team
+    assert "final_answer" not in structured(first)
+
+
+async def test_a_thread_id_asks_a_follow_up_on_a_thread_every_client_sees(
+    server: DevServer, client: LangGraphClient
+) -> None:
+    async with connected(server.url) as session:
+        thread = structured(await session.call_tool("agent", {"question": EN}))["thread_id"]
+        again = {"question": "What is WebRTC?", "thread_id": thread}
+        assert structured(await session.call_tool("agent", again))["thread_id"] == thread
+    values: Any = (await client.threads.get_state(thread))["values"]
+    assert [said["type"] for said in values["messages"]] == ["human", "ai"] * 2
+    runs = await client.runs.list(thread)
+    assert [run["status"] for run in runs] == ["success", "success"]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({}, "question: is missing"),
+        ({"question": " \u200b"}, "question: is empty"),
+        ({"question": "长" * 20_001}, "question: is longer than 20000"),
+        ({"question": EN, "max_research_loops": 99}, "max_research_loops: 99"),
+        ({"question": EN, "user_location": {"lng": 116.4}}, "user_location: 'lat'"),
+        ({"question": EN, "collections": ["a"]}, "collections: there is no such argument"),
+        ({"question": EN, "review_plan": True}, "review_plan: a tool cannot wait"),
+        ({"question": EN, "thread_id": "../runs"}, "thread_id: must be"),
+        ({"question": EN, "thread_id": "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"}, "thread_id: there"),
+    ],
+)
+async def test_what_cannot_be_used_is_one_line_that_names_it(
+    server: DevServer, given: dict[str, Any], named: str
+) -> None:
+    body = message("tools/call", 0, name="agent", arguments=given)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as http:
+        (reply,) = events(await http.post("/mcp", json=body, headers=HEADERS))
+    assert reply["result"]["isError"]
+    (block,) = reply["result"]["content"]
+    assert block["text"].startswith(named)
+    assert "\n" not in block["text"]
+
+
+async def test_an_unknown_tool_and_a_failing_run_are_errors_in_one_line(
+    server: DevServer, client: LangGraphClient
+) -> None:
+    context: Any = {"max_searches": -1}
+    made = await client.assistants.create("agent", name="Too 少 few", context=context)
+    async with connected(server.url) as session:
+        unknown = await session.call_tool("nothing", {"question": EN})
+        failing = await session.call_tool("Toofew", {"question": EN})
+    await client.assistants.delete(made["assistant_id"])
+    assert unknown.isError
+    assert "known: agent" in said(unknown)
+    assert failing.isError
+    assert "max_searches" in said(failing)
+    assert "\n" not in said(failing)
+
+
+async def test_a_new_assistant_appears_by_itself_and_keeps_the_old_names(
+    server: DevServer, client: LangGraphClient
+) -> None:
+    english: Any = {"answer_language": "en"}
+    named = [("Brief", "In English."), ("agent", None)]
+    made = [
+        await client.assistants.create("agent", name=name, description=told, context=english)
+        for name, told in named
+    ]
+    async with connected(server.url) as session:
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+        answer = structured(await session.call_tool("Brief", {"question": ZH}))
+    for assistant in made:
+        await client.assistants.delete(assistant["assistant_id"])
+    assert set(tools) == ASSISTANTS | {"Brief", f"agent-{made[1]['assistant_id'][:8]}"}
+    assert tools["Brief"].description == "In English."
+    assert "Chinese" in str(tools["agent"].description)
+    assert "**Sources**" in answer["answer"]
+
+
+async def test_a_client_without_a_handshake_is_answered_at_both_addresses(
+    server: DevServer,
+) -> None:
+    params: dict[str, Any] = {"name": "agent", "arguments": {"question": EN}}
+    body = message("tools/call", 0, **params, _meta={"progressToken": 0})
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
+        for path in ("/mcp", "/mcp/"):
+            assert (await http.get(path, headers=HEADERS)).status_code == 405
+        reply = await http.post("/mcp/", json=body, headers=HEADERS)
+        large = await http.post("/mcp", content=b" " * 300_000, headers=HEADERS)
+        broken = await http.post(
+            "/mcp", content=b"{", headers={**HEADERS, "content-type": "application/json"}
+        )
+    *progress, result = events(reply)
+    assert result["result"]["structuredContent"]["sources"]
+    assert {told["method"] for told in progress} == {"notifications/progress"}
+    assert (large.status_code, broken.status_code) == (413, 400)
+
+
+async def test_langchain_s_mcp_adapters_call_a_tool(server: DevServer) -> None:
+    adapters = MultiServerMCPClient(
+        {"tanlu": {"transport": "streamable_http", "url": f"{server.url}/mcp"}}
+    )
+    tools = {tool.name: tool for tool in await adapters.get_tools()}
+    assert set(tools) == ASSISTANTS
+    call = {"type": "tool_call", "id": "1", "name": "agent", "args": {"question": ZH}}
+    reply = await tools["agent"].ainvoke(call)
+    assert "**来源**" in str(reply.content)
+    assert reply.artifact["structured_content"]["places"]
+
+
+async def test_nothing_in_it_blocked_the_server_or_failed_in_it(server: DevServer) -> None:
+    output = server.output()
+    assert "Blocking" not in output
+    assert "agent.serving" not in output
+    assert "[mcp." not in output
