@@ -1,16 +1,14 @@
 """Long assistants on a running server: by the SDK, as a stream, and without blocking its loop."""
 
-import ast
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from mcp import ClientSession
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.support.dev_server import DevServer, dev_server
+from tests.support.mcp_client import connected, structured
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
 ZH = "杭州西湖一日游怎么安排，交通、门票、餐饮和避坑"
@@ -97,19 +95,11 @@ async def test_the_text_that_streams_is_the_text_that_is_stored(client: LangGrap
 
 
 async def test_an_mcp_client_gets_a_report(server: DevServer) -> None:
-    async with (
-        streamable_http_client(f"{server.url}/mcp/") as (read, write, _),
-        ClientSession(read, write) as session,
-    ):
-        await session.initialize()
-        reply = await session.call_tool("deep_research", {"messages": EN})
-    assert not reply.isError
-    (block,) = reply.content
-    assert block.type == "text"
-    # The server writes the state as Python does.
-    state = ast.literal_eval(block.text)
-    assert state["report"]
-    assert "**Sources**" in state["messages"][-1]["content"]
+    async with connected(server.url) as session:
+        result = await session.call_tool("deep_research", {"question": EN})
+    report = structured(result)
+    assert "**Sources**" in report["answer"]
+    assert report["sources"]
 
 
 async def test_a_second_question_on_the_thread_starts_clean(client: LangGraphClient) -> None:

@@ -78,6 +78,14 @@ def test_stored_bytes_are_read_strictly_in_the_image(dockerfile: list[str]) -> N
     }
 
 
+def test_the_image_serves_our_mcp_endpoint_and_not_the_built_in_one(dockerfile: list[str]) -> None:
+    http = dockerfile[position(dockerfile, "^ENV LANGGRAPH_HTTP=")]
+    assert json.loads(http.split("=", 1)[1].strip("'")) == {
+        "app": "agent.app:app",
+        "disable_mcp": True,
+    }
+
+
 def test_keys_threads_and_caches_stay_out_of_the_image() -> None:
     ignored = (REPOSITORY / ".dockerignore").read_text("utf-8").split()
     assert {".env", ".env.*", ".langgraph_api", "data", ".venv", "tests", "*.sqlite"} <= set(

@@ -15,8 +15,6 @@ import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from mcp import ClientSession
-from mcp.client.streamable_http import streamable_http_client
 
 from agent.offline.gemini import GeminiService
 from agent.offline.rules import SampleBrain
@@ -83,21 +81,6 @@ async def test_the_schemas_tell_a_client_everything_it_may_send(client: LangGrap
     loops = context["max_research_loops"]
     assert (loops["minimum"], loops["maximum"], loops["default"]) == (1, 10, 2)
     assert "messages" in schemas["output_schema"]["properties"]
-
-
-async def test_an_mcp_client_finds_a_described_tool_with_a_small_input(server: DevServer) -> None:
-    async with (
-        streamable_http_client(f"{server.url}/mcp/") as (read, write, _),
-        ClientSession(read, write) as session,
-    ):
-        await session.initialize()
-        tools = (await session.list_tools()).tools
-        assert {tool.name for tool in tools} == {"agent", "deep_research", "team_answer"}
-        for tool in tools:
-            assert "sources" in (tool.description or "")
-            assert len(str(tool.inputSchema)) < 6000
-        reply = await session.call_tool("agent", {"messages": [{"role": "user", "content": EN}]})
-        assert not reply.isError
 
 
 @pytest.mark.parametrize(
