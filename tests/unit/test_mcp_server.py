@@ -112,6 +112,19 @@ async def test_a_client_cancels_its_own_call_and_no_other(
     assert api.cancelled == ["run-1"]
 
 
+async def test_a_server_that_ends_leaves_the_run_to_be_continued(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = ServerApi()
+    api.hangs = True
+    async with serving(api, monkeypatch) as http:
+        ours = asyncio.create_task(http.post("/mcp", json=asking(), headers=SESSION))
+        while not api.sent:  # noqa: ASYNC110 - the call gets there by itself
+            await asyncio.sleep(0)
+    await asyncio.wait([ours])
+    assert api.cancelled == []
+
+
 async def test_names_are_what_clients_allow_and_the_server_s_own_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

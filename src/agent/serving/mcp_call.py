@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,10 +84,20 @@ def _thread(given: str | None) -> str | None:
 
 
 class Call:
-    """A question on its way; when the call is cancelled, so is the run."""
+    """A question on its way; when its client gives it up, the run is cancelled.
 
-    def __init__(self, client: LangGraphClient, offered: Offered, teller: Teller) -> None:
+    Where the server ends under it the run is not: that is continued as every accepted run.
+    """
+
+    def __init__(
+        self,
+        client: LangGraphClient,
+        offered: Offered,
+        teller: Teller,
+        given_up: Callable[[], bool],
+    ) -> None:
         self._client, self._offered, self._teller = client, offered, teller
+        self._given_up = given_up
 
     async def answer(self, asked: Asked) -> Outcome:
         """The finished run; raises AgentError in one line where there is no answer."""
@@ -100,7 +110,8 @@ class Call:
             async with self._teller.telling():
                 values = await self._follow(thread_id, run_id)
         except asyncio.CancelledError:
-            await self._cancel(thread_id, run_id)
+            if self._given_up():
+                await self._cancel(thread_id, run_id)
             raise
         run = RunName(self._offered.graph_id, thread_id, run_id)
         return outcome_of(values, run, time.monotonic() - began)

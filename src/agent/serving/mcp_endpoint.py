@@ -95,15 +95,14 @@ class McpEndpoint:
             await JSONResponse({"detail": "not started"}, 503)(scope, receive, send)
             return
         body = await Request(scope, receive).body()
-        message, again = _parsed(body), _replay(body, receive)
-        match message.get("method"):
-            case "initialize":
-                await self._manager.handle_request(scope, again, _with_session(send))
-                return
-            case "notifications/cancelled":
-                params = message.get("params")
-                self._calls.stop(_session(scope), (params or {}).get("requestId"))
-        with self._calls.open(_session(scope), message.get("id")) as stop:
+        message, session = _parsed(body), _session(scope)
+        if message.get("method") == "initialize":
+            send = _with_session(send)
+        elif message.get("method") == "notifications/cancelled":
+            params = message.get("params")
+            self._calls.stop(session, params.get("requestId") if isinstance(params, dict) else None)
+        with self._calls.open(session, message.get("id")) as stop:
+            again = _replay(body, receive, stop)
             await self._manager.handle_request({**scope, _STOP: stop}, again, send)
 
     async def _list(self) -> list[Tool]:
@@ -111,7 +110,7 @@ class McpEndpoint:
             return [offered.tool for offered in (await self._catalogue.offered(client)).values()]
 
     async def _call(self, request: CallToolRequest) -> ServerResult:
-        with self._request().scope[_STOP]:
+        with self._stop():
             return ServerResult(await self._answered(request.params))
         raise McpError(ErrorData(code=0, message="Request cancelled"))
 
@@ -134,15 +133,21 @@ class McpEndpoint:
                 known = ", ".join(tools)
                 raise AgentError(f"there is no tool {params.name!r}; known: {known}")
             offered = tools[params.name]
-            asked = read_arguments(params.arguments or {}, offered)
+            asked, stop = read_arguments(params.arguments or {}, offered), self._stop()
             teller = Teller(self._notify(), asked.language)
-            return result_of(await Call(client, offered, teller).answer(asked))
+            call = Call(client, offered, teller, lambda: stop.cancel_called)
+            return result_of(await call.answer(asked))
 
     def _request(self) -> Request:
         """The HTTP request that the present message came with."""
         request = self._server.request_context.request
         assert isinstance(request, Request)
         return request
+
+    def _stop(self) -> anyio.CancelScope:
+        """What the present call's client stops it with."""
+        stop: anyio.CancelScope = self._request().scope[_STOP]
+        return stop
 
     def _notify(self) -> Notify | None:
         """How the present call's progress is told; None where its client asked for none."""
@@ -211,12 +216,16 @@ def _parsed(body: bytes) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {}
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive, stop: anyio.CancelScope) -> Receive:
+    """The request once more; who hangs up can never get the answer, so that stops the call."""
     unread = [body]
 
     async def again() -> Message:
         if unread:
             return {"type": "http.request", "body": unread.pop(), "more_body": False}
-        return await receive()
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            stop.cancel()
+        return message
 
     return again
