@@ -161,6 +161,12 @@ async def test_a_silent_run_is_told_of_again_and_again_until_it_ends() -> None:
     assert all(words.startswith("Searching: pandas · ") for _, words in told[2:])
 
 
+async def test_who_asked_for_no_progress_costs_no_time_in_a_silence() -> None:
+    teller = Teller(None, "en", quiet_seconds=0.01)
+    async with teller.telling(), asyncio.timeout(5):
+        await asyncio.sleep(0.05)
+
+
 async def test_before_the_start_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(McpEndpoint())) as http:
         reply = await http.post("http://test/mcp", json=asking(), headers=HEADERS)

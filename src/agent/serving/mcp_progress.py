@@ -30,7 +30,7 @@ class Teller:
     ) -> None:
         self._notify, self._language, self._quiet = notify, language, quiet_seconds
         self._line, self._count = STARTING[language], 0
-        self._began = time.monotonic()
+        self._began = self._said = time.monotonic()
 
     async def event(self, told: Mapping[str, Any]) -> None:
         """One event of the run, if it says something new."""
@@ -50,15 +50,16 @@ class Teller:
 
     async def _still(self) -> None:
         while True:
-            said = self._count
-            await asyncio.sleep(self._quiet)
-            if self._count == said:
+            silent = time.monotonic() - self._said
+            if silent < self._quiet:
+                await asyncio.sleep(self._quiet - silent)
+            else:
                 await self._say(f"{self._line} · {time.monotonic() - self._began:.0f} s")
 
     async def _say(self, line: str) -> None:
+        self._count, self._said = self._count + 1, time.monotonic()
         if self._notify is None:
             return
-        self._count += 1
         # Who has hung up is not told any more; that the call ends is seen elsewhere.
         with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
             await self._notify(float(self._count), line)
