@@ -125,6 +125,25 @@ async def test_a_server_that_ends_leaves_the_run_to_be_continued(
     assert api.cancelled == []
 
 
+async def test_who_hangs_up_while_asking_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: list[Any] = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return came.pop(0)
+
+    async def send(part: Any) -> None:
+        sent.append(part)
+
+    endpoint = McpEndpoint()
+    async with endpoint.running():
+        await endpoint({"type": "http", "method": "POST", "headers": []}, receive, send)
+    assert sent == []
+
+
 async def test_names_are_what_clients_allow_and_the_server_s_own_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

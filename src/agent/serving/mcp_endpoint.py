@@ -27,7 +27,7 @@ from mcp.types import (
     ServerResult,
     Tool,
 )
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -94,7 +94,10 @@ class McpEndpoint:
         if self._manager is None:
             await JSONResponse({"detail": "not started"}, 503)(scope, receive, send)
             return
-        body = await Request(scope, receive).body()
+        try:
+            body = await Request(scope, receive).body()
+        except ClientDisconnect:
+            return
         message, session = _parsed(body), _session(scope)
         if message.get("method") == "initialize":
             send = _with_session(send)
