@@ -30,6 +30,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.pregel import Pregel
+from langgraph.types import Command
 from pydantic import SecretStr
 
 from agent.errors import AgentError, ConfigurationError
@@ -266,6 +267,11 @@ def run_config(run: AcceptedRun) -> RunnableConfig:
     )
 
 
+def run_input(run: AcceptedRun) -> Any:
+    """What the graph is given, first time and again."""
+    return run.input if run.resume is None else Command(resume=run.resume)
+
+
 async def continue_interrupted(
     threads: Threads,
     graph_of: Callable[[str], Pregel[Any, Any, Any, Any]],
@@ -283,18 +289,15 @@ async def continue_interrupted(
 
 
 async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any, Any, Any]) -> End:
-    status: End = "success"
+    status: End = "error"
     try:
         result = await graph.ainvoke(
-            run.input, run_config(run), context=run.context or None, durability="sync"
+            run_input(run), run_config(run), context=run.context or None, durability="sync"
         )
-        if "__interrupt__" in result:
-            status = "interrupted"
+        status = "interrupted" if "__interrupt__" in result else "success"
     except AgentError as error:
         log.warning("run=%s failed: %s", run.run_id, error)
-        status = "error"
     except Exception:
         log.exception("run=%s failed", run.run_id)
-        status = "error"
     await threads.runs.finish(run.run_id, status)
     return status

@@ -69,6 +69,11 @@ class AcceptedRun:
     def run_ids(self) -> tuple[str, ...]:
         return (*self.earlier, self.run_id)
 
+    @property
+    def resume(self) -> Any:
+        """The answer with which it goes on after a review; None for any other run."""
+        return (self.options.get("command") or {}).get("resume")
+
 
 class RunOutbox:
     """The runs of one place: the command line (`cli`), or the servers that share them."""

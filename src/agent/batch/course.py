@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.batch.jobs import Job
+from agent.batch.jobs import Job, unreviewed
 from agent.batch.patience import Waited, Waiting
 from agent.client import message_of, status_of
 from agent.errors import AgentError, ConfigurationError
