@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
 import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
@@ -75,3 +76,18 @@ async def test_options_come_with_the_question_and_a_bad_one_is_an_error(
     assert len([query for query in queries if query["round"] == 1]) == 1
     assert bad.isError
     assert none.isError
+
+
+async def test_a_plan_review_that_no_mcp_client_can_give_is_refused_at_once(
+    server: DevServer,
+) -> None:
+    """The tool's context is no part of MCP, but of this server; REVIEW_PLAN is the other way."""
+    asked = {"name": "agent", "arguments": {"messages": ZH}, "context": {"review_plan": True}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    accept = {"Accept": "application/json, text/event-stream"}
+    async with httpx.AsyncClient(
+        base_url=server.url, headers=accept, trust_env=False, timeout=60, follow_redirects=True
+    ) as http:
+        reply = (await http.post("/mcp", json=call)).json()
+    assert reply["result"]["isError"]
+    assert "review_plan: needs a thread to come back to" in server.output()

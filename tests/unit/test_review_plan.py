@@ -142,7 +142,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, *lines: str, language: Any = "en") ->
     """What `review` gives back to a person who types these lines."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     queries = [{"query": "first", "map": dict(NEARBY)}, {"query": "second", "map": None}]
-    estimate = {"searches": 2, "map_calls": 6, "model_calls": 5, "cost_usd": None}
+    cost = {"low": 0.031, "high": 0.158} if language == "zh" else None
+    estimate = {"searches": 2, "map_calls": 6, "model_calls": 5, "cost_usd": cost}
     plan = {"queries": queries, "estimate": estimate}
     return review(Pause(plan), language)
 
@@ -187,7 +188,9 @@ def test_q_cancels_and_the_end_of_the_input_leaves_the_run_waiting(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert asked(monkeypatch, "Q", language="zh") == {"cancel": True}
-    assert "还没有搜索" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "还没有搜索" in said
+    assert "约 $0.03 至 $0.16" in said
     with pytest.raises(KeyboardInterrupt):
         asked(monkeypatch)
 

@@ -13,7 +13,7 @@ from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fai
 from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
 from agent.cli.request import Request, read_request
-from agent.cli.review import review
+from agent.cli.review import review, spoken
 from agent.errors import AgentError, ConfigurationError
 from agent.export.geojson import feature_collection
 from agent.export.markdown import markdown_document
@@ -48,28 +48,32 @@ def _code(error: AgentError) -> int:
 
 def _answered(request: Request, arguments: Namespace, accepted: asyncio.Event) -> None:
     """Ask, with a person's word in between where the run wants it, and show the answer."""
-    came, shown = asyncio.run(_ask(request, arguments, accepted))
-    while isinstance(came, Pause):
+    language, shown = _language(request), False
+    while True:
+        came, noticed = asyncio.run(_ask(request, arguments, accepted, language))
+        shown = shown or noticed
+        if isinstance(came, Outcome):
+            break
         if arguments.json or not is_terminal():
             where = _command(request, arguments, "")
             raise AgentError(f"review_plan: the run waits; answer on a terminal with: {where}")
-        answer = review(came, _chosen_language(request))
+        language = _chosen_language(request) or spoken(came)
         # Nothing runs meanwhile, so that Ctrl-C and line editing work as everywhere.
+        answer = review(came, language)
         request = replace(request, question=None, follows_up=True, resume=answer)
-        came, again = asyncio.run(_ask(request, arguments, accepted))
-        shown = shown or again
     _show(came, request, arguments, notice_shown=shown)
     _save(came, arguments)
 
 
 async def _ask(
-    request: Request, arguments: Namespace, accepted: asyncio.Event
+    request: Request, arguments: Namespace, accepted: asyncio.Event, language: Language
 ) -> tuple[Outcome | Pause, bool]:
     """What came of it, and whether the notice of sample data was shown on the way."""
     from agent.cli.watch import telling_of_installs, watching
 
     silent = arguments.json
-    with watching(_language(request), silent=silent) as watcher, telling_of_installs(watcher):
+    with watching(language, silent=silent) as watcher, telling_of_installs(watcher):
+        came: Outcome | Pause
         if request.url is None:
             from agent.cli.local import ask_here
 

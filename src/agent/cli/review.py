@@ -51,11 +51,16 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
 }
 
 
-def review(pause: Pause, language: Language | None) -> dict[str, Any]:
+def spoken(pause: Pause) -> Language:
+    """The language of a plan; who takes a run up again has not asked the question."""
+    queries = pause.review.get("queries") or []
+    return detect_language(" ".join(str(query["query"]) for query in queries))
+
+
+def review(pause: Pause, language: Language) -> dict[str, Any]:
     """What the person decides: {queries} or {cancel}. Ctrl-C and Ctrl-D: KeyboardInterrupt."""
     queries = [dict(query) for query in pause.review.get("queries") or []]
-    spoken = language or detect_language(" ".join(str(query["query"]) for query in queries))
-    desk = _Desk(queries, _WORDS[spoken])
+    desk = _Desk(queries, _WORDS[language])
     desk.show(pause.review)
     while (line := desk.read("> ")) and line.casefold() != "q":
         desk.act(line)
