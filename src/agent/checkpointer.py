@@ -30,7 +30,6 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.pregel import Pregel
-from langgraph.types import Command
 from pydantic import SecretStr
 
 from agent.errors import AgentError, ConfigurationError
@@ -267,11 +266,6 @@ def run_config(run: AcceptedRun) -> RunnableConfig:
     )
 
 
-def run_input(run: AcceptedRun) -> Any:
-    """What the graph is given, first time and again."""
-    return run.input if run.resume is None else Command(resume=run.resume)
-
-
 async def continue_interrupted(
     threads: Threads,
     graph_of: Callable[[str], Pregel[Any, Any, Any, Any]],
@@ -292,7 +286,7 @@ async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any
     status: End = "error"
     try:
         result = await graph.ainvoke(
-            run_input(run), run_config(run), context=run.context or None, durability="sync"
+            run.graph_input, run_config(run), context=run.context or None, durability="sync"
         )
         status = "interrupted" if "__interrupt__" in result else "success"
     except AgentError as error:

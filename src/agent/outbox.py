@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from langgraph.types import Command
+
 from agent.journal import KEEP_SECONDS, Place, Tables, open_ledger
 from agent.owners import owner_in
 from agent.redaction import scrub
@@ -70,9 +72,10 @@ class AcceptedRun:
         return (*self.earlier, self.run_id)
 
     @property
-    def resume(self) -> Any:
-        """The answer with which it goes on after a review; None for any other run."""
-        return (self.options.get("command") or {}).get("resume")
+    def graph_input(self) -> Any:
+        """What the graph is given, first time and again: the input, or an answer to its pause."""
+        resume = (self.options.get("command") or {}).get("resume")
+        return self.input if resume is None else Command(resume=resume)
 
 
 class RunOutbox:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-from agent.checkpointer import open_saver, run_config, run_input
+from agent.checkpointer import open_saver, run_config
 from agent.configuration import configure
 from agent.errors import ConfigurationError
 from agent.evidence.types import MapTask
@@ -167,7 +167,7 @@ async def test_a_process_that_dies_while_waiting_or_afterwards_loses_nothing(
         async with open_saver(tmp_path) as saver:
             graph = build_graph(lambda: lab.services).compile(checkpointer=saver)
             state: dict[str, Any] = await graph.ainvoke(
-                run_input(run), run_config(run), context=configure(run.context), durability="sync"
+                run.graph_input, run_config(run), context=configure(run.context), durability="sync"
             )
             return state
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
-from agent.checkpointer import Threads, continue_interrupted, open_threads, run_config, run_input
+from agent.checkpointer import Threads, continue_interrupted, open_threads, run_config
 from agent.cli.console import called_as
 from agent.cli.logs import RUN_ID
 from agent.cli.request import Request
@@ -135,7 +135,7 @@ class _Course:
     async def _streamed(self, run: AcceptedRun) -> dict[str, Any]:
         values: dict[str, Any] = {}
         parts: AsyncIterator[Any] = self.graph(run.assistant).astream(
-            run_input(run),
+            run.graph_input,
             run_config(run),
             context=run.context or None,
             stream_mode=["custom", "messages", "values"],
