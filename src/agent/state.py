@@ -172,11 +172,18 @@ class PlanReview(TypedDict):
     """What was wrong with the answer before, in one line that names the field."""
 
 
+class ReviewedQuery(TypedDict):
+    """A query as a person wants it; without a map task it goes to the web alone."""
+
+    query: str
+    map: NotRequired[MapTask | None]
+
+
 class ReviewedPlan(TypedDict, total=False):
     """What a review is answered with: the queries to go on with, or `cancel`."""
 
-    queries: list[Query]
-    """At most 10; `map` may be null."""
+    queries: list[ReviewedQuery]
+    """1 to 10."""
     cancel: bool
     """Stop here; nothing is searched."""
 
