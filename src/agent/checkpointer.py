@@ -283,18 +283,15 @@ async def continue_interrupted(
 
 
 async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any, Any, Any]) -> End:
-    status: End = "success"
+    status: End = "error"
     try:
         result = await graph.ainvoke(
-            run.input, run_config(run), context=run.context or None, durability="sync"
+            run.graph_input, run_config(run), context=run.context or None, durability="sync"
         )
-        if "__interrupt__" in result:
-            status = "interrupted"
+        status = "interrupted" if "__interrupt__" in result else "success"
     except AgentError as error:
         log.warning("run=%s failed: %s", run.run_id, error)
-        status = "error"
     except Exception:
         log.exception("run=%s failed", run.run_id)
-        status = "error"
     await threads.runs.finish(run.run_id, status)
     return status

@@ -3,6 +3,8 @@
 generate_query ─ continue_to_research ─┬─ web_research ×n ─┬─ reflection ─ evaluate_research
                                        └─ amap_research ×m ┘      │            │       │
                       finalize_answer ◀───────────────────────────┘◀───────────┘   more rounds
+
+With `review_plan` the run pauses between generate_query and the dispatch.
 """
 
 from functools import partial
@@ -16,7 +18,8 @@ from agent.nodes.amap_research import amap_research
 from agent.nodes.finalize_answer import finalize_answer
 from agent.nodes.generate_query import generate_query
 from agent.nodes.reflection import reflection
-from agent.nodes.routing import continue_to_research, evaluate_research
+from agent.nodes.review_plan import review_plan
+from agent.nodes.routing import continue_to_research, evaluate_research, review_or_research
 from agent.nodes.toolbox import Services
 from agent.nodes.web_research import web_research
 from agent.services import process_services
@@ -34,6 +37,8 @@ def build_graph(services: Services = process_services) -> Graph:
 
     graph.add_node("generate_query", partial(generate_query, services=services),
                    input_schema=OverallState)  # fmt: skip
+    graph.add_node("review_plan", partial(review_plan, services=services),
+                   input_schema=OverallState)  # fmt: skip
     graph.add_node("web_research", partial(web_research, services=services),
                    input_schema=WebSearchState)  # fmt: skip
     graph.add_node("amap_research", partial(amap_research, services=services),
@@ -45,8 +50,9 @@ def build_graph(services: Services = process_services) -> Graph:
 
     graph.add_edge(START, "generate_query")
     graph.add_conditional_edges(
-        "generate_query", continue_to_research, [*RESEARCH, "finalize_answer"]
+        "generate_query", review_or_research, ["review_plan", *RESEARCH, "finalize_answer"]
     )
+    graph.add_conditional_edges("review_plan", continue_to_research, [*RESEARCH, "finalize_answer"])
     graph.add_edge("web_research", "reflection")
     graph.add_edge("amap_research", "reflection")
     graph.add_conditional_edges("reflection", evaluate_research, [*RESEARCH, "finalize_answer"])

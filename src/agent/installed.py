@@ -22,6 +22,9 @@ TAKE_FORMAT = frozenset({"team_answer"})
 TAKE_COLLECTIONS = frozenset({"plan_execute"})
 """Those that read own documents (`collections`)."""
 
+REVIEW_PLANS = frozenset({"agent"})
+"""Those that pause for a person where `review_plan` is set."""
+
 
 def compiled(
     assistant: str,

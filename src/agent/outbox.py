@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from langgraph.types import Command
+
 from agent.journal import KEEP_SECONDS, Place, Tables, open_ledger
 from agent.owners import owner_in
 from agent.redaction import scrub
@@ -68,6 +70,12 @@ class AcceptedRun:
     @property
     def run_ids(self) -> tuple[str, ...]:
         return (*self.earlier, self.run_id)
+
+    @property
+    def graph_input(self) -> Any:
+        """What the graph is given, first time and again: the input, or an answer to its pause."""
+        resume = (self.options.get("command") or {}).get("resume")
+        return self.input if resume is None else Command(resume=resume)
 
 
 class RunOutbox:

@@ -72,6 +72,22 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Pause:
+    """A run that waits for a person: what it shows, as `state.PlanReview`."""
+
+    review: Mapping[str, Any]
+
+
+def pause_of(values: Mapping[str, Any]) -> Pause | None:
+    """What a thread's last values wait for, in process or from a server; None if for nothing."""
+    waiting = values.get("__interrupt__")
+    if not waiting:
+        return None
+    shown = _part(waiting[0], "value")
+    return Pause(shown if isinstance(shown, Mapping) else {})
+
+
+@dataclass(frozen=True)
 class RunName:
     """Whose run it is, and on which thread."""
 

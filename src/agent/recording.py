@@ -110,11 +110,22 @@ class _CommandReply:
             body = b"".join(m.get("body", b"") for m in self._held[1:])
             reply = _parsed(body) or {}
             run_id = _inner(reply, "result").get("run_id")
-            if run_id and self._request.get("method") == "run.start":
-                params = _inner(self._request, "params")
+            method, params = self._request.get("method"), _inner(self._request, "params")
+            if run_id and method == "run.start":
                 await self._watch.accepted(_run(run_id, self._thread_id, params))
+            elif method == "input.respond" and reply.get("type") == "success":
+                await self._watch.answered(_resumed(self._thread_id, params))
             for held in self._held:
                 await self._send(held)
+
+
+def _resumed(thread_id: str, params: Mapping[str, Any]) -> AcceptedRun:
+    """A run that goes on after a review; the reply does not say its id."""
+    answers = params.get("responses")
+    many = isinstance(answers, list)
+    given = [one for one in answers if isinstance(one, dict)] if many else [params]  # type: ignore[union-attr]
+    resume = {str(one.get("interrupt_id")): one.get("response") for one in given}
+    return _run("", thread_id, {**params, "command": {"resume": resume}})
 
 
 def _run(run_id: str, thread_id: str, request: Mapping[str, Any]) -> AcceptedRun:

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -48,6 +49,16 @@ class RunWatch:
         except (sqlite3.Error, RuntimeError) as error:
             log.error("run=%s is not in the outbox: %s", run.run_id, error)
         self._look.set()
+
+    async def answered(self, run: AcceptedRun) -> None:
+        """A paused thread was answered over the event protocol: its newest run goes on with it."""
+        try:
+            (newest, *_) = await self._client.runs.list(run.thread_id, limit=1)
+        except (httpx.HTTPError, ValueError) as error:
+            log.error("thread=%s: an answered run is not in the outbox: %s", run.thread_id, error)
+        else:
+            found = replace(run, run_id=newest["run_id"], assistant=newest["assistant_id"])
+            await self.accepted(found)
 
     async def deleted(self, thread_id: str) -> None:
         """A thread is gone: a restarted server must not begin its runs again from their input."""

@@ -89,6 +89,8 @@ class Turn(TypedDict):
     loops: int
     reasoning_model: str | None
     near: Point | None
+    paused_at: NotRequired[float]
+    """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
 
 
 class PlannedQuery(Query):
@@ -113,6 +115,8 @@ class OverallState(AgentInput, total=False):
     turn: Turn
     previous: Previous
     needs: Needs | None
+    cancelled: bool
+    """The plan was reviewed and not wanted: nothing was searched."""
     query_list: list[Query]
     queries: Annotated[list[PlannedQuery], extend]
     search_query: Annotated[list[str], extend]
@@ -138,6 +142,50 @@ class OverallState(AgentInput, total=False):
 
 class Update(OverallState, total=False):
     """What a node returns."""
+
+
+class CostRange(TypedDict):
+    """USD: with no follow-up and short texts, to with every follow-up and long ones."""
+
+    low: float
+    high: float
+
+
+class Estimate(TypedDict):
+    """What a plan will take, roughly; the counts are of the plan itself, without follow-ups."""
+
+    searches: int
+    """Web searches asked for; Google may execute more for one, which only the cost includes."""
+    map_calls: int
+    model_calls: int
+    """The answer included."""
+    cost_usd: CostRange | None
+    """None where a price is unknown."""
+
+
+class PlanReview(TypedDict):
+    """What a run shows when it pauses for `review_plan`."""
+
+    queries: list[Query]
+    estimate: Estimate
+    problem: NotRequired[str]
+    """What was wrong with the answer before, in one line that names the field."""
+
+
+class ReviewedQuery(TypedDict):
+    """A query as a person wants it; without a map task it goes to the web alone."""
+
+    query: str
+    map: NotRequired[MapTask | None]
+
+
+class ReviewedPlan(TypedDict, total=False):
+    """What a review is answered with: the queries to go on with, or `cancel`."""
+
+    queries: list[ReviewedQuery]
+    """1 to 10."""
+    cancel: bool
+    """Stop here; nothing is searched."""
 
 
 class QueryGenerationState(TypedDict):
@@ -188,6 +236,7 @@ def new_turn() -> Update:
     )  # fmt: skip
     empty: dict[str, Any] = {
         **gathered,
+        "cancelled": False,
         "query_list": [],
         "research_loop_count": 0,
         "knowledge_gap": "",

@@ -22,6 +22,7 @@ from tests.support.command_line import (
 )
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.server_fixtures import server_fixture
+from tests.support.terminal import terminal
 
 __all__ = ["cli_fixture", "gemini_fixture", "server_fixture"]
 
@@ -46,6 +47,22 @@ def test_a_person_sees_the_same(cli: Cli, server: DevServer) -> None:
     assert "Queries: " in done.stderr
     assert f"--url {server.url}" in done.stdout
     assert (cli.folder / "a.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.server
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_plan_is_reviewed_at_a_server_too(cli: Cli, server: DevServer) -> None:
+    url = ("ask", "--url", server.url, *NO_MAP, "--set", "review_plan=true", EN)
+    with terminal(*url, folder=cli.folder, env=cli.terminal_environment()) as person:
+        person.expect("\n> ")
+        person.type("-2\n")
+        person.expect("\n> ")
+        person.type("+ sodium-ion cathodes\n")
+        person.expect("\n> ")
+        person.type("\n")
+        person.expect("Queries: How do sodium-ion batteries work; sodium-ion cathodes\n")
+        assert person.ends() == 0, person.text
+        assert f"--url {server.url}" in person.text
 
 
 @pytest.mark.server

@@ -69,6 +69,38 @@ async def test_two_questions_on_one_thread_keep_to_themselves(client: LangGraphC
     assert all(EN not in str(query) for query in second["query_list"])
 
 
+async def resumed(client: LangGraphClient, thread_id: str, answer: dict[str, Any]) -> Any:
+    return await client.runs.wait(
+        thread_id, "agent", command={"resume": answer}, context={"review_plan": True}
+    )
+
+
+async def test_a_plan_is_reviewed_over_the_wire_and_survives_kill_9(server: DevServer) -> None:
+    async with get_client(url=server.url) as client:
+        thread_id = (await client.threads.create())["thread_id"]
+        review: dict[str, Any] = {"context": {"review_plan": True}, "input": question(EN)}
+        state: Any = await client.runs.wait(thread_id, "agent", **review)
+        (shown,) = state["__interrupt__"]
+        assert {"queries", "estimate"} == set(shown["value"])
+        assert shown["response_schema"]["properties"].keys() == {"queries", "cancel"}
+        assert (await client.threads.get(thread_id))["status"] == "interrupted"
+        state = await resumed(client, thread_id, {"queries": [{"query": ""}]})
+        assert "queries[0].query" in state["__interrupt__"][0]["value"]["problem"]
+    await asyncio.to_thread(server.kill)
+    await asyncio.to_thread(server.start)
+    async with get_client(url=server.url) as client:
+        waiting = await client.threads.get_state(thread_id)
+        assert waiting["next"] == ["review_plan"], "nobody began it again"
+        state = await resumed(client, thread_id, {"queries": [{"query": "sodium cathodes"}]})
+        first = [query["query"] for query in state["queries"] if query["round"] == 1]
+        assert first == state["search_query"][:1] == ["sodium cathodes"]
+        assert state["messages"][-1]["additional_kwargs"]["sources"]
+        assert len(await client.runs.list(thread_id)) >= 1
+        with closing(sqlite3.connect(server.folder / "threads" / "runs.sqlite")) as db:
+            ended = {row[0] for row in db.execute("SELECT status FROM runs")}
+        assert "failed" not in ended
+
+
 async def test_the_schemas_tell_a_client_everything_it_may_send(client: LangGraphClient) -> None:
     (assistant,) = await client.assistants.search(graph_id="agent")
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])

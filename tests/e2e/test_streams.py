@@ -223,6 +223,20 @@ async def test_a_thread_goes_on_by_the_event_protocol_too(client: LangGraphClien
     assert any("停车" in place["name"] for place in values["places"])
 
 
+async def test_a_plan_is_answered_by_the_event_protocol(client: LangGraphClient) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    async with client.threads.stream(thread, assistant_id="agent") as session:
+        settings = {**PLAIN, "review_plan": True}
+        run = await session.run.start(input=question(EN), config={"configurable": settings})
+        await client.runs.join(thread, run["run_id"])
+        (waiting,) = (await client.threads.get_state(thread))["interrupts"]
+        asked = {"interrupt_id": waiting["id"], "namespace": [], "response": {"queries": [EN]}}
+        await session._send_command("input.respond", asked)
+        await client.runs.join(thread, (await client.runs.list(thread, limit=1))[0]["run_id"])
+    values: Any = (await client.threads.get_state(thread))["values"]
+    assert values["search_query"][0] == EN
+
+
 async def test_places_are_geojson_for_every_client(client: LangGraphClient) -> None:
     state = await client.runs.wait(None, "agent", input=question(ZH))
     assert isinstance(state, dict)

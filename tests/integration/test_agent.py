@@ -209,10 +209,11 @@ async def test_a_question_outside_the_sample_gets_an_honest_answer(lab: Lab) -> 
     assert told(state)["checks"]["cited"] == 0
 
 
-def test_the_drawn_graph_shows_exactly_the_five_nodes_and_their_edges() -> None:
+def test_the_drawn_graph_shows_exactly_the_nodes_and_their_edges() -> None:
     drawn = exported.get_graph()
     assert {n for n in drawn.nodes if not n.startswith("__")} == {
         "generate_query",
+        "review_plan",
         "web_research",
         "amap_research",
         "reflection",
@@ -223,6 +224,10 @@ def test_the_drawn_graph_shows_exactly_the_five_nodes_and_their_edges() -> None:
         ("generate_query", "web_research"),
         ("generate_query", "amap_research"),
         ("generate_query", "finalize_answer"),
+        ("generate_query", "review_plan"),
+        ("review_plan", "web_research"),
+        ("review_plan", "amap_research"),
+        ("review_plan", "finalize_answer"),
         ("web_research", "reflection"),
         ("amap_research", "reflection"),
         ("reflection", "web_research"),

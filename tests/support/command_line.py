@@ -53,6 +53,10 @@ class Cli:
         self.started.append(process)
         return process
 
+    def terminal_environment(self, **env: str) -> dict[str, str]:
+        """The same for a program on a terminal."""
+        return clean_environment(**{**self.env, "TERM": "xterm", "PYTHONUTF8": "1", **env})
+
     def run(self, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*argv, **env)
         out, err = process.communicate(timeout=100)

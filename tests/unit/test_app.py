@@ -24,10 +24,14 @@ class Heard:
 
     def __init__(self) -> None:
         self.runs: list[AcceptedRun] = []
+        self.answers: list[AcceptedRun] = []
         self.looks = 0
 
     async def accepted(self, run: AcceptedRun) -> None:
         self.runs.append(run)
+
+    async def answered(self, run: AcceptedRun) -> None:
+        self.answers.append(run)
 
     def look(self) -> None:
         self.looks += 1
@@ -129,8 +133,18 @@ async def test_a_protocol_v2_run_is_written_down(api: Api) -> None:
 
 
 async def test_other_commands_pass_unchanged(api: Api) -> None:
-    await api.post("/threads/t/commands", {"id": 1, "method": "input.respond", "params": {}})
-    assert api.watch.runs == []
+    await api.post("/threads/t/commands", {"id": 1, "method": "agent.getTree", "params": {}})
+    assert api.watch.runs == api.watch.answers == []
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_an_answer_to_a_pause_by_protocol_v2_is_written_down(api: Api, many: bool) -> None:
+    one = {"interrupt_id": "i", "namespace": [], "response": {"cancel": True}}
+    params = {"responses": [one, "odd"]} if many else one
+    await api.post("/threads/t/commands", {"id": 1, "method": "input.respond", "params": params})
+    (run,) = api.watch.answers
+    assert (run.thread_id, run.input) == ("t", None)
+    assert run.options == {"command": {"resume": {"i": {"cancel": True}}}}
 
 
 async def test_a_continued_run_is_not_written_down_twice(api: Api) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.batch.jobs import Job
+from agent.batch.jobs import Job, unreviewed
 from agent.batch.patience import Waited, Waiting
 from agent.client import message_of, status_of
 from agent.errors import AgentError, ConfigurationError
@@ -114,8 +114,7 @@ class Course:
     def _ended(self, state: Mapping[str, Any], status: str) -> Ended | None:
         """Values and error, or None where something is left to do and nobody does it."""
         if state.get("interrupts"):
-            reason = "the run waits for a review, which a batch cannot give"
-            return self._values, AgentError(reason)
+            return self._values, unreviewed()
         if self._values and not state["next"] and not state["tasks"]:
             return self._values, None
         if status in _OVER:

@@ -71,6 +71,11 @@ def job_of(question: Question, attempt: int, place: Place) -> Job:
     )
 
 
+def unreviewed() -> AgentError:
+    """Where a server's own setting pauses the runs of a batch."""
+    return AgentError("review_plan: the run waits for a review, which a batch cannot give")
+
+
 @dataclass(frozen=True)
 class Finished:
     """A run's last values, also where it failed; `error` is then what to show."""

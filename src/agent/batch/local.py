@@ -11,7 +11,7 @@ from typing import Any
 
 from langgraph.types import StateSnapshot
 
-from agent.batch.jobs import Finished, Job
+from agent.batch.jobs import Finished, Job, unreviewed
 from agent.checkpointer import Threads, open_threads, run_config
 from agent.configuration import MODEL_FIELDS, Configuration
 from agent.errors import AgentError, ConfigurationError, InputError
@@ -93,7 +93,7 @@ class LocalWorker:
             unexpected = AgentError(f"unexpected {type(error).__name__}: {error}")
             return await self._left(job), unexpected
         if "__interrupt__" in values:
-            return values, AgentError("the run waits for a review, which a batch cannot give")
+            return values, unreviewed()
         return values, None
 
     async def forget(self, job: Job, finished: Finished | None) -> None:

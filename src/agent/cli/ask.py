@@ -6,17 +6,19 @@ import os
 import shlex
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
-from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail
+from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_terminal
 from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
 from agent.cli.request import Request, read_request
+from agent.cli.review import review, spoken
 from agent.errors import AgentError, ConfigurationError
 from agent.export.geojson import feature_collection
 from agent.export.markdown import markdown_document
 from agent.language import Language, detect_language
-from agent.outcome import Outcome
+from agent.outcome import Outcome, Pause
 
 
 def run(arguments: Namespace) -> int:
@@ -29,7 +31,7 @@ def run(arguments: Namespace) -> int:
         return fail(error.message, code=USAGE)
     accepted = asyncio.Event()
     try:
-        asyncio.run(_ask(request, arguments, accepted))
+        _answered(request, arguments, accepted)
     except AgentError as error:
         return fail(error.message, code=_code(error))
     except KeyboardInterrupt:
@@ -44,29 +46,53 @@ def _code(error: AgentError) -> int:
     return USAGE if named else FAILED
 
 
-async def _ask(request: Request, arguments: Namespace, accepted: asyncio.Event) -> None:
+def _answered(request: Request, arguments: Namespace, accepted: asyncio.Event) -> None:
+    """Ask, with a person's word in between where the run wants it, and show the answer."""
+    language, shown = _language(request), False
+    while True:
+        came, noticed = asyncio.run(_ask(request, arguments, accepted, language))
+        shown = shown or noticed
+        if isinstance(came, Outcome):
+            break
+        if arguments.json or not is_terminal():
+            where = _command(request, arguments, "")
+            raise AgentError(f"review_plan: the run waits; answer on a terminal with: {where}")
+        language = _chosen_language(request) or spoken(came)
+        # Nothing runs meanwhile, so that Ctrl-C and line editing work as everywhere.
+        answer = review(came, language)
+        request = replace(request, question=None, follows_up=True, resume=answer)
+    _show(came, request, arguments, notice_shown=shown)
+    _save(came, arguments)
+
+
+async def _ask(
+    request: Request, arguments: Namespace, accepted: asyncio.Event, language: Language
+) -> tuple[Outcome | Pause, bool]:
+    """What came of it, and whether the notice of sample data was shown on the way."""
     from agent.cli.watch import telling_of_installs, watching
 
     silent = arguments.json
-    with watching(_language(request), silent=silent) as watcher, telling_of_installs(watcher):
+    with watching(language, silent=silent) as watcher, telling_of_installs(watcher):
+        came: Outcome | Pause
         if request.url is None:
             from agent.cli.local import ask_here
 
-            outcome = await ask_here(request, watcher, accepted)
+            came = await ask_here(request, watcher, accepted)
         else:
             from agent.cli.remote import ask_server
 
-            outcome = await ask_server(request, watcher, accepted)
-    _show(outcome, request, arguments, notice_shown=watcher.notice_shown)
-    _save(outcome, arguments)
+            came = await ask_server(request, watcher, accepted)
+    return came, watcher.notice_shown
 
 
 def _language(request: Request) -> Language:
     """Of the progress lines; a run that is continued has no question here."""
+    return _chosen_language(request) or detect_language(request.question or "继续")
+
+
+def _chosen_language(request: Request) -> Language | None:
     chosen = request.context.get("answer_language")
-    if chosen in ("zh", "en"):
-        return "zh" if chosen == "zh" else "en"
-    return detect_language(request.question or "继续")
+    return chosen if chosen in ("zh", "en") else None
 
 
 def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_shown: bool) -> None:

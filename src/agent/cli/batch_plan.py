@@ -14,7 +14,14 @@ from agent.batch.questions import BadLine, Question, read_questions
 from agent.batch.rows import config_key
 from agent.batch.runner import Limits
 from agent.cli.console import called_as
-from agent.cli.request import known_assistant, local_context, server_url, split_sets, writable
+from agent.cli.request import (
+    known_assistant,
+    local_context,
+    refuse_review,
+    server_url,
+    split_sets,
+    writable,
+)
 from agent.configuration import Configuration
 from agent.errors import InputError
 from agent.settings import read_settings
@@ -60,6 +67,7 @@ def read_plan(arguments: Namespace) -> Plan:
     if url is None:
         known_assistant(arguments.assistant)
         local_context(sets, saves=True)
+    refuse_review(sets, "by a batch", local=url is None)
     answers = _answers(arguments)
     writable("--log-file", arguments.log_file)
     questions, bad_lines = read_questions(_questions(arguments), decrypt=arguments.decrypt)

@@ -43,6 +43,11 @@ def is_utf8(stream: TextIO) -> bool:
     return (stream.encoding or "").lower().replace("-", "").startswith("utf")
 
 
+def is_terminal() -> bool:
+    """Whether somebody can be asked here; the answer may go into a file meanwhile."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
 def called_as() -> list[str]:
     """How this program was started, so that a command we print works as it stands."""
     return ["uv", "run", "tanlu"] if "UV_RUN_RECURSION_DEPTH" in os.environ else ["tanlu"]

@@ -15,10 +15,10 @@ from agent.cli.console import called_as
 from agent.cli.logs import RUN_ID
 from agent.cli.request import Request
 from agent.cli.watch import Watcher
-from agent.errors import AgentError, InputError
+from agent.errors import InputError
 from agent.installed import Graph, compiled
 from agent.outbox import AcceptedRun, End
-from agent.outcome import Outcome, RunName, outcome_of
+from agent.outcome import Outcome, Pause, RunName, outcome_of, pause_of
 from agent.services import close_process_services
 from agent.settings import read_settings
 
@@ -26,8 +26,10 @@ log = logging.getLogger(__name__)
 Tell = Callable[[str], None]
 
 
-async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) -> Outcome:
-    """Run the assistant to its answer; `accepted` is set once the run is in the outbox.
+async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) -> Outcome | Pause:
+    """Run the assistant to its answer, or to where it waits for one.
+
+    `accepted` is set once the run is in the outbox.
 
     Runs of killed processes are brought to their end besides, or before if they are on the same
     thread. Cancelling ends the run and closes everything. Raises AgentError.
@@ -66,7 +68,7 @@ class _Course:
 
     async def taken_up(self) -> AcceptedRun | None:
         """The run on this thread whose process was killed, as ours."""
-        if self._request.question is not None:
+        if self._request.question is not None or self._request.resume is not None:
             return None
         for run in await self._threads.runs.unfinished():
             if run.thread_id == self._request.thread_id and run.url is None:
@@ -80,7 +82,7 @@ class _Course:
         except Exception:
             log.exception("continuing an interrupted run failed")
 
-    async def ask(self, accepted: asyncio.Event, run: AcceptedRun | None = None) -> Outcome:
+    async def ask(self, accepted: asyncio.Event, run: AcceptedRun | None = None) -> Outcome | Pause:
         request, began = self._request, time.monotonic()
         if run is None:
             if request.question is None and (ended := await self._ended()):
@@ -91,12 +93,15 @@ class _Course:
                 assistant=request.assistant,
                 input=request.graph_input(),
                 context=request.context,
+                options={"command": {"resume": request.resume}} if request.resume else {},
             )
             await self._threads.runs.accept(run)
         accepted.set()
         RUN_ID.set(run.run_id)
         log.info("run accepted: assistant=%s thread=%s", run.assistant, run.thread_id)
         values = await self._worked(run)
+        if pause := pause_of(values):
+            return pause
         seconds = time.monotonic() - began
         return outcome_of(values, RunName(run.assistant, run.thread_id, run.run_id), seconds)
 
@@ -118,21 +123,19 @@ class _Course:
         status: End = "cancelled"
         try:
             values = await self._streamed(run)
-            status = "interrupted" if "__interrupt__" in values else "success"
+            status = "interrupted" if pause_of(values) else "success"
         except Exception as error:
             status = "error"
             log.info("run failed: %s", error)
             raise
         finally:
             await self._threads.runs.finish(run.run_id, status)
-        if status == "interrupted":
-            raise AgentError("the run waits for a review; go on in a client that can answer it")
         return values
 
     async def _streamed(self, run: AcceptedRun) -> dict[str, Any]:
         values: dict[str, Any] = {}
         parts: AsyncIterator[Any] = self.graph(run.assistant).astream(
-            run.input,
+            run.graph_input,
             run_config(run),
             context=run.context or None,
             stream_mode=["custom", "messages", "values"],

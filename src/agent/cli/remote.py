@@ -8,19 +8,25 @@ from typing import Any
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.schema import Command
 
 from agent.cli.request import Request
 from agent.cli.watch import Watcher
 from agent.client import connected, find_assistant, message_of, refusal
 from agent.errors import AgentError, InputError
-from agent.outcome import Outcome, RunName, outcome_of
+from agent.outcome import Outcome, Pause, RunName, outcome_of, pause_of
 from agent.server_settings import checked_settings
 
 _CANCEL_SECONDS = 5.0
 
 
-async def ask_server(request: Request, watcher: Watcher, accepted: asyncio.Event) -> Outcome:
-    """Run the assistant on `request.url`; cancelling cancels the run there. Raises AgentError."""
+async def ask_server(
+    request: Request, watcher: Watcher, accepted: asyncio.Event
+) -> Outcome | Pause:
+    """Run the assistant on `request.url`, to its answer or to where it waits for one.
+
+    Cancelling cancels the run there. Raises AgentError.
+    """
     url = request.url or ""
     async with connected(url) as client:
         try:
@@ -38,7 +44,7 @@ class _Course:
         self._run_id = ""
         self._values: dict[str, Any] = {}
 
-    async def ask(self, accepted: asyncio.Event) -> Outcome:
+    async def ask(self, accepted: asyncio.Event) -> Outcome | Pause:
         began = time.monotonic()
         assistant = await find_assistant(self._client, self._request.assistant)
         context = await self._context(assistant)
@@ -56,6 +62,8 @@ class _Course:
         except asyncio.CancelledError:
             await self._cancel()
             raise
+        if pause := pause_of(self._values):
+            return pause
         return self._outcome(self._values, time.monotonic() - began)
 
     async def _context(self, assistant: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,6 +97,7 @@ class _Course:
             self._thread_id,
             assistant_id,
             input=self._request.graph_input(),
+            command=Command(resume=resume) if (resume := self._request.resume) else None,
             context=context or None,
             stream_mode=["custom", "messages-tuple", "values"],
             stream_resumable=True,
@@ -126,7 +135,5 @@ class _Course:
                     await self._client.runs.cancel(self._thread_id, self._run_id, wait=True)
 
     def _outcome(self, values: Any, seconds: float) -> Outcome:
-        if "__interrupt__" in values:
-            raise AgentError("the run waits for a review; go on in a client that can answer it")
         run = RunName(self._request.assistant, self._thread_id, self._run_id)
         return outcome_of(values, run, seconds)

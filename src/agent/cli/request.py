@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.cli.console import is_terminal
 from agent.configuration import Configuration, configure
 from agent.errors import ConfigurationError, InputError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Point
-from agent.installed import ASSISTANTS, TAKE_COLLECTIONS, TAKE_FORMAT
+from agent.installed import ASSISTANTS, REVIEW_PLANS, TAKE_COLLECTIONS, TAKE_FORMAT
 
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""
@@ -39,6 +40,8 @@ class Request:
     """Own documents to read, for assistants that do; None is all."""
     saves: bool = False
     """Whether the answer goes into a file, in which links should last."""
+    resume: dict[str, Any] | None = None
+    """What a person answered to the run's question, with which it goes on."""
 
     def graph_input(self) -> dict[str, Any] | None:
         """What the assistant gets; None goes on with what the thread has."""
@@ -64,12 +67,14 @@ def read_request(arguments: Namespace) -> Request:
         writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
     if arguments.pdf is not None:
         _pdf_extra()
+    context = _context(arguments, local=url is None)
+    _review(arguments, context, asked=question is not None)
     return Request(
         question=question,
         assistant=arguments.assistant,
         thread_id=_thread(arguments.thread),
         follows_up=arguments.thread is not None,
-        context=_context(arguments, local=url is None),
+        context=context,
         near=_near(arguments.near),
         format_requirement=_format_requirement(arguments, asked=question is not None),
         collections=_collections(arguments, asked=question is not None),
@@ -192,6 +197,29 @@ def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:
         given["resolve_links"] = True
     checked = configure(given)
     return {key: getattr(checked, key) for key in given}
+
+
+def refuse_review(context: Mapping[str, Any], by: str, *, local: bool) -> None:
+    """Raises where a plan would wait for somebody who cannot be asked."""
+    if local:
+        wanted = configure(context).review_plan
+    else:
+        wanted = str(context.get("review_plan")).lower() in ("true", "1", "yes", "on")
+    if wanted:
+        raise ConfigurationError(
+            "review_plan", f"cannot be answered {by}; give --set review_plan=false"
+        )
+
+
+def _review(arguments: Namespace, context: Mapping[str, Any], *, asked: bool) -> None:
+    local, assistant = arguments.url is None, arguments.assistant
+    if assistant in ASSISTANTS and assistant not in REVIEW_PLANS:
+        if local and context.get("review_plan"):
+            hint = f"is not taken by {assistant}; use --assistant {', '.join(REVIEW_PLANS)}"
+            raise ConfigurationError("--set review_plan", hint)
+    elif asked and (arguments.json or not is_terminal()):
+        by = "with --json" if arguments.json else "without a terminal"
+        refuse_review(context, by, local=local)
 
 
 def _saves(arguments: Namespace) -> bool:

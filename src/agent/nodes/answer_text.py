@@ -18,6 +18,11 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "en": "Nothing citable was found, so there is no answer. Try other words, or add a place "
         "or a time.",
     },
+    "cancelled": {
+        "zh": "已按您的要求停止：网页和地图都没有搜索，因此没有答案。可以换一种问法再问。",
+        "en": "Stopped as you asked: nothing was searched, neither the web nor the map, so there "
+        "is no answer. Ask again in other words whenever you like.",
+    },
     "extractive": {
         "zh": "写答案的模型暂时不可用，以下直接摘自查到的资料：",
         "en": "The model that writes answers is unavailable; this is taken straight from the "

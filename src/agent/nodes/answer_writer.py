@@ -45,7 +45,9 @@ class AnswerWriter(ModelWriter):
         return {**super().checks(), "places_rejected": rejected}
 
     async def _body(self) -> AsyncIterator[str]:
-        if self._state.get("needs"):
+        if self._state.get("cancelled"):
+            yield say("cancelled", self._language)
+        elif self._state.get("needs"):
             yield say("needs_place", self._language)
         elif not self.has_evidence:
             yield say("nothing", self._language)

@@ -23,7 +23,8 @@ async def finalize_answer(
     spent = state.get("usage")
     meter = open_meter(state["turn"], configuration, given, spent=spent, answering=True)
     writer = AnswerWriter(state, configuration, given, meter)
-    if not writer.has_evidence and not state.get("needs"):
+    nothing_sought = state.get("needs") or state.get("cancelled")
+    if not writer.has_evidence and not nothing_sought:
         refuse_if_all_failed(state.get("gaps", []))
     ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
     anchor = next(iter(state.get("anchors", [])), None)

@@ -16,7 +16,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
 from agent.nodes.conversation import conversation, previous_evidence
 from agent.nodes.evidence_text import place_lines, source_lines
-from agent.nodes.opening import lacks_place, open_turn
+from agent.nodes.opening import lacks_place, open_turn, refuse_without_thread
 from agent.nodes.routing import map_task, planned
 from agent.nodes.toolbox import Services, gap_of, open_meter
 from agent.progress import event
@@ -42,6 +42,8 @@ async def generate_query(
     """Opens the turn and plans its first round; a failing model leaves the user's own words."""
     given = services()
     configuration = runtime.context or Configuration()
+    if configuration.review_plan:
+        refuse_without_thread()
     turn = open_turn(state, configuration, given, runtime)
     previous = previous_evidence(state["messages"])
     opened = new_turn()
@@ -59,6 +61,8 @@ async def generate_query(
     )
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
+    if configuration.review_plan:
+        opened["turn"] = Turn(**{**turn, "paused_at": given.now().timestamp()})
     opened["query_list"] = queries
     opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
     opened["gaps"] = replaced(gaps)

@@ -3,6 +3,8 @@
 import hashlib
 from typing import Any
 
+from langgraph.config import get_config
+from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 from langgraph.runtime import Runtime
 
 from agent.configuration import MODEL_FIELDS, Configuration, configure
@@ -78,6 +80,14 @@ def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
     message = last_question(state["messages"]).id or ""
     seen = len(state["messages"])
     return hashlib.sha256(f"{place}\n{message}\n{seen}".encode()).hexdigest()[:32]
+
+
+def refuse_without_thread() -> None:
+    """A run that keeps no thread cannot be come back to: raises before anything is paid."""
+    if get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER) is None:
+        raise ConfigurationError(
+            "review_plan", "needs a thread to come back to, and this run keeps none"
+        )
 
 
 def lacks_place(turn: Turn, previous: Previous, configuration: Configuration) -> bool:

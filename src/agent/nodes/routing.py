@@ -16,10 +16,19 @@ from agent.state import AmapSearchState, OverallState, WebSearchState, WrittenQu
 _NEEDS_NO_PLACE = {"route", "distance"}
 
 
+def review_or_research(
+    state: OverallState, runtime: Runtime[Configuration]
+) -> list[Send] | Literal["review_plan", "finalize_answer"]:
+    """After the queries are written: to a person first, where that is wanted."""
+    if "paused_at" in state["turn"]:
+        return "review_plan"
+    return continue_to_research(state, runtime)
+
+
 def continue_to_research(
     state: OverallState, runtime: Runtime[Configuration]
 ) -> list[Send] | Literal["finalize_answer"]:
-    """After the queries are written: every query to the web, and to the map where it helps."""
+    """With the queries settled: every query to the web, and to the map where it helps."""
     if state.get("needs"):
         return "finalize_answer"
     return _sends(state, state["query_list"], runtime) or "finalize_answer"
@@ -73,7 +82,7 @@ def planned(
     seen: dict[tuple[object, ...], MapTask] = {}
     for query in queries:
         task = query["map"]
-        if task and not _placed(task, near):
+        if task and not placed(task, near):
             query["map"] = None
         elif task:
             query["map"] = _merged(_fresh(task, asked), seen)
@@ -96,7 +105,7 @@ def map_task(
     return task
 
 
-def _placed(task: MapTask, near: Point | None) -> bool:
+def placed(task: MapTask, near: Point | None) -> bool:
     """Whether there is anything to begin from: a place, a city, two ends, or where the user is."""
     if task["intent"] in _NEEDS_NO_PLACE:
         return bool(task.get("destination") and (task.get("origin") or near))

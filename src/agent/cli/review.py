@@ -1,0 +1,180 @@
+"""A plan shown on the terminal, changed there by a person, and given back to its run."""
+
+import sys
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agent.cli.console import one_line
+from agent.language import Language, detect_language
+from agent.outcome import Pause
+
+MAX_QUERIES = 10
+"""As the assistant takes them."""
+_LONGEST = 500
+
+_WORDS: Final[dict[Language, dict[str, str]]] = {
+    "zh": {
+        "heading": "检索计划（还没有搜索）：",
+        "map": "地图",
+        "estimate": "估计（按所写计划，不含追加检索）：网页搜索 {searches} 次，"
+        "地图 {map_calls} 次，模型 {model_calls} 次；{cost}",
+        "cost": "约 ${low} 至 ${high}（高的一端含追加检索）",
+        "free": "不花钱",
+        "unknown": "费用未知",
+        "keys": "回车 继续 · 编号 修改 · -编号 删除 · + 文字 添加 · q 取消",
+        "text": "第 {number} 条改为（回车不改）：",
+        "keep_map": "保留它的地图任务吗？回车保留，n 去掉：",
+        "none": "没有第 {number} 条。",
+        "last": "至少要留一条；q 取消。",
+        "full": "最多 {most} 条。",
+        "unreadable": "读不懂这一行。",
+        "problem": "上一次的回答用不了：{problem}",
+    },
+    "en": {
+        "heading": "The plan (nothing is searched yet):",
+        "map": "map",
+        "estimate": "Estimate (for the plan as written, without follow-ups): web searches "
+        "{searches}, map calls {map_calls}, model calls {model_calls}; {cost}",
+        "cost": "about ${low} to ${high} (the upper end with follow-ups)",
+        "free": "free of charge",
+        "unknown": "cost unknown",
+        "keys": "Enter goes on · a number edits · -number removes · + text adds · q cancels",
+        "text": "New text of {number} (Enter keeps it): ",
+        "keep_map": "Keep its map task? Enter keeps it, n drops it: ",
+        "none": "There is no {number}.",
+        "last": "One has to stay; q cancels.",
+        "full": "At most {most}.",
+        "unreadable": "That line cannot be read.",
+        "problem": "The answer before could not be used: {problem}",
+    },
+}
+
+
+def spoken(pause: Pause) -> Language:
+    """The language of a plan; who takes a run up again has not asked the question."""
+    queries = pause.review.get("queries") or []
+    return detect_language(" ".join(str(query["query"]) for query in queries))
+
+
+def review(pause: Pause, language: Language) -> dict[str, Any]:
+    """What the person decides: {queries} or {cancel}. Ctrl-C and Ctrl-D: KeyboardInterrupt."""
+    queries = [dict(query) for query in pause.review.get("queries") or []]
+    desk = _Desk(queries, _WORDS[language])
+    desk.show(pause.review)
+    while (line := desk.read("> ")) and line.casefold() != "q":
+        desk.act(line)
+    return {"cancel": True} if line else {"queries": desk.queries}
+
+
+class _Desk:
+    """The plan as it stands, and the conversation about it on standard error."""
+
+    def __init__(self, queries: list[dict[str, Any]], words: Mapping[str, str]) -> None:
+        self.queries, self._words = queries, words
+
+    def show(self, review: Mapping[str, Any]) -> None:
+        """The whole plan with what it will take."""
+        if problem := review.get("problem"):
+            self._say("problem", problem=problem)
+        self._say("heading")
+        self._list()
+        if estimate := review.get("estimate"):
+            self._say("estimate", **{**estimate, "cost": self._cost(estimate.get("cost_usd"))})
+        self._say("keys")
+
+    def act(self, line: str) -> None:
+        """One command; shows the plan again where it changed."""
+        sign, rest = _sign(line)
+        number, _, text = rest.partition(" ")
+        if sign == "+":
+            changed = self._add(rest)
+        elif not number.isdecimal() or (sign and text):
+            self._say("keys")
+            return
+        elif not 1 <= int(number) <= len(self.queries):
+            self._say("none", number=number)
+            return
+        else:
+            place = int(number) - 1
+            changed = self._remove(place) if sign else self._edit(place, text.strip())
+        if changed:
+            self._list()
+
+    def read(self, asked: str) -> str:
+        """A line of the person's, as one line of text."""
+        try:
+            if sys.stdout.isatty():
+                return one_line(input(asked), longest=_LONGEST)
+            print(asked, end="", file=sys.stderr, flush=True)  # noqa: T201
+            return one_line(input(), longest=_LONGEST)
+        except (EOFError, KeyboardInterrupt):
+            print(file=sys.stderr)  # noqa: T201
+            raise KeyboardInterrupt from None
+        except UnicodeDecodeError:
+            self._say("unreadable")
+            return self.read(asked)
+
+    def _add(self, text: str) -> bool:
+        if len(self.queries) >= MAX_QUERIES:
+            self._say("full", most=MAX_QUERIES)
+        elif text:
+            self.queries.append({"query": text, "map": None})
+            return True
+        else:
+            self._say("keys")
+        return False
+
+    def _remove(self, place: int) -> bool:
+        if len(self.queries) == 1:
+            self._say("last")
+            return False
+        del self.queries[place]
+        return True
+
+    def _edit(self, place: int, text: str) -> bool:
+        asked = self._words["text"].format(number=place + 1)
+        if not (new := text or self.read(asked)):
+            return False
+        self.queries[place]["query"] = new
+        if self.queries[place].get("map"):
+            dropped = self.read(self._words["keep_map"]).casefold() in ("n", "no", "不")
+            if dropped:
+                self.queries[place]["map"] = None
+        return True
+
+    def _list(self) -> None:
+        for number, query in enumerate(self.queries, 1):
+            self._print(f"  {number}. {query['query']}")
+            if task := query.get("map"):
+                self._print(f"     {self._words['map']}: {_task_line(task)}")
+
+    def _cost(self, cost: Mapping[str, float] | None) -> str:
+        if cost is None:
+            return self._words["unknown"]
+        if not cost["high"]:
+            return self._words["free"]
+        return self._words["cost"].format(low=f"{cost['low']:.2f}", high=f"{cost['high']:.2f}")
+
+    def _say(self, key: str, **values: Any) -> None:
+        self._print(self._words[key].format(**values))
+
+    def _print(self, line: str) -> None:
+        kept = line[: len(line) - len(line.lstrip())]
+        print(kept + one_line(line), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _sign(line: str) -> tuple[str, str]:
+    """A leading + or - (also as a Chinese keyboard writes them), and the rest."""
+    first = unicodedata.normalize("NFKC", line[0])
+    return (first, line[1:].strip()) if first in ("+", "-") else ("", line)
+
+
+def _task_line(task: Mapping[str, Any]) -> str:
+    """A map task in a line: what, where, which kinds of places."""
+    where = [str(task[key]) for key in ("place", "city", "origin") if task.get(key)]
+    to = f"→ {task['destination']}" if task.get("destination") else ""
+    words = ", ".join(map(str, task.get("keywords") or []))
+    radius = f"{task['radius_m']} m" if task["intent"] == "nearby" and "radius_m" in task else ""
+    parts = [str(task["intent"]), " ".join([*where, to]).strip(), words, radius]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,230 @@
+"""The answer to a plan review, the estimate shown with it, and the conversation on a terminal."""
+
+import io
+import sys
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from agent.budget import no_usage
+from agent.cli.batch_plan import read_plan
+from agent.cli.parser import build_parser
+from agent.cli.request import read_request
+from agent.cli.review import review
+from agent.configuration import Configuration, configure
+from agent.errors import ConfigurationError, InputError
+from agent.evidence.types import MapTask, Query
+from agent.nodes.plan_estimate import estimate_of
+from agent.nodes.reviewed import read_review
+from agent.outcome import Pause, pause_of
+from agent.state import Estimate, Turn
+
+NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "keywords": ["书店"], "radius_m": 1000}
+NO_MAP = Configuration(geo_routing="never")
+
+
+def accepted(answer: Any, configuration: Configuration | None = None) -> list[Query]:
+    return read_review(answer, configuration or Configuration(), None)
+
+
+def test_queries_are_taken_as_they_are_with_their_texts_made_clean() -> None:
+    (first, second, third) = accepted(
+        {"queries": [{"query": "  王府井\u202e 书店\n ", "map": NEARBY}, {"query": "b"}, "c"]}
+    )
+    assert first["query"] == "王府井 书店"
+    assert first["map"] is not None
+    assert first["map"]["keywords"] == ["书店"]
+    assert (second, third) == (Query(query="b", map=None), Query(query="c", map=None))
+
+
+def test_a_plan_may_repeat_itself_if_the_person_wants_that() -> None:
+    assert len(accepted({"queries": ["a", "a"]})) == 2
+
+
+def test_a_cancelled_plan_has_no_queries() -> None:
+    assert accepted({"cancel": True}) == []
+    assert accepted({"cancel": True, "queries": ["a"]}) == []
+    assert len(accepted({"cancel": False, "queries": ["a"]})) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        (True, "the answer"),
+        ("go on", "the answer"),
+        ({"querys": ["a"]}, "querys"),
+        ({}, "queries"),
+        ({"queries": "a"}, "queries"),
+        ({"queries": []}, "queries"),
+        ({"queries": ["a"] * 11}, "queries"),
+        ({"cancel": "yes"}, "cancel"),
+        ({"queries": ["a", " "]}, "queries[1].query"),
+        ({"queries": [{"query": "\u200b"}]}, "queries[0].query"),
+        ({"queries": [{"query": 5}]}, "queries[0].query"),
+        ({"queries": [{"query": "x" * 401}]}, "queries[0].query"),
+        ({"queries": [{"query": "x" * 100_000}]}, "queries[0].query"),
+        ({"queries": [5]}, "queries[0]"),
+        ({"queries": [{"query": "a", "maps": None}]}, "queries[0].maps"),
+        ({"queries": [{"query": "a", "map": "here"}]}, "queries[0].map"),
+        ({"queries": [{"query": "a", "map": {}}]}, "queries[0].map.intent"),
+        ({"queries": [{"query": "a", "map": {"intent": ["poi"]}}]}, "queries[0].map.intent"),
+        ({"queries": [{"query": "a", "map": {**NEARBY, "near": 1}}]}, "queries[0].map.near"),
+        ({"queries": [{"query": "a", "map": {"intent": "area", "city": "北京"}}]},
+         "queries[0].map"),
+        ({"queries": [{"query": "a", "map": {"intent": "nearby", "keywords": ["书店"]}}]},
+         "queries[0].map"),
+        ({"queries": [{"query": "a", "map": {"intent": "route", "destination": "故宫"}}]},
+         "queries[0].map"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_one_line_that_names_the_field(answer: Any, named: str) -> None:
+    with pytest.raises(InputError) as refused:
+        accepted(answer)
+    assert refused.value.name == named
+    assert "\n" not in refused.value.message
+    assert len(refused.value.message) < 250
+
+
+def test_a_place_may_be_missing_where_the_user_said_where_they_are() -> None:
+    here = {"intent": "nearby", "keywords": ["书店"]}
+    (query,) = read_review(
+        {"queries": [{"query": "a", "map": here}]}, Configuration(), {"lng": 116.4, "lat": 39.9}
+    )
+    assert query["map"]
+
+
+def test_a_map_task_is_refused_where_the_map_is_off() -> None:
+    with pytest.raises(InputError, match="geo_routing=never"):
+        accepted({"queries": [{"query": "a", "map": NEARBY}]}, NO_MAP)
+
+
+def estimated(queries: list[Query], loops: int = 2, **settings: Any) -> Estimate:
+    turn = Turn(id="t", question="q", language="zh", today="2026-11-20", started_at=0, count=3,
+                loops=loops, reasoning_model=None, near=None)  # fmt: skip
+    given = cast(Any, SimpleNamespace(billed=lambda usage: usage))
+    return estimate_of(queries, turn, configure(settings), given, no_usage())
+
+
+WEB = Query(query="a", map=None)
+MAP = Query(query="b", map=NEARBY)
+
+
+def test_the_estimate_counts_the_plan_within_its_limits() -> None:
+    found = estimated([WEB, WEB, MAP])
+    assert (found["searches"], found["model_calls"]) == (3, 3 + 1 + 2)
+    assert found["map_calls"] == 1 + 1 + 2 + 2
+    few = estimated([WEB, WEB, MAP], max_searches=1, max_map_calls=2, max_model_calls=4)
+    assert (few["searches"], few["map_calls"], few["model_calls"]) == (1, 2, 4)
+    assert estimated([MAP], web_search="off")["searches"] == 0
+    assert estimated([WEB], loops=1)["model_calls"] == 2
+
+
+def test_the_cost_is_a_range_around_what_the_readme_says_and_grows_with_the_plan() -> None:
+    cost = estimated([WEB, WEB, WEB], loops=1)["cost_usd"]
+    assert cost is not None
+    # README: one round without the map costs $0.13.
+    assert 0.03 < cost["low"] < 0.13 < cost["high"] < 0.26
+    more = estimated([WEB, WEB, WEB, MAP])["cost_usd"]
+    assert more is not None
+    assert more["low"] > cost["low"]
+    assert more["high"] > cost["high"]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"answer_model": "openai:some-model"}, {"web_search": "tavily"}]
+)
+def test_a_cost_with_an_unknown_price_in_it_is_unknown(settings: dict[str, str]) -> None:
+    assert estimated([WEB], **settings)["cost_usd"] is None
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *lines: str, language: Any = "en") -> dict[str, Any]:
+    """What `review` gives back to a person who types these lines."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    queries = [{"query": "first", "map": dict(NEARBY)}, {"query": "second", "map": None}]
+    cost = {"low": 0.031, "high": 0.158} if language == "zh" else None
+    estimate = {"searches": 2, "map_calls": 6, "model_calls": 5, "cost_usd": cost}
+    plan = {"queries": queries, "estimate": estimate}
+    return review(Pause(plan), language)
+
+
+def texts(answer: dict[str, Any]) -> list[str]:
+    return [query["query"] for query in answer["queries"]]
+
+
+def test_enter_goes_on_with_the_plan_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = asked(monkeypatch, "")
+    assert texts(answer) == ["first", "second"]
+    assert answer["queries"][0]["map"] == NEARBY
+    said = capsys.readouterr()
+    assert "1. first" in said.err
+    assert "nearby · 王府井 · 书店 · 1000 m" in said.err
+    assert "web searches 2, map calls 6, model calls 5; cost unknown" in said.err
+    assert said.out == ""
+
+
+def test_queries_are_edited_removed_and_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = asked(monkeypatch, "1", "better", "n", "2 shorter", "+ third", "＋第四", "-2", "")
+    assert texts(answer) == ["better", "third", "第四"]
+    assert [query["map"] for query in answer["queries"]] == [None, None, None]
+    assert asked(monkeypatch, "1 better", "", "")["queries"][0]["map"] == NEARBY
+    assert texts(asked(monkeypatch, "1", "", "")) == ["first", "second"]
+
+
+def test_what_makes_no_sense_is_said_and_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = asked(monkeypatch, "9", "-0", "what?", "+", "-1 2", "²", "-1", "-1", "")
+    assert texts(answer) == ["second"]
+    said = capsys.readouterr().err
+    assert "There is no 9." in said
+    assert "One has to stay" in said
+    assert len(texts(asked(monkeypatch, *["+ more"] * 12, ""))) == 10
+
+
+def test_q_cancels_and_the_end_of_the_input_leaves_the_run_waiting(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asked(monkeypatch, "Q", language="zh") == {"cancel": True}
+    said = capsys.readouterr().err
+    assert "还没有搜索" in said
+    assert "约 $0.03 至 $0.16" in said
+    with pytest.raises(KeyboardInterrupt):
+        asked(monkeypatch)
+
+
+def test_a_pause_is_read_from_objects_and_from_a_servers_json() -> None:
+    plan = {"queries": []}
+    for waiting in (SimpleNamespace(value=plan), {"value": plan}):
+        found = pause_of({"__interrupt__": [waiting]})
+        assert found is not None
+        assert found.review == plan
+    assert pause_of({"messages": []}) is None
+
+
+@pytest.mark.parametrize("where", [(), ("--url", "http://127.0.0.1:9")])
+@pytest.mark.parametrize("how", [(), ("--json",)])
+def test_a_review_nobody_can_give_is_refused_by_name(
+    how: tuple[str, ...], where: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = build_parser(["ask", "batch"])
+    words = ["--set", "review_plan=true", *where]
+    with pytest.raises(ConfigurationError) as refused:
+        read_request(parser.parse_args(["ask", *how, *words, "q"]))
+    assert refused.value.name == "review_plan"
+    with pytest.raises(ConfigurationError) as refused:
+        read_plan(parser.parse_args(["batch", "none.jsonl", "-o", "a.jsonl", *words]))
+    assert refused.value.name == "review_plan"
+    if not where:
+        monkeypatch.setenv("REVIEW_PLAN", "true")
+        with pytest.raises(ConfigurationError, match="review_plan"):
+            read_request(parser.parse_args(["ask", *how, "q"]))
+        assert read_request(parser.parse_args(["ask", "--set", "review_plan=false", *how, "q"]))
+
+
+def test_an_assistant_that_does_not_review_says_so() -> None:
+    arguments = ["ask", "--assistant", "team_answer", "--set", "review_plan=true", "q"]
+    with pytest.raises(ConfigurationError, match="is not taken by team_answer; use --assistant ag"):
+        read_request(build_parser(["ask"]).parse_args(arguments))
