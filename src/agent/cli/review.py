@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agent.cli.console import one_line
 from agent.language import Language, detect_language
+from agent.lines import one_line
 from agent.outcome import Pause
 
 MAX_QUERIES = 10
