@@ -30,7 +30,10 @@ from agent.services import Services, build_services
 from agent.settings import load_env_file, read_settings
 
 pytestmark = pytest.mark.node
-NODES = {"generate_query", "web_research", "amap_research", "reflection", "finalize_answer"}
+NODES = {
+    "generate_query", "review_plan", "web_research", "amap_research", "reflection",
+    "finalize_answer",
+}  # fmt: skip
 # (question, whether the map helps, whether a place or a spatial relation is named)
 INTENTS = (
     ("王府井附近适合遛娃的好去处", True, True),
@@ -76,7 +79,7 @@ async def check_intent() -> str:
 
 
 async def check_graph() -> str:
-    """The graph has its five nodes and sends only what the map helps with to the map."""
+    """The graph has its nodes and sends only what the map helps with to the map."""
     models = {name: Configuration.model_fields[name].default for name in MODEL_FIELDS}
     context = Configuration(**models, geo_routing="llm", web_search="auto")
     async with services() as given:

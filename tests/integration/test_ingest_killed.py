@@ -62,14 +62,14 @@ async def test_killed_at_any_moment_the_next_run_makes_it_whole(
     made = mixed_files.good_files(bench.docs, _FILES)
     kills = 0
     for attempt in range(7):
-        kills += await runs.killed_after(chance.uniform(0.02, 1.2))
+        kills += await runs.killed_after(chance.uniform(0.02, 0.25))
         if attempt == 3:
             # What was read is now something else, and a table is shorter.
             changed = next(n for n, path in made.items() if path.suffix == ".csv")
             mixed_files.companies(made[changed], changed)
             lines = made[changed].read_text("utf-8").splitlines()
             made[changed].write_text("\n".join(lines[:3]), "utf-8")
-    assert kills >= 4
+    assert kills >= 3
     report = await bench.ingest()
     assert report.failed == []
     known = await bench.desk.documents(Scope())

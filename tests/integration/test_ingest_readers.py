@@ -71,6 +71,16 @@ async def test_a_process_reads_many_files_and_survives_broken_ones(tmp_path: Pat
         assert reader._files == 6
 
 
+async def test_a_large_parent_does_not_make_its_readers_look_tired(tmp_path: Path) -> None:
+    held = b"x" * (260 << 20)
+    mixed_files.markdown(tmp_path / "a.md", 1)
+    async with FileReaders(1) as readers:
+        for _ in range(2):
+            assert [event async for event in readers.read(str(tmp_path / "a.md"), "markdown")]
+        assert len(readers._idle) == 1
+    assert len(held) == 260 << 20
+
+
 _SLOW = """
 import time
 from agent.retrieval import {module}

@@ -67,7 +67,7 @@ async def test_a_run_is_durable_resumable_and_gets_only_what_was_said(
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        (Part("error", {"message": "max_searches: is\nwrong"}), "max_searches: is wrong"),
+        (Part("error", {"message": "max_searches: is\ntoo large"}), "max_searches: is too large"),
         (Part("values", {"__interrupt__": [{}]}), f"go on with thread {THREAD}"),
         (Part("values", {"messages": []}), "without an answer"),
         (ZeroDivisionError("secret"), "inside the server"),

@@ -9,7 +9,9 @@ and when it has said nothing for SECONDS.
 import contextlib
 import json
 import os
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 from agent.retrieval.formats import CannotRead, read
@@ -58,6 +60,10 @@ def _needed() -> int:
     """Megabytes this process has needed at most; 0 where the system does not say."""
     if sys.platform == "win32":
         return 0
+    with contextlib.suppress(OSError):
+        # getrusage counts what its parent had when it was started; this is its own.
+        if found := re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text()):
+            return int(found[1]) >> 10
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
