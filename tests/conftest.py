@@ -1,5 +1,6 @@
 """What every test gets: an environment without keys, settings or a `.env`, and its own data."""
 
+import logging
 import os
 import signal
 import sys
@@ -39,3 +40,14 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    _hear_every_logger()
+
+
+def _hear_every_logger() -> None:
+    """Libraries and commands tried in this process switch loggers off; later tests read them."""
+    logging.disable(logging.NOTSET)
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "agent":
+            logger = logging.getLogger(name)
+            logger.disabled, logger.propagate = False, True
+            logger.setLevel(logging.NOTSET)
