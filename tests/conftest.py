@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent import redaction
 from agent.configuration import Configuration
 from agent.settings import Settings
 
@@ -40,12 +41,15 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    # What a test before this one made the process remember is no part of this one.
+    monkeypatch.setattr(redaction, "_secrets", set(redaction._secrets))
     _hear_every_logger()
 
 
 def _hear_every_logger() -> None:
-    """Libraries and commands tried in this process switch loggers off; later tests read them."""
+    """Commands tried in this process set levels, also the root's; later tests read warnings."""
     logging.disable(logging.NOTSET)
+    logging.root.setLevel(logging.WARNING)
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] == "agent":
             logger = logging.getLogger(name)

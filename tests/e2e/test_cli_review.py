@@ -30,8 +30,7 @@ def test_left_with_ctrl_c_the_plan_waits_and_is_edited_later(
         first.expect("1. ")
         first.expect("about $")
         first.expect("\n> ")
-        first.type("\x03")
-        assert first.ends() == 130
+        assert first.interrupt() == 130
         assert "Traceback" not in first.text
     assert len(gemini.requests) == 1
     thread = first.text.rsplit("--thread ", 1)[1].split()[0]

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from contextlib import aclosing
 
 import pytest
 
@@ -59,13 +60,12 @@ async def test_the_journal_serves_several_event_loops_at_once(where: Place) -> N
 async def test_a_broken_disk_costs_the_journal_not_the_run(
     where: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    journal = ReplyJournal(where)
-    await journal.save("turn", "key", "x")
-    await journal._ledger.run(lambda db: db.execute("DROP TABLE replies"))
-    await journal.save("turn", "key", "y")
-    assert await journal.load("turn", "key") is None
+    async with aclosing(ReplyJournal(where)) as journal:
+        await journal.save("turn", "key", "x")
+        await journal._ledger.run(lambda db: db.execute("DROP TABLE replies"))
+        await journal.save("turn", "key", "y")
+        assert await journal.load("turn", "key") is None
     assert "journal" in caplog.text
-    await journal.aclose()
 
 
 async def test_an_accepted_run_is_open_until_it_is_finished(where: Place) -> None:

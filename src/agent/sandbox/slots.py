@@ -30,7 +30,7 @@ class Slots:
             if self._closed:
                 return CLOSED
             self._running.add(stop)
-            future = self._threads.submit(work, stop)
+            future = self._threads.submit(self._work, work, stop)
         future.add_done_callback(lambda _: self._running.discard(stop))
         waiting = asyncio.wrap_future(future)
         try:
@@ -44,6 +44,10 @@ class Slots:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({waiting})
             raise
+
+    def _work(self, work: Work, stop: threading.Event) -> CodeResult:
+        # A thread freed by closing may take up the next before what waits is dropped.
+        return CLOSED if self._closed else work(stop)
 
     async def aclose(self) -> None:
         """Stop what runs, drop what waits, end the threads."""
