@@ -116,6 +116,19 @@ class Settings(BaseSettings):
     code_output_bytes: int = Field(65_536, ge=256, le=1 << 24)
     code_parallel: int = Field(2, ge=1, le=64)
 
+    tanlu_api_keys: SecretStr | None = None
+    """`name:key,name:key`: every route then needs a key, and what is made has an owner."""
+    tanlu_cors_origins: str = ""
+    """Comma-separated origins whose pages may call this server."""
+    tanlu_allowed_hosts: str = ""
+    """Comma-separated names this server answers to besides loopback; `*` is any."""
+    map_tiles: Literal["none", "osm", "tianditu"] = "none"
+    """The page's base map; `none` draws a grid and needs no network."""
+    tianditu_key: str | None = Field(None, pattern=r"^[0-9a-fA-F]{8,64}$")
+    """A key for browsers: the page hands it out with the addresses of the tiles."""
+    place_photos: bool = False
+    """Whether the page shows places' photos, which their hosts then see being fetched."""
+
     tanlu_mode: Literal["auto", "online", "offline"] = "auto"
     database_url: SecretStr | None = None
     """Postgres for threads, runs and paid replies, in place of files in the data directory."""
