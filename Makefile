@@ -1,4 +1,4 @@
-.PHONY: help dev test check format pins bench eval image
+.PHONY: help dev test check format pins bench eval image vendor
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
 dev:             ## the LangGraph server; one run at a time is its default, so we say how many
@@ -27,5 +27,7 @@ eval:            ## how well rules see that the map helps, reranking orders, and
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank
 	uv run python -m evals.retrieval
+vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
+	uv run --no-sync python tools/vendor_page.py
 image:           ## the Dockerfile of the deployment
 	uv run langgraph dockerfile Dockerfile
