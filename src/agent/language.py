@@ -1,6 +1,7 @@
-"""Which of the two languages a text is in: the answer follows the question."""
+"""Which of the two languages a text is in, and fixed texts of either with their values put in."""
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 Language = Literal["zh", "en"]
@@ -27,3 +28,10 @@ def detect_language(text: str) -> Language:
         return "en"
     words = len(_WORD.findall(plain))
     return "zh" if han / _HAN_PER_WORD >= words else "en"
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """The text with each `{name}` replaced by its value; braces of unknown names stay."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text

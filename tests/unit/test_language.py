@@ -1,6 +1,6 @@
 import pytest
 
-from agent.language import detect_language
+from agent.language import detect_language, filled
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,10 @@ def test_a_chinese_question_with_some_latin_words_is_chinese(text: str) -> None:
 )
 def test_an_english_question_that_names_a_chinese_place_is_english(text: str) -> None:
     assert detect_language(text) == "en"
+
+
+def test_a_text_is_filled_by_name_and_other_braces_stay() -> None:
+    text = '{name} 要一个检索式，如 {"query": "…"}；{name}: {limit} {}'
+    assert filled(text, {"name": "搜索", "absent": "x"}) == (
+        '搜索 要一个检索式，如 {"query": "…"}；搜索: {limit} {}'
+    )

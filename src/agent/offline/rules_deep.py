@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from agent.evidence.activities import activity_keywords
 from agent.evidence.intent import extract_place
-from agent.language import Language
+from agent.language import Language, filled
 
 from .brain import Answer, FunctionCall, Turn
 from .rules_deep_topics import Plan, plan, queries, related
@@ -167,7 +167,4 @@ def _change(topic: str, reason: str, urls: list[str]) -> FunctionCall:
 
 
 def _said(key: str, language: Language, **values: str) -> str:
-    text = _SAYS[key][language]
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    return filled(_SAYS[key][language], values)

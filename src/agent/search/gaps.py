@@ -2,7 +2,7 @@
 
 from agent.errors import AgentError, ProviderError
 from agent.evidence.types import Gap
-from agent.language import Language
+from agent.language import Language, filled
 from agent.search.types import WebTask
 
 LABELS = {"google": "Google", "tavily": "Tavily", "serper": "Serper", "bocha": "Bocha"}
@@ -50,10 +50,8 @@ _TEXTS: dict[str, dict[Language, str]] = {
 
 def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **values: str) -> Gap:
     """A gap in the user's language; `text` names the wording where it differs from the code."""
-    message = _TEXTS[text or code][task.language]
     values = {"service": LABELS.get(provider, provider), **values}
-    for name, value in values.items():
-        message = message.replace(f"{{{name}}}", value)
+    message = filled(_TEXTS[text or code][task.language], values)
     return Gap(query=task.query, provider=provider, code=code, message=message)
 
 

@@ -1,7 +1,7 @@
 """What code says in a dossier: to the planner, in gaps, around the tables. In both languages."""
 
 from agent.evidence.types import Gap
-from agent.language import Language
+from agent.language import Language, filled
 
 ASSISTANT = "plan_execute"
 
@@ -144,23 +144,17 @@ _GAPS: dict[str, dict[Language, str]] = {
 
 def say(key: str, language: Language, **values: str) -> str:
     """A fixed sentence."""
-    return _filled(_TEXTS[key][language], values)
+    return filled(_TEXTS[key][language], values)
 
 
 def run_gap(
     code: str, language: Language, *, query: str = "", provider: str = ASSISTANT, **values: str
 ) -> Gap:
     """What the reader is told that the run did not do, or did otherwise."""
-    message = _filled(_GAPS[code][language], values)
+    message = filled(_GAPS[code][language], values)
     return Gap(query=query, provider=provider, code=code, message=message)
 
 
 def source_name(source: str, language: Language) -> str:
     """A source as a reader knows it."""
     return SOURCES[source][language] if source in SOURCES else source
-
-
-def _filled(text: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text

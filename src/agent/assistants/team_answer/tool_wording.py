@@ -1,7 +1,7 @@
 """What code says in the results of tools, to the models; in gaps, to the reader."""
 
 from agent.evidence.types import Gap
-from agent.language import Language
+from agent.language import Language, filled
 
 _TEXTS: dict[str, dict[Language, str]] = {
     "cached": {
@@ -60,10 +60,7 @@ _TEXTS: dict[str, dict[Language, str]] = {
 
 def say(key: str, language: Language, **values: str) -> str:
     """A fixed sentence."""
-    text = _TEXTS[key][language]
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    return filled(_TEXTS[key][language], values)
 
 
 def sandbox_gap(code: str, reason: str, language: Language) -> Gap:

@@ -1,7 +1,7 @@
 """What code says in a discussion: to the models in messages, to the reader in gaps."""
 
 from agent.evidence.types import Gap
-from agent.language import Language
+from agent.language import Language, filled
 
 _TEXTS: dict[str, dict[Language, str]] = {
     "role_researcher": {
@@ -75,16 +75,10 @@ _GAPS: dict[str, dict[Language, str]] = {
 
 def say(key: str, language: Language, **values: str) -> str:
     """A fixed sentence."""
-    return _filled(_TEXTS[key][language], values)
+    return filled(_TEXTS[key][language], values)
 
 
 def run_gap(code: str, language: Language, *, query: str = "", **values: str) -> Gap:
     """What the reader is told that the run did not do, or did otherwise."""
-    message = _filled(_GAPS[code][language], values)
+    message = filled(_GAPS[code][language], values)
     return Gap(query=query, provider="team_answer", code=code, message=message)
-
-
-def _filled(text: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
