@@ -10,6 +10,7 @@ import pytest
 
 from agent import redaction
 from agent.configuration import Configuration
+from agent.security.access import access
 from agent.settings import Settings
 
 pytest.register_assert_rewrite("tests.support")
@@ -43,6 +44,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     # What a test before this one made the process remember is no part of this one.
     monkeypatch.setattr(redaction, "_secrets", set(redaction._secrets))
+    access.cache_clear()
     _hear_every_logger()
 
 

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import platformdirs
 from dotenv import load_dotenv
@@ -12,11 +12,29 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from agent.errors import ConfigurationError
 from agent.redaction import hide
 
+_Read = TypeVar("_Read", bound="AccessSettings")
 
-class Settings(BaseSettings):
-    """Read from the environment; empty values count as unset."""
+
+class AccessSettings(BaseSettings):
+    """Who may call. Apart, for a mistake in any other setting must not decide about that."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
+
+    tanlu_api_keys: SecretStr | None = None
+    """`name:key,name:key`: every route then needs a key, and what is made has an owner."""
+    tanlu_cors_origins: str = ""
+    """Comma-separated origins whose pages may call this server."""
+    tanlu_allowed_hosts: str = ""
+    """Comma-separated names this server answers to besides loopback; `*` is any."""
+
+    def model_post_init(self, _: Any) -> None:
+        for value in self.__dict__.values():
+            if isinstance(value, SecretStr):
+                hide(value.get_secret_value())
+
+
+class Settings(AccessSettings):
+    """Read from the environment; empty values count as unset."""
 
     gemini_api_key: SecretStr | None = None
     google_api_key: SecretStr | None = None
@@ -116,12 +134,6 @@ class Settings(BaseSettings):
     code_output_bytes: int = Field(65_536, ge=256, le=1 << 24)
     code_parallel: int = Field(2, ge=1, le=64)
 
-    tanlu_api_keys: SecretStr | None = None
-    """`name:key,name:key`: every route then needs a key, and what is made has an owner."""
-    tanlu_cors_origins: str = ""
-    """Comma-separated origins whose pages may call this server."""
-    tanlu_allowed_hosts: str = ""
-    """Comma-separated names this server answers to besides loopback; `*` is any."""
     map_tiles: Literal["none", "osm", "tianditu"] = "none"
     """The page's base map; `none` draws a grid and needs no network."""
     tianditu_key: str | None = Field(None, pattern=r"^[0-9a-fA-F]{8,64}$")
@@ -158,11 +170,6 @@ class Settings(BaseSettings):
             raise ValueError("must be a JSON object")
         return parsed
 
-    def model_post_init(self, _: Any) -> None:
-        for value in self.__dict__.values():
-            if isinstance(value, SecretStr):
-                hide(value.get_secret_value())
-
     @property
     def memory(self) -> Path | SecretStr:
         """Where threads, runs and paid replies are kept: a folder or a database."""
@@ -196,8 +203,17 @@ def _json(value: Any, expected: str) -> Any:
 
 def read_settings(**overrides: Any) -> Settings:
     """Settings from the environment, or a ConfigurationError that names the variable."""
+    return _read(Settings, overrides)
+
+
+def read_access_settings() -> AccessSettings:
+    """The same for who may call, whatever else is wrong."""
+    return _read(AccessSettings, {})
+
+
+def _read(kind: type[_Read], overrides: dict[str, Any]) -> _Read:
     try:
-        return Settings(**overrides)
+        return kind(**overrides)
     except ValidationError as error:
         found = ConfigurationError.of(error)
         raise ConfigurationError(found.name.upper(), found.problem) from None

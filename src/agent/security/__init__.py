@@ -1,0 +1,1 @@
+"""Who may call this server, and what is theirs."""

@@ -1,0 +1,90 @@
+"""Names of machines as requests and settings write them: `Host`, `Origin`, the peer's address."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+_HOST = re.compile(
+    r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(?::(?P<port>\d{1,5}))?"
+)
+_ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<host>[^/?#@\\\s]+)")
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+
+
+@dataclass(frozen=True)
+class Host:
+    """A name in lower case, without a trailing dot, or an address; `port` where one is written."""
+
+    name: str
+    port: int | None = None
+
+    def __str__(self) -> str:
+        name = f"[{self.name}]" if ":" in self.name else self.name
+        return name if self.port is None else f"{name}:{self.port}"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the name can only mean the machine it is used on."""
+        named = self.name == "localhost" or self.name.endswith(".localhost")
+        return named or is_loopback(self.name)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Scheme and host of a page."""
+
+    scheme: str
+    host: Host
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.host}"
+
+    def is_of(self, host: Host, scheme: str) -> bool:
+        """Whether a page of this origin was served under `host`.
+
+        A proxy may take TLS off, so a page of https may belong to a server that sees http; the
+        other way round it was served by somebody else.
+        """
+        port = _PORTS.get(self.scheme)
+        if self.host.name != host.name or (scheme in {"https", "wss"} and self.scheme != "https"):
+            return False
+        return (self.host.port or port) == (host.port or port)
+
+
+def parse_host(text: str) -> Host | None:
+    """A `Host` header; None where it is anything but a name or an address with or without port."""
+    found = _HOST.fullmatch(text)
+    if not found:
+        return None
+    port = int(found["port"]) if found["port"] else None
+    if found["six"]:
+        try:
+            return Host(ipaddress.IPv6Address(found["six"]).compressed, port)
+        except ValueError:
+            return None
+    name = found["name"].lower().removesuffix(".")
+    return Host(name, port) if name and not name.startswith(".") else None
+
+
+def parse_origin(text: str) -> Origin | None:
+    """An `Origin` header; None for `null` and whatever is not scheme://host[:port].
+
+    A default port is dropped, as browsers do.
+    """
+    found = _ORIGIN.fullmatch(text)
+    host = parse_host(found["host"]) if found else None
+    if not found or not host:
+        return None
+    scheme = found["scheme"].lower()
+    port = None if host.port == _PORTS.get(scheme) else host.port
+    return Origin(scheme, Host(host.name, port))
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an IP address is of this machine only; 0.0.0.0 is not."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return (mapped or parsed).is_loopback
