@@ -2,7 +2,7 @@
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -12,12 +12,16 @@ from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.citations import Citer, references
+from agent.evidence.figures import FigureMarker
 from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
-from agent.nodes.answer_text import attribution, gap_section, record_sections
+from agent.nodes.answer_text import attribution, gap_section, record_sections, say
+from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.toolbox import Toolbox, gap_of
 from agent.state import PlannedQuery, Previous, Turn
 
 log = logging.getLogger(__name__)
+
+_SHOWN_PLACES = 20
 
 
 class Gathered(TypedDict, total=False):
@@ -160,6 +164,71 @@ class ModelWriter(TurnWriter):
 
     def _rest(self) -> str:
         return self.citer.flush()
+
+
+class CheckedWriter(ModelWriter):
+    """A writer whose text must cite its sources, and whose figures are checked against them.
+
+    Where the model writes nothing, or cites nothing, the material itself follows.
+    """
+
+    def __init__(
+        self,
+        gathered: Gathered,
+        configuration: Configuration,
+        given: Toolbox,
+        meter: Meter,
+        *,
+        texts: Mapping[str, str],
+    ) -> None:
+        """`texts`: what each source says, by its id."""
+        super().__init__(gathered, configuration, given, meter)
+        self.marker = FigureMarker(texts, self._language)
+
+    @property
+    @abstractmethod
+    def has_evidence(self) -> bool:
+        """Whether there is anything to write from."""
+
+    def checks(self) -> dict[str, int]:
+        return {**super().checks(), "unverified_figures": self.marker.marked}
+
+    @abstractmethod
+    def _uncited_gap(self) -> Gap:
+        """That the model's text names no sources."""
+
+    @abstractmethod
+    def _material(self) -> str:
+        """What was found, marked, for when no model can write."""
+
+    async def _body(self) -> AsyncIterator[str]:
+        if not self.has_evidence:
+            yield say("nothing", self._language)
+            return
+        async for piece in self._model_text():
+            yield piece
+        if self._written and not self.citer.used:
+            self.gaps.append(self._uncited_gap())
+        if not self.citer.used:
+            self.degraded = True
+            lead = "\n\n" if self._written else f"{say('extractive', self._language)}\n\n"
+            yield lead + self._cited(self._material())
+
+    def _clean(self, chunk: str) -> str:
+        return self.citer.feed(self.marker.feed(chunk))
+
+    def _rest(self) -> str:
+        return self.citer.feed(self.marker.flush()) + self.citer.flush()
+
+    def _records(self) -> str:
+        """What the map said, as lines."""
+        gathered, language = self._gathered, self._language
+        records = (
+            place_lines(self.places[:_SHOWN_PLACES], language),
+            route_lines(gathered.get("routes", []), language),
+            weather_lines(gathered.get("weather", []), language),
+        )
+        return "\n".join(filter(None, records))
 
 
 def distinct_places(places: list[Place]) -> list[Place]:

@@ -1,6 +1,5 @@
 """The report as finished pieces: the model's text made clean and checked, code's sections."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -10,22 +9,20 @@ from agent.assistants.deep_research.toolbox import DeepToolbox
 from agent.assistants.deep_research.wording import run_gap
 from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.evidence.figures import FigureMarker
 from agent.evidence.lengths import cut_to_tokens
-from agent.nodes.answer_text import say
+from agent.evidence.types import Gap
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.prompt_size import prompt_tokens
-from agent.nodes.writer import ModelWriter
+from agent.nodes.writer import CheckedWriter
 from agent.prompts import Raw, element, render
 
-_SHOWN_PLACES = 20
 _MAP_TOPIC = {"zh": "地图", "en": "Map"}
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes")
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
 
-class ReportWriter(ModelWriter):
+class ReportWriter(CheckedWriter):
     """Writes from the topics' notes; its marker counts the figures no cited page has."""
 
     _part = "report"
@@ -33,14 +30,12 @@ class ReportWriter(ModelWriter):
     def __init__(
         self, state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
     ) -> None:
-        super().__init__(state, configuration, given, meter)
+        super().__init__(state, configuration, given, meter, texts=_texts(state))
         self._state = state
-        self.marker = FigureMarker(_texts(state), self._language)
         self._topics = self._noted()
 
     @property
     def has_evidence(self) -> bool:
-        """Whether there is anything to report."""
         return bool(self._topics or self._previous["sources"])
 
     def told(self) -> dict[str, Any]:
@@ -54,29 +49,12 @@ class ReportWriter(ModelWriter):
         counts: dict[str, Any] = {**self._state.get("counts", {})}
         return {
             **super().checks(),
-            "unverified_figures": self.marker.marked,
             "rounds": self._state.get("rounds", 0),
             **{name: counts.get(name, 0) for name in _COUNTS},
         }
 
-    async def _body(self) -> AsyncIterator[str]:
-        if not self.has_evidence:
-            yield say("nothing", self._language)
-            return
-        async for piece in self._model_text():
-            yield piece
-        if self._written and not self.citer.used:
-            self.gaps.append(run_gap("report_uncited", self._language))
-        if not self.citer.used:
-            self.degraded = True
-            lead = "\n\n" if self._written else f"{say('extractive', self._language)}\n\n"
-            yield lead + self._cited(self._notes())
-
-    def _clean(self, chunk: str) -> str:
-        return self.citer.feed(self.marker.feed(chunk))
-
-    def _rest(self) -> str:
-        return self.citer.feed(self.marker.flush()) + self.citer.flush()
+    def _uncited_gap(self) -> Gap:
+        return run_gap("report_uncited", self._language)
 
     def _messages(self) -> list[BaseMessage]:
         """The prompt with every topic's notes, each cut to its share of the limit."""
@@ -101,22 +79,15 @@ class ReportWriter(ModelWriter):
 
     def _noted(self) -> list[tuple[str, str]]:
         """The topics with what is known of each; the map's records are one of their own."""
-        state, language = self._state, self._language
         topics = [
             (entry["topic"], entry["compressed_content"] or "")
-            for entry in state.get("search_results", [])
+            for entry in self._state.get("search_results", [])
         ]
-        records = (
-            place_lines(self.places[:_SHOWN_PLACES], language),
-            route_lines(state.get("routes", []), language),
-            weather_lines(state.get("weather", []), language),
-        )
-        if any(records):
-            topics.append((_MAP_TOPIC[language], "\n".join(filter(None, records))))
+        if records := self._records():
+            topics.append((_MAP_TOPIC[self._language], records))
         return topics if any(notes for _, notes in topics) else []
 
-    def _notes(self) -> str:
-        """The notes themselves, for when no model can write."""
+    def _material(self) -> str:
         return "\n\n".join(f"## {name}\n\n{notes}" for name, notes in self._topics if notes)
 
 

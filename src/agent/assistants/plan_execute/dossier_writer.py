@@ -1,6 +1,6 @@
 """The dossier as finished pieces: the model's text made clean and checked, code's tables."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -20,23 +20,22 @@ from agent.assistants.plan_execute.wording import say as told_by_code
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.evidence.citations import Citer, inert
-from agent.evidence.figures import FigureMarker
 from agent.evidence.lengths import cut_to_tokens, estimated_tokens
-from agent.nodes.answer_text import say
+from agent.evidence.types import Gap
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
 from agent.nodes.prompt_size import prompt_tokens
-from agent.nodes.writer import ModelWriter
+from agent.nodes.writer import CheckedWriter
 from agent.prompts import Raw, element, render
 from agent.search.documents import Document
 from agent.search.grounded import beginning
 
-_SHOWN_PLACES, _SHOWN_FIGURES = 20, 40
+_SHOWN_FIGURES = 40
 _PER_TASK, _PER_DOCUMENT, _LEAST = 40, 40, 40
 _EXCERPTS = 4
 """Excerpts of each task, where no model can write."""
 
 
-class DossierWriter(ModelWriter):
+class DossierWriter(CheckedWriter):
     """Writes from the tasks' documents and the passages; figures no cited source has are marked."""
 
     _part = "dossier"
@@ -50,7 +49,7 @@ class DossierWriter(ModelWriter):
         *,
         off: Mapping[str, str],
     ) -> None:
-        super().__init__(state, configuration, given, meter)
+        super().__init__(state, configuration, given, meter, texts=_texts(state))
         self._state, self._off = state, off
         self._results: list[ExecutorResult] = state.get("executor_result", [])
         self._passages: list[Passage] = state.get("passages", [])
@@ -61,11 +60,9 @@ class DossierWriter(ModelWriter):
         }
         pages = {name: ledger[first] for name, first in aliases(self._passages).items()}
         self.citer = Citer({**ledger, **pages})
-        self.marker = FigureMarker(_texts(state), self._language)
 
     @property
     def has_evidence(self) -> bool:
-        """Whether there is anything to write from."""
         documents = any(result["documents"] for result in self._results)
         return bool(documents or self._passages or self._records() or self._previous["sources"])
 
@@ -88,30 +85,13 @@ class DossierWriter(ModelWriter):
         papers = self._state.get("downloaded_papers", [])
         return {
             **super().checks(),
-            "unverified_figures": self.marker.marked,
             "tasks": len(self._state["tasks"]),
             "papers": sum(paper["document"] is not None for paper in papers),
             "passages": len(self._passages),
         }
 
-    async def _body(self) -> AsyncIterator[str]:
-        if not self.has_evidence:
-            yield say("nothing", self._language)
-            return
-        async for piece in self._model_text():
-            yield piece
-        if self._written and not self.citer.used:
-            self.gaps.append(run_gap("dossier_uncited", self._language))
-        if not self.citer.used:
-            self.degraded = True
-            lead = "\n\n" if self._written else f"{say('extractive', self._language)}\n\n"
-            yield lead + self._cited(self._excerpts())
-
-    def _clean(self, chunk: str) -> str:
-        return self.citer.feed(self.marker.feed(chunk))
-
-    def _rest(self) -> str:
-        return self.citer.feed(self.marker.flush()) + self.citer.flush()
+    def _uncited_gap(self) -> Gap:
+        return run_gap("dossier_uncited", self._language)
 
     def _own_sections(self) -> list[str]:
         figures = self._cited(figure_section(self._figures, self._language))
@@ -169,18 +149,8 @@ class DossierWriter(ModelWriter):
         ]
         return cut_to_tokens("\n".join(lines), tokens)
 
-    def _records(self) -> str:
-        """What the map said, as lines."""
-        state, language = self._state, self._language
-        records = (
-            place_lines(self.places[:_SHOWN_PLACES], language),
-            route_lines(state.get("routes", []), language),
-            weather_lines(state.get("weather", []), language),
-        )
-        return "\n".join(filter(None, records))
-
-    def _excerpts(self) -> str:
-        """The beginnings of what was found, for when no model can write."""
+    def _material(self) -> str:
+        """The beginnings of what was found."""
         sections = []
         for result in self._results:
             found = list(zip(ids_of(result), result["documents"], strict=True))[:_EXCERPTS]
