@@ -4,6 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
 from agent.budget import Budgets, Limits, Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
@@ -61,6 +64,30 @@ class Toolbox(Protocol):
 
 Services = Callable[[], Toolbox]
 """Asked for at the first call, so that building a graph reads no setting."""
+
+
+class Accounted(TypedDict, total=False):
+    """What the states of all assistants have, as far as the turn's account needs it."""
+
+    turn: Turn
+    usage: Usage
+
+
+def settings_or(default: type[Configuration]) -> Callable[[Runtime[Configuration]], Configuration]:
+    """How a node gets its run's configuration; a run without one has an assistant's defaults."""
+
+    def settings_of(runtime: Runtime[Configuration]) -> Configuration:
+        return runtime.context or default()
+
+    return settings_of
+
+
+def meter_of(
+    state: Accounted, configuration: Configuration, services: Toolbox, *, answering: bool = False
+) -> Meter:
+    """A node's share of the turn's budget, after what its state says is spent."""
+    spent = state.get("usage")
+    return open_meter(state["turn"], configuration, services, spent=spent, answering=answering)
 
 
 def open_meter(

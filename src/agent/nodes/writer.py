@@ -6,28 +6,26 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from typing_extensions import TypedDict
 
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.citations import Citer, references
 from agent.evidence.figures import FigureMarker
-from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
+from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.nodes.answer_text import attribution, gap_section, record_sections, say
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
-from agent.nodes.toolbox import Toolbox, gap_of
-from agent.state import PlannedQuery, Previous, Turn
+from agent.nodes.toolbox import Accounted, Toolbox, gap_of
+from agent.state import PlannedQuery, Previous
 
 log = logging.getLogger(__name__)
 
 _SHOWN_PLACES = 20
 
 
-class Gathered(TypedDict, total=False):
+class Gathered(Accounted, total=False):
     """What a turn gathered, under the keys that the states of all assistants have."""
 
-    turn: Turn
     previous: Previous
     queries: list[PlannedQuery]
     sources_gathered: list[Source]
@@ -35,7 +33,6 @@ class Gathered(TypedDict, total=False):
     routes: list[Route]
     weather: list[Weather]
     gaps: list[Gap]
-    usage: Usage
 
 
 class TurnWriter(ABC):

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from langgraph.runtime import Runtime
-
 from agent.assistants.deep_research.state import DeepConfiguration, DeepState
 from agent.budget import Meter
 from agent.configuration import Configuration
@@ -12,7 +10,7 @@ from agent.errors import AgentError
 from agent.evidence.geodesy import parse_lnglat
 from agent.evidence.intent import has_location_intent
 from agent.nodes.searching import Hits, services_of
-from agent.nodes.toolbox import Toolbox, open_meter
+from agent.nodes.toolbox import Toolbox, settings_or
 from agent.search.types import PageContent, SearchProvider, WebChoice, WebResearch
 
 
@@ -75,17 +73,8 @@ class DeepToolbox(Toolbox, Protocol):
 DeepServices = Callable[[], DeepToolbox]
 
 
-def settings_of(runtime: Runtime[Configuration]) -> Configuration:
-    """This run's configuration; without one, this assistant's defaults."""
-    return runtime.context or DeepConfiguration()
-
-
-def meter_of(
-    state: DeepState, configuration: Configuration, given: DeepToolbox, *, answering: bool = False
-) -> Meter:
-    """A node's share of the turn's budget."""
-    spent = state.get("usage")
-    return open_meter(state["turn"], configuration, given, spent=spent, answering=answering)
+settings_of = settings_or(DeepConfiguration)
+"""This run's configuration; without one, this assistant's defaults."""
 
 
 def offers_maps(state: DeepState, configuration: Configuration) -> bool:

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from agent.assistants.plan_execute.state import PlanConfiguration, PlanState
+from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.nodes.toolbox import Toolbox, open_meter
+from agent.nodes.toolbox import Toolbox, settings_or
 from agent.reading.papers import Paper
 from agent.retrieval.types import Collected, Hit, KnownDocument, Reranker, Scope
 from agent.search.types import WebChoice
@@ -100,17 +100,8 @@ class PlanToolbox(Toolbox, Protocol):
 PlanServices = Callable[[], PlanToolbox]
 
 
-def settings_of(runtime: Runtime[Configuration]) -> Configuration:
-    """This run's configuration; without one, this assistant's defaults."""
-    return runtime.context or PlanConfiguration()
-
-
-def meter_of(
-    state: PlanState, configuration: Configuration, given: PlanToolbox, *, answering: bool = False
-) -> Meter:
-    """A node's share of the turn's budget."""
-    spent = state.get("usage")
-    return open_meter(state["turn"], configuration, given, spent=spent, answering=answering)
+settings_of = settings_or(PlanConfiguration)
+"""This run's configuration; without one, this assistant's defaults."""
 
 
 def owner_of(runtime: Runtime[Configuration]) -> str:

@@ -3,12 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from langgraph.runtime import Runtime
-
-from agent.assistants.team_answer.state import TeamConfiguration, TeamState
-from agent.budget import Meter
-from agent.configuration import Configuration
-from agent.nodes.toolbox import Toolbox, open_meter
+from agent.assistants.team_answer.state import TeamConfiguration
+from agent.nodes.toolbox import Toolbox, settings_or
 from agent.sandbox.types import CodeRunner
 from agent.search.types import SearchProvider, WebChoice, WebResearch
 
@@ -35,14 +31,5 @@ class TeamToolbox(Toolbox, Protocol):
 TeamServices = Callable[[], TeamToolbox]
 
 
-def settings_of(runtime: Runtime[Configuration]) -> Configuration:
-    """This run's configuration; without one, this assistant's defaults."""
-    return runtime.context or TeamConfiguration()
-
-
-def meter_of(
-    state: TeamState, configuration: Configuration, given: TeamToolbox, *, answering: bool = False
-) -> Meter:
-    """A node's share of the turn's budget."""
-    spent = state.get("usage")
-    return open_meter(state["turn"], configuration, given, spent=spent, answering=answering)
+settings_of = settings_or(TeamConfiguration)
+"""This run's configuration; without one, this assistant's defaults."""

@@ -15,7 +15,6 @@ from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, 
 from agent.assistants.deep_research.toolbox import (
     DeepServices,
     DeepToolbox,
-    meter_of,
     offers_maps,
     settings_of,
 )
@@ -38,7 +37,7 @@ from agent.errors import AgentError
 from agent.evidence.lengths import cut_to_tokens
 from agent.evidence.types import Gap
 from agent.mcp.types import MapOptions, Survey
-from agent.nodes.toolbox import gap_of
+from agent.nodes.toolbox import gap_of, meter_of
 from agent.progress import Emit, event
 from agent.state import PlannedQuery
 

@@ -14,7 +14,6 @@ from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, 
 from agent.assistants.deep_research.toolbox import (
     DeepServices,
     DeepToolbox,
-    meter_of,
     offers_maps,
     settings_of,
 )
@@ -27,7 +26,7 @@ from agent.evidence.types import Gap
 from agent.mcp.types import MapOptions, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
-from agent.nodes.toolbox import gap_of
+from agent.nodes.toolbox import gap_of, meter_of
 from agent.progress import event
 
 log = logging.getLogger(__name__)

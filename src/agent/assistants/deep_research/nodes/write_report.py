@@ -7,9 +7,10 @@ from langgraph.runtime import Runtime
 from agent.assistants.deep_research.lanes import Lanes
 from agent.assistants.deep_research.report_writer import ReportWriter
 from agent.assistants.deep_research.state import DeepState, DeepUpdate
-from agent.assistants.deep_research.toolbox import DeepServices, meter_of, settings_of
+from agent.assistants.deep_research.toolbox import DeepServices, settings_of
 from agent.configuration import Configuration
 from agent.nodes.finishing import Ending, close, refuse_if_all_failed
+from agent.nodes.toolbox import meter_of
 from agent.state import replaced
 
 NODE = "write_report"

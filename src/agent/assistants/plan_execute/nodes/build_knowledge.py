@@ -9,18 +9,14 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.plan_execute.collection import papers_of
 from agent.assistants.plan_execute.state import DownloadedPaper, PlanState, PlanUpdate
-from agent.assistants.plan_execute.toolbox import (
-    PlanServices,
-    PlanToolbox,
-    meter_of,
-    settings_of,
-)
+from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
 from agent.assistants.plan_execute.wording import run_gap
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
 from agent.evidence.types import Gap
 from agent.language import Language
+from agent.nodes.toolbox import meter_of
 from agent.progress import event
 from agent.reading.papers import Paper
 

@@ -25,19 +25,14 @@ from agent.assistants.plan_execute.state import (
 )
 from agent.assistants.plan_execute.steps.run import NODE, REQUIRED, ExecutorRun, Shared
 from agent.assistants.plan_execute.tasks import depth_of
-from agent.assistants.plan_execute.toolbox import (
-    PlanServices,
-    PlanToolbox,
-    meter_of,
-    settings_of,
-)
+from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
 from agent.assistants.plan_execute.wording import run_gap, source_name
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.types import Gap, Source, SourceKind
 from agent.language import Language
-from agent.nodes.toolbox import gap_of
+from agent.nodes.toolbox import gap_of, meter_of
 from agent.progress import Emit, event
 from agent.search.documents import Document, DocumentKind
 from agent.search.grounded import beginning

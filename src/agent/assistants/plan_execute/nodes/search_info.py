@@ -13,12 +13,7 @@ from agent.assistants.plan_execute.collection import papers_of
 from agent.assistants.plan_execute.passages import Found, passages_of, sources_of
 from agent.assistants.plan_execute.ranking import bears_on, ranked
 from agent.assistants.plan_execute.state import PlanState, PlanUpdate
-from agent.assistants.plan_execute.toolbox import (
-    PlanServices,
-    PlanToolbox,
-    meter_of,
-    settings_of,
-)
+from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
 from agent.assistants.plan_execute.wording import run_gap
 from agent.budget import Meter
 from agent.configuration import Configuration
@@ -27,6 +22,7 @@ from agent.evidence.lengths import cut_to_tokens
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
+from agent.nodes.toolbox import meter_of
 from agent.progress import event
 from agent.prompts import render
 from agent.retrieval.types import Hit, Scope

@@ -8,10 +8,11 @@ from agent.assistants.plan_execute.dossier_writer import DossierWriter
 from agent.assistants.plan_execute.nodes.execute import sources_off
 from agent.assistants.plan_execute.state import PlanState, PlanUpdate
 from agent.assistants.plan_execute.steps.run import OPTIONAL
-from agent.assistants.plan_execute.toolbox import PlanServices, meter_of, settings_of
+from agent.assistants.plan_execute.toolbox import PlanServices, settings_of
 from agent.assistants.plan_execute.wording import ASSISTANT
 from agent.configuration import Configuration
 from agent.nodes.finishing import Ending, close
+from agent.nodes.toolbox import meter_of
 
 NODE = "write_dossier"
 

@@ -5,12 +5,12 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.team_answer.analysis import SubQuestions, sub_questions_of
 from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import TeamServices, meter_of, settings_of
+from agent.assistants.team_answer.toolbox import TeamServices, settings_of
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.lengths import cut_to_tokens
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.nodes.toolbox import gap_of
+from agent.nodes.toolbox import gap_of, meter_of
 from agent.progress import event
 from agent.prompts import render
 

@@ -10,12 +10,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.team_answer.formatting import formatted, presentable
 from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry
 from agent.assistants.team_answer.team_writer import TeamWriter
-from agent.assistants.team_answer.toolbox import (
-    TeamServices,
-    TeamToolbox,
-    meter_of,
-    settings_of,
-)
+from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
@@ -25,7 +20,7 @@ from agent.evidence.types import Gap
 from agent.language import Language
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.nodes.finishing import Ending, close, refuse_if_all_failed
-from agent.nodes.toolbox import gap_of
+from agent.nodes.toolbox import gap_of, meter_of
 from agent.progress import event
 from agent.prompts import render
 

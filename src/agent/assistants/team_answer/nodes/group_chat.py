@@ -22,12 +22,7 @@ from agent.assistants.team_answer.speakers import (
     without_signals,
 )
 from agent.assistants.team_answer.state import ChatTurn, TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import (
-    TeamServices,
-    TeamToolbox,
-    meter_of,
-    settings_of,
-)
+from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
 from agent.assistants.team_answer.tools import Offered, offered_tools
 from agent.assistants.team_answer.wording import run_gap, say
 from agent.budget import Meter
@@ -37,7 +32,7 @@ from agent.evidence.markers import MARKER
 from agent.evidence.types import Gap
 from agent.language import Language
 from agent.nodes.budget_share import Share, share_spent
-from agent.nodes.toolbox import gap_of
+from agent.nodes.toolbox import gap_of, meter_of
 from agent.progress import Emit, event
 
 log = logging.getLogger(__name__)

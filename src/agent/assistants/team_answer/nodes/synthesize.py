@@ -12,19 +12,14 @@ from agent.assistants.team_answer.settling import (
     settled,
 )
 from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import (
-    TeamServices,
-    TeamToolbox,
-    meter_of,
-    settings_of,
-)
+from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
 from agent.assistants.team_answer.wording import run_gap
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, BudgetExceeded, ConfigurationError
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.nodes.toolbox import gap_of
+from agent.nodes.toolbox import gap_of, meter_of
 from agent.progress import event
 
 log = logging.getLogger(__name__)

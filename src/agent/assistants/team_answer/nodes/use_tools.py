@@ -14,7 +14,7 @@ from agent.assistants.team_answer.ledger import Ledger
 from agent.assistants.team_answer.searching import engines_of, results_text, shortened
 from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry
 from agent.assistants.team_answer.tool_wording import say
-from agent.assistants.team_answer.toolbox import TeamServices, meter_of, settings_of
+from agent.assistants.team_answer.toolbox import TeamServices, settings_of
 from agent.assistants.team_answer.tools import CODE, offers_maps
 from agent.configuration import Configuration
 from agent.evidence.types import Gap
@@ -22,6 +22,7 @@ from agent.language import Language
 from agent.mcp.types import Survey
 from agent.nodes.prompt_size import prompt_tokens
 from agent.nodes.searching import Brought
+from agent.nodes.toolbox import meter_of
 from agent.progress import event
 from agent.prompts import element
 from agent.state import PlannedQuery, replaced
