@@ -25,6 +25,8 @@ from agent.outbox import RunOutbox
 from agent.recording import RecordRuns
 from agent.recovery import RunWatch
 from agent.redaction import scrub
+from agent.security.access import access
+from agent.security.guard import Guard
 from agent.services import LOOKED_FOR, close_process_services
 from agent.serving.mcp_endpoint import McpEndpoint
 from agent.settings import Settings, read_settings
@@ -69,7 +71,8 @@ def settings_or_reason() -> tuple[Settings | None, str]:
 
 
 def announce() -> None:
-    """One line on what this server will answer from."""
+    """One line on what this server will answer from, and one on whom it answers."""
+    _announce_access()
     settings, reason = settings_or_reason()
     if settings is None:
         log.error("every run will fail until this is corrected: %s", reason)
@@ -79,6 +82,18 @@ def announce() -> None:
         log.warning("offline: answers come from bundled sample data; looked for %s", LOOKED_FOR)
     else:
         log.info("online")
+
+
+def _announce_access() -> None:
+    rules = access()
+    if rules.problem:
+        log.error("every request is refused until this is corrected: %s", rules.problem)
+    elif not rules.open:
+        log.info("keys of %d owners are asked for", len(rules.keys))
+    elif rules.exposed:
+        log.warning("open to everybody who reaches it: TANLU_ALLOWED_HOSTS without TANLU_API_KEYS")
+    else:
+        log.info("open, to this machine only")
 
 
 @asynccontextmanager
@@ -133,6 +148,6 @@ async def healthz(_: Request) -> JSONResponse:
 # Two routes, not a mount: a mount would send clients of `/mcp` on to `/mcp/`, and some do not go.
 app = Starlette(
     routes=[Route("/healthz", healthz), Route("/mcp", _mcp), Route("/mcp/", _mcp)],
-    middleware=[Middleware(RecordRuns)],
+    middleware=[Middleware(Guard), Middleware(RecordRuns)],
     lifespan=lifespan,
 )

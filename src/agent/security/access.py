@@ -24,7 +24,8 @@ SHORTEST_KEY = 16
 HEALTH_PATHS = frozenset({"/ok", "/healthz", "/readyz"})
 """What supervisors ask, under whatever name they know the server by."""
 OPEN_PATHS = HEALTH_PATHS | {
-    "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in", "/app/sign-out", "/app/csp-report",
+    "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in",
+    "/app/sign-out", "/app/csp-report",
 }  # fmt: skip
 OPEN_FOLDERS = ("/app/style/", "/app/js/", "/app/vendor/")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")

@@ -1,0 +1,225 @@
+"""The door: every request from outside passes here before anything else of the server sees it.
+
+ASGI middleware, the outermost. The server keeps some of its routes outside of its own
+authentication, so a path that is not listed as open needs a key, whoever serves it.
+"""
+
+import logging
+import re
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agent.security.access import HEALTH_PATHS, STUDIO, Access, access, identify, needs_no_key
+from agent.security.cors import is_preflight, preflight, with_cors
+from agent.security.hosts import Host, Origin, is_loopback, parse_host, parse_origin
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY = 1_000_000
+"""Bytes; the server's own limit is 300 MB."""
+_CLOSED = re.compile(r"/+(internal(/|$)|deploy|ui)")
+"""Emptying everything, deploying and Studio's components: open in the server, and not ours."""
+_LINKED = re.compile(r"/(|docs|app|app/.*)")
+"""What a link on somebody else's page may open; it could set other reads off, but not read them."""
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via",
+              "cf-connecting-ip")  # fmt: skip
+_KEY_NEEDED = "a key is needed: x-api-key or Authorization: Bearer"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request gets no further."""
+
+    status: int
+    detail: str
+
+
+class Guard:
+    """ASGI middleware; in-process calls of the server's own client pass untouched."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"} or _in_process(scope):
+            await self._app(scope, receive, send)
+            return
+        connection, rules = HTTPConnection(scope), access()
+        reply = with_cors(_listed(connection, rules), send)
+        if refused := refusal(connection, rules):
+            await _refuse(refused, scope, receive, reply)
+        elif is_preflight(_method(scope), connection.headers):
+            answer = preflight(connection.headers["origin"], connection.headers)
+            await answer(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+        else:
+            await self._limited(scope, receive, reply)
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The request, as long as its body is not too large; chunked ones are counted."""
+        began = False
+
+        async def sent(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self._app(scope, _counted(receive), sent)
+        except _TooLarge as error:
+            if began:
+                raise
+            await _refuse(Refusal(413, error.detail), scope, receive, send)
+
+
+class _TooLarge(HTTPException):
+    """Raised where the body is read: in the server, which answers it, or in a middleware."""
+
+    def __init__(self) -> None:
+        super().__init__(413, f"the body is larger than {LARGEST_BODY} bytes")
+
+
+def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    """Why a request from outside may not pass; None where it may."""
+    path = _path(connection.scope)
+    if _CLOSED.match(path):
+        return Refusal(404, "Not Found")
+    if path in HEALTH_PATHS:
+        return _of_origin(connection, rules)
+    if rules.problem:
+        return Refusal(503, rules.problem)
+    return (
+        _of_host(connection, rules)
+        or _of_peer(connection, rules)
+        or _of_origin(connection, rules)
+        or _of_length(connection)
+        or _of_key(connection, rules)
+    )
+
+
+def _of_host(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    """A page can have its own name lead here (DNS rebinding); the name then tells it."""
+    host = _host(connection)
+    if host and rules.answers_to(host):
+        return None
+    return Refusal(403, "the server does not go by this Host: TANLU_ALLOWED_HOSTS names others")
+
+
+def _of_peer(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    """Without keys this machine only, unless the operator named the hosts it may be reached by.
+
+    A proxy on this machine makes strangers look like neighbours, but mostly says that it is one.
+    """
+    if not rules.open or rules.exposed:
+        return None
+    peer = connection.client.host if connection.client else ""
+    if is_loopback(peer) and not any(name in connection.headers for name in _FORWARDED):
+        return None
+    return Refusal(403, "without TANLU_API_KEYS the server answers this machine only")
+
+
+def _of_origin(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    """A page of somebody else must not drive the server with its visitor's access."""
+    if "origin" not in connection.headers:
+        foreign = _led_here(connection)
+    else:
+        origin = _origin(connection)
+        foreign = not origin or not (_own(origin, connection) or _is_listed(origin, rules))
+    if not foreign:
+        return None
+    return Refusal(403, "pages of this origin may not call the server: see TANLU_CORS_ORIGINS")
+
+
+def _of_length(connection: HTTPConnection) -> Refusal | None:
+    length = connection.headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and int(length[:20]) <= LARGEST_BODY:
+        return None
+    return Refusal(413, _TooLarge().detail)
+
+
+def _of_key(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    free = needs_no_key(_path(connection.scope)) or is_preflight(
+        _method(connection.scope), connection.headers
+    )
+    if free or identify(connection.headers, rules) is not None:
+        return None
+    return Refusal(401, _KEY_NEEDED)
+
+
+def _led_here(connection: HTTPConnection) -> bool:
+    """Whether another site's page makes the browser ask, and it is not a link that was followed."""
+    headers = connection.headers
+    if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+        return False
+    followed = (_method(connection.scope), headers.get("sec-fetch-mode"),
+                headers.get("sec-fetch-dest"))  # fmt: skip
+    linked = _LINKED.fullmatch(_path(connection.scope)) or _path(connection.scope) in HEALTH_PATHS
+    return not linked or followed != ("GET", "navigate", "document")
+
+
+def _own(origin: Origin, connection: HTTPConnection) -> bool:
+    host = _host(connection)
+    return host is not None and origin.is_of(host, connection.scope["scheme"])
+
+
+def _is_listed(origin: Origin, rules: Access) -> bool:
+    return str(origin) in rules.origins or (rules.open and str(origin) == STUDIO)
+
+
+def _listed(connection: HTTPConnection, rules: Access) -> str | None:
+    """The request's origin as it was sent, where pages of it may read the answer."""
+    origin = _origin(connection)
+    return connection.headers["origin"] if origin and _is_listed(origin, rules) else None
+
+
+def _origin(connection: HTTPConnection) -> Origin | None:
+    return parse_origin(connection.headers.get("origin", ""))
+
+
+def _host(connection: HTTPConnection) -> Host | None:
+    named = connection.headers.getlist("host")
+    return parse_host(named[0]) if len(named) == 1 else None
+
+
+def _path(scope: Scope) -> str:
+    """The path as our routes know it, that is below what the server is mounted at."""
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
+def _method(scope: Scope) -> str:
+    return str(scope.get("method", "GET"))
+
+
+def _in_process(scope: Scope) -> bool:
+    """The server's own mark of its in-process client; no request from outside can set it."""
+    root: str = scope.get("root_path", "")
+    return root == "/noauth" or root.startswith("/noauth/")
+
+
+def _counted(receive: Receive) -> Receive:
+    received = 0
+
+    async def counted() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > LARGEST_BODY:
+            raise _TooLarge
+        return message
+
+    return counted
+
+
+async def _refuse(refused: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    log.info("%s for %r: %s", refused.status, _path(scope)[:200], refused.detail)
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": refused.detail})
+        return
+    headers = {"www-authenticate": "Bearer"} if refused.status == 401 else None
+    answer = JSONResponse({"detail": refused.detail}, refused.status, headers)
+    await answer(scope, receive, send)
