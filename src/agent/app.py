@@ -20,7 +20,6 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from agent.checkpointer import close_after_runs, memory_place, on_platform
-from agent.errors import ConfigurationError
 from agent.outbox import RunOutbox
 from agent.recording import RecordRuns
 from agent.recovery import RunWatch
@@ -29,7 +28,8 @@ from agent.security.access import access
 from agent.security.guard import Guard
 from agent.services import LOOKED_FOR, close_process_services
 from agent.serving.mcp_endpoint import McpEndpoint
-from agent.settings import Settings, read_settings
+from agent.serving.page import page_routes
+from agent.serving.readiness import settings_or_reason
 
 log = logging.getLogger(__name__)
 _PLACE = f"server {os.getcwd()}"
@@ -57,17 +57,6 @@ def scrub_logs() -> None:
         if not isinstance(writer.formatter, ScrubbingFormatter):
             writer.setFormatter(ScrubbingFormatter(writer.formatter))
     logging.getLogger("httpx").setLevel(logging.WARNING)
-
-
-def settings_or_reason() -> tuple[Settings | None, str]:
-    """The settings, or why they cannot be used; never raises."""
-    try:
-        settings = read_settings()
-    except ConfigurationError as error:
-        return None, str(error)
-    if settings.mode == "online" and not settings.model_configured:
-        return None, f"TANLU_MODE=online, but no model is configured; looked for {LOOKED_FOR}"
-    return settings, ""
 
 
 def announce() -> None:
@@ -147,7 +136,7 @@ async def healthz(_: Request) -> JSONResponse:
 
 # Two routes, not a mount: a mount would send clients of `/mcp` on to `/mcp/`, and some do not go.
 app = Starlette(
-    routes=[Route("/healthz", healthz), Route("/mcp", _mcp), Route("/mcp/", _mcp)],
+    routes=[Route("/healthz", healthz), Route("/mcp", _mcp), Route("/mcp/", _mcp), *page_routes()],
     middleware=[Middleware(Guard), Middleware(RecordRuns)],
     lifespan=lifespan,
 )

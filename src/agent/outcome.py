@@ -135,6 +135,25 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
     )
 
 
+def turn_of(
+    values: Mapping[str, Any], message_id: str | None = None
+) -> tuple[dict[str, Any] | None, bool]:
+    """A thread's values as they were when it had this answer last, and whether it still has.
+
+    Without an id it is the last answer. None where there is no such answer.
+    """
+    messages = list(values.get("messages") or [])
+    answers = [n for n, message in enumerate(messages) if _role(message) == "ai"]
+    asked = [n for n in answers if message_id in (None, _part(messages[n], "id"))]
+    if not asked:
+        return None, False
+    until = asked[-1] + 1
+    kept = {"messages": messages[:until]}
+    # What else the state holds belongs to the turn that came last.
+    is_last = until == len(messages)
+    return ({**values, **kept} if is_last else kept), is_last
+
+
 def _query(query: Mapping[str, Any]) -> dict[str, Any]:
     return {"query": query["query"], "map": query.get("map"), "round": query.get("round", 1)}
 

@@ -11,7 +11,7 @@ _WIDEST = 160
 _PLACEHOLDER = re.compile(r"\{(count|speaker|text)\}")
 
 STARTING: Final[dict[Language, str]] = {"zh": "开始", "en": "Starting"}
-_WORDS: Final[dict[Language, dict[str, str]]] = {
+EVENTS: Final[dict[Language, dict[str, str]]] = {
     "zh": {
         "queries": "检索词：{text}",
         "search_started": "搜索：{text}",
@@ -69,7 +69,12 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "answering": "Writing the answer",
     },
 }
-_SPEAKERS = {"researcher": "研究员", "analyst": "分析员", "verifier": "核查员"}
+"""By kind of event; {count}, {speaker} and {text} are the event's own. `enough` is a reflection
+that counts nothing."""
+SPEAKERS: Final[dict[Language, dict[str, str]]] = {
+    "zh": {"researcher": "研究员", "analyst": "分析员", "verifier": "核查员"},
+    "en": {"researcher": "researcher", "analyst": "analyst", "verifier": "verifier"},
+}
 
 
 def event_line(told: Mapping[str, Any], language: Language) -> str:
@@ -79,13 +84,13 @@ def event_line(told: Mapping[str, Any], language: Language) -> str:
         return one_line(text)
     if kind == "reflection" and not told.get("count"):
         kind = "enough"
-    words = _WORDS[language].get(kind)
+    words = EVENTS[language].get(kind)
     if words is None:
         return ""
     if kind in ("queries", "sub_questions", "tasks"):
         text = ("；" if language == "zh" else "; ").join(text.splitlines())
     speaker = str(told.get("speaker") or "")
-    shown = _SPEAKERS.get(speaker, speaker) if language == "zh" else speaker
+    shown = SPEAKERS[language].get(speaker, speaker)
     values = {"count": str(told.get("count", 0)), "speaker": shown, "text": text}
     line = _PLACEHOLDER.sub(lambda key: values[key[1]], words)
     line = one_line(line, longest=_WIDEST)

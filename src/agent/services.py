@@ -165,6 +165,11 @@ def process_services() -> Services:
         return _current
 
 
+def started_services() -> Services | None:
+    """The services if a run has needed them already; starts nothing."""
+    return _current
+
+
 async def close_process_services() -> None:
     """Close what `process_services` built; the next call builds anew."""
     global _current

@@ -1,7 +1,6 @@
 """`tanlu ask`: a question, its progress, its answer."""
 
 import asyncio
-import json
 import os
 import shlex
 import sys
@@ -15,7 +14,7 @@ from agent.cli.logs import configure_logging
 from agent.cli.request import Request, read_request
 from agent.cli.review import review, spoken
 from agent.errors import AgentError, ConfigurationError
-from agent.export.geojson import feature_collection
+from agent.export.geojson import answer_geojson
 from agent.export.markdown import markdown_document
 from agent.language import Language, detect_language
 from agent.outcome import Outcome, Pause
@@ -126,8 +125,7 @@ def _command(request: Request, arguments: Namespace, question: str) -> str:
 def _save(outcome: Outcome, arguments: Namespace) -> None:
     """Write the files that were asked for. Raises AgentError naming the option."""
     if arguments.geojson is not None:
-        found = outcome.geojson or feature_collection(outcome.places, query=outcome.question)
-        _write("--geojson", arguments.geojson, json.dumps(found, ensure_ascii=False, indent=2))
+        _write("--geojson", arguments.geojson, answer_geojson(outcome.finished()))
     if arguments.markdown is not None:
         _write("--markdown", arguments.markdown, markdown_document(outcome.finished()))
     if arguments.html is not None:

@@ -1,5 +1,6 @@
 """Places as a GeoJSON FeatureCollection (RFC 7946: WGS-84, longitude first)."""
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
@@ -9,6 +10,7 @@ from geojson_pydantic import Feature, FeatureCollection, Point
 
 from agent.evidence.types import Anchor, Location, Place
 from agent.evidence.types import Point as Wgs84
+from agent.export.finished import FinishedAnswer
 
 AMAP_ATTRIBUTION = "数据 © 高德地图"
 _DECIMALS = 7
@@ -44,6 +46,14 @@ def feature_collection(
         collection["omitted"] = omitted
     FeatureCollection[Feature[Point, dict[str, Any]]].model_validate(collection)
     return collection
+
+
+def answer_geojson(answer: FinishedAnswer) -> str:
+    """An answer's collection as text; made from its places where the run left none."""
+    found = answer.geojson or feature_collection(
+        answer.places, query=answer.question, generated_at=answer.generated_at
+    )
+    return json.dumps(found, ensure_ascii=False, indent=2)
 
 
 def has_sane_axes(place: Place | Anchor) -> bool:

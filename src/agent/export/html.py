@@ -14,10 +14,11 @@ from agent.export.rich_text import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
 from agent.export.wording import WORDS, cost, credit, local_time, metres, rating
 
-_POLICY = (
+POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
+"""What the page may load; its own `meta` says so, and a server's header should."""
 _LANGUAGE_TAGS = {"zh": "zh-CN", "en": "en"}
 _QUOTE = 220
 
@@ -38,7 +39,7 @@ def html_page(answer: FinishedAnswer) -> str:
     return (
         f'<!doctype html>\n<html lang="{_LANGUAGE_TAGS[answer.language]}">\n<head>\n'
         '<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n"
@@ -146,8 +147,12 @@ def _link(url: str, text: str) -> str:
 def _suggestions(html: str, answer: FinishedAnswer) -> str:
     """Google's terms want this unmodified: it is, in a frame without script or origin."""
     title = escape(WORDS[answer.language]["suggestions"])
-    document = f'<base target="_blank">{html}'
     return (
         f'<iframe title="{title}" sandbox="allow-popups allow-popups-to-escape-sandbox" '
-        f'srcdoc="{escape(document)}"></iframe>'
+        f'srcdoc="{escape(suggestions_document(html))}"></iframe>'
     )
+
+
+def suggestions_document(html: str) -> str:
+    """Google's search suggestions for a frame: unmodified, but its links open outside of it."""
+    return f'<base target="_blank">{html}'

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from agent.evidence.geodesy import gcj02_to_wgs84, parse_lnglat
 from agent.evidence.types import Crs, Location, Point, RouteStep, WeatherDay
@@ -10,6 +11,8 @@ from agent.mcp.replies import records
 _MOST_STEPS = 12
 _LONGEST_TEXT = 200
 _RATING = (0.0, 5.0)
+PHOTO_HOSTS = ("store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com")
+"""Where Amap keeps photos of places; all of them speak https."""
 
 
 def location_of(text: Any) -> Location | None:
@@ -68,11 +71,17 @@ def category_of(detail: dict[str, Any]) -> str | None:
 
 
 def photo_of(detail: dict[str, Any]) -> str | None:
+    """The first photo's https address; None where it is not one of Amap's own."""
     photo = detail.get("photos")
     url = photo.get("url") if isinstance(photo, dict) else None
-    if not isinstance(url, str):
+    if not isinstance(url, str) or not url.isprintable():
         return None
-    return url.replace("http://", "https://", 1) if url.startswith("http") else None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    allowed = parts.scheme in ("http", "https", "") and parts.netloc in PHOTO_HOSTS
+    return urlunsplit(parts._replace(scheme="https")) if allowed else None
 
 
 def path_of(tool: str, reply: dict[str, Any]) -> tuple[int | None, int | None, list[RouteStep]]:

@@ -66,6 +66,11 @@ class SupervisedSession:
         connection = self._connection
         return connection.pid if connection and connection.alive else None
 
+    @property
+    def problem(self) -> str | None:
+        """The code of what went wrong last, as long as nothing has worked since."""
+        return self._last_error.code if self._failures and self._last_error else None
+
     async def ready(self) -> None:
         """Start the server unless it runs."""
         await self._owner().run(self._connected())

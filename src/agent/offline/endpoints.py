@@ -51,13 +51,18 @@ class SampleServices:
 
     def notice(self, language: Language, looked_for: str) -> str:
         """What a reader must know before the first line."""
-        told = _FORCED if self.forced else _NOTICE
-        return told[language].format(looked_for=looked_for)
+        return sample_notice(language, looked_for, forced=self.forced)
 
     def stop(self) -> None:
         """End the services; their addresses are gone."""
         for background in self.running:
             background.stop()
+
+
+def sample_notice(language: Language, looked_for: str, *, forced: bool) -> str:
+    """That answers are from the sample; `forced` where that was asked for."""
+    told = _FORCED if forced else _NOTICE
+    return told[language].format(looked_for=looked_for)
 
 
 def start_sample_services(settings: Settings) -> SampleServices:

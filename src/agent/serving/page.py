@@ -1,0 +1,72 @@
+"""The page at `/app` and what it asks besides LangGraph's own API.
+
+Who may ask is decided before: what needs a key and what does not, `security.access` lists.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agent.serving.exports import EXPORTS, export, suggestions
+from agent.serving.page_config import config_json
+from agent.serving.page_files import PageFiles
+from agent.serving.page_headers import page_policy, private, unframed
+from agent.serving.page_reports import PolicyReports
+from agent.serving.page_sign_in import SignIn
+from agent.serving.page_tiles import base_map
+from agent.serving.readiness import readyz, settings_or_reason
+
+FOLDER: Final = Path(__file__).parents[1] / "page"
+FOLDERS: Final = ("style", "js", "vendor")
+"""What of it is served, besides the page itself and its icon."""
+_files = PageFiles(FOLDER)
+
+
+async def index(request: Request) -> Response:
+    """The page; what it is asked for (a thread, a question) its own script reads."""
+    settings, _ = settings_or_reason()
+    tiles = base_map(settings)[0] if settings else None
+    policy = page_policy(tiles, photos=bool(settings and settings.place_photos))
+    return await _served(request, unframed(policy), "index.html")
+
+
+async def icon(request: Request) -> Response:
+    """What a browser shows beside the page's name."""
+    return await _served(request, unframed(), "favicon.svg")
+
+
+async def asset(request: Request) -> Response:
+    """A file that the page loads."""
+    folder = request.path_params["folder"]
+    names = (folder, request.path_params["name"]) if folder in FOLDERS else ("",)
+    return await _served(request, unframed(), *names)
+
+
+async def _served(request: Request, headers: dict[str, str], *names: str) -> Response:
+    found = await run_in_threadpool(_files.find, *names)
+    if found is None:
+        return JSONResponse({"detail": "not found"}, 404, headers=private(unframed()))
+    return found.respond(request, headers)
+
+
+def page_routes() -> list[Route]:
+    """Everything under `/app`, and `/readyz`."""
+    sign_in = SignIn()
+    runs = "/app/runs/{thread_id}"
+    return [
+        Route("/readyz", readyz),
+        Route("/app", index),
+        Route("/app/", index),
+        Route("/app/favicon.svg", icon),
+        Route("/app/config.json", config_json),
+        Route("/app/sign-in", sign_in.sign_in, methods=["POST"]),
+        Route("/app/sign-out", sign_in.sign_out, methods=["POST"]),
+        Route("/app/csp-report", PolicyReports().take, methods=["POST"]),
+        *(Route(f"{runs}/{name}", export(name)) for name in EXPORTS),
+        Route(f"{runs}/suggestions/{{number:int}}", suggestions),
+        Route("/app/{folder}/{name}", asset),
+    ]

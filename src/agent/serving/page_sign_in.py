@@ -1,0 +1,120 @@
+"""The page's sign-in: a key becomes a cookie that no script can read and no other site can send."""
+
+import json
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from math import ceil
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agent.security.access import COOKIE, access
+from agent.security.hosts import is_loopback
+from agent.serving.page_body import TooLarge, limited_body
+from agent.serving.page_headers import private, unframed
+
+MOST_TRIES = 10
+"""Wrong keys a minute that one address may send."""
+_WINDOW = 60.0
+_MOST_PEERS = 4096
+_LONGEST_BODY = 4096
+_DAYS_30 = 30 * 24 * 3600
+_HEADERS = private(unframed())
+
+
+class Tries:
+    """Wrong keys of the last minute, by who sent them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def wait(self, peer: str) -> float:
+        """Seconds until this peer may try again; 0 is now."""
+        failed = self._failed.get(peer)
+        if failed is None or len(failed) < MOST_TRIES:
+            return 0.0
+        return max(0.0, failed[0] + _WINDOW - self._clock())
+
+    def failed(self, peer: str) -> None:
+        """Count a wrong key; who has not tried for longest is forgotten where there are many."""
+        self._failed.setdefault(peer, deque(maxlen=MOST_TRIES)).append(self._clock())
+        self._failed.move_to_end(peer)
+        if len(self._failed) > _MOST_PEERS:
+            self._failed.popitem(last=False)
+
+
+class SignIn:
+    """The routes; they share the count of wrong keys."""
+
+    def __init__(self, tries: Tries | None = None) -> None:
+        self._tries = tries or Tries()
+
+    async def sign_in(self, request: Request) -> Response:
+        """{"key"} → {"user"} and the cookie; 401 for a wrong key, 429 after too many of them."""
+        given = access()
+        if given.open:
+            return _said({"user": None})
+        peer = request.client.host if request.client else ""
+        if wait := self._tries.wait(peer):
+            waiting = {"Retry-After": str(ceil(wait))}
+            return _said({"detail": "too many wrong keys; wait a minute"}, 429, waiting)
+        try:
+            key = await _key(request)
+        except ValueError as error:
+            return _said({"detail": str(error)}, 400)
+        user = given.owner_of(key)
+        if user is None:
+            self._tries.failed(peer)
+            return _said({"detail": "this key is not known here"}, 401)
+        response = _said({"user": user})
+        _set_cookie(response, request, key, _DAYS_30)
+        return response
+
+    async def sign_out(self, request: Request) -> Response:
+        """Forget the cookie."""
+        response = _said({"user": None})
+        _set_cookie(response, request, "", 0)
+        return response
+
+
+async def _key(request: Request) -> str:
+    """The key that was sent; raises ValueError saying what is wrong with the request."""
+    wanted = 'send {"key": "…"} as application/json'
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise ValueError(wanted)
+    try:
+        body = json.loads(await limited_body(request, _LONGEST_BODY))
+    except (TooLarge, ValueError, RecursionError):
+        raise ValueError(wanted) from None
+    key = body.get("key") if isinstance(body, dict) else None
+    if not isinstance(key, str) or not key.strip():
+        raise ValueError(wanted)
+    return key.strip()
+
+
+def _set_cookie(response: Response, request: Request, key: str, seconds: int) -> None:
+    response.set_cookie(
+        COOKIE,
+        key,
+        max_age=seconds,
+        path="/",
+        secure=_is_https(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def _is_https(request: Request) -> bool:
+    """Whether the browser speaks https; a proxy is believed only on this machine."""
+    if request.url.scheme == "https":
+        return True
+    forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+    return forwarded == "https" and request.client is not None and is_loopback(request.client.host)
+
+
+def _said(
+    body: Mapping[str, str | None], status: int = 200, more: Mapping[str, str] | None = None
+) -> Response:
+    return JSONResponse(body, status, headers={**_HEADERS, **(more or {})})
