@@ -1,0 +1,6 @@
+"""What this program notes in the metadata of threads, runs, assistants and crons."""
+
+MARK = "tanlu_run"
+"""Of a continued run: the id under which it was first accepted. Clients that go on may set it."""
+OWNER = "tanlu_owner"
+"""Whose key it was made with; the server's rules set it, and nobody else can."""

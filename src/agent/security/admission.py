@@ -1,0 +1,120 @@
+"""What a request may ask of a run, whoever asks; checked before anything is stored."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agent.errors import InputError
+
+MAX_INPUT = 24_000
+"""Characters of an input or an answer to a pause: the longest question and what goes with it."""
+MAX_SETTINGS = 8_000
+"""Characters of a context, of a config and of metadata."""
+MAX_STEPS = 1_000
+"""Steps of the graph; the longest deep research a Configuration allows takes fewer."""
+
+_SIZES = {
+    "input": MAX_INPUT, "command": MAX_INPUT,
+    "context": MAX_SETTINGS, "config": MAX_SETTINGS, "metadata": MAX_SETTINGS,
+}  # fmt: skip
+_SECRET = re.compile(
+    r"(^|_)(api_?keys?|keys?|token|secrets?|pass(word|wd|phrase)s?|credentials?|authorization"
+    r"|cookies?|bearer)$"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+_SERVERS_OWN = re.compile(r"langgraph_|__")
+"""Names in `config.configurable` that the server itself adds before it asks us."""
+_AUTHENTICATED = "langgraph_auth_"
+_SHOWN = 120
+
+
+def check_run(asked: Mapping[str, Any]) -> None:
+    """Raises InputError naming the field of a run's request that cannot be let in.
+
+    `asked` has the request's names (input, command, context, config, metadata, webhook), all of
+    them optional and none of them checked yet.
+    """
+    for name, most in _SIZES.items():
+        if name != "config" and weight(asked.get(name)) > most:
+            raise InputError(name, f"is longer than {most} characters")
+    if asked.get("webhook"):
+        raise InputError("webhook", "is not served; join the run or its stream instead")
+    check_settings(asked)
+
+
+def check_settings(asked: Mapping[str, Any]) -> None:
+    """The part of `check_run` that a stored assistant must pass, too."""
+    config = _object(asked, "config")
+    settings = _without_servers_own(config)
+    if weight(settings) > MAX_SETTINGS:
+        raise InputError("config", f"is longer than {MAX_SETTINGS} characters")
+    if "recursion_limit" in config:
+        _check_steps(config["recursion_limit"])
+    context = _object(asked, "context")
+    for name in context:
+        if str(name).startswith(_AUTHENTICATED):
+            raise InputError(f"context.{name}"[:_SHOWN], "is the server's to set")
+    for where, value in (
+        ("config", settings), ("context", context), ("metadata", _object(asked, "metadata")),
+    ):  # fmt: skip
+        check_names(where, value)
+
+
+def check_names(where: str, value: Any) -> None:
+    """Raises InputError for a name below `where` that looks like a secret's.
+
+    What is sent there is stored and shown again; keys belong into the server's environment.
+    """
+    for path, name in _names(where, value):
+        if is_secret(name):
+            problem = "looks like a secret, and would be stored; keys are the server's settings"
+            raise InputError(path[:_SHOWN], problem)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a value of this name is probably a key: `apiKey`, `x-api-key`, `PASSWORD`."""
+    return bool(_SECRET.search(_HUMP.sub("_", name).lower()))
+
+
+def weight(value: Any) -> int:
+    """Characters of all texts and names in a value, plus one for each of its parts."""
+    total, waiting = 0, [value]
+    while waiting:
+        found = waiting.pop()
+        total += 1 + (len(found) if isinstance(found, str) else 0)
+        if isinstance(found, Mapping):
+            waiting += [*found, *found.values()]
+        elif isinstance(found, (list, tuple)):
+            waiting += found
+    return total
+
+
+def _check_steps(steps: Any) -> None:
+    whole = isinstance(steps, int) and not isinstance(steps, bool)
+    if not whole or not 1 <= steps <= MAX_STEPS:
+        raise InputError("config.recursion_limit", f"must be between 1 and {MAX_STEPS}")
+
+
+def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = asked.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _without_servers_own(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a config a client can have sent."""
+    given = _object(config, "configurable")
+    sent = {name: value for name, value in given.items() if not _SERVERS_OWN.match(str(name))}
+    return {**config, "configurable": sent}
+
+
+def _names(where: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every name in a value, with the path to it."""
+    waiting = [(where, value)]
+    while waiting:
+        path, found = waiting.pop()
+        if isinstance(found, Mapping):
+            for name, inner in found.items():
+                yield f"{path}.{name}", str(name)
+                waiting.append((f"{path}.{name}", inner))
+        elif isinstance(found, (list, tuple)):
+            waiting += [(path, inner) for inner in found]

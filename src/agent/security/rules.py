@@ -1,0 +1,200 @@
+"""Whose threads, runs, assistants, crons and store items are whose; the server asks these rules.
+
+With keys set, everything belongs to the owner of the key it was made with, and what no rule allows
+is refused. On an open server everything is everybody's; what a run may ask is checked there, too.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+from langgraph_sdk import Auth
+
+from agent.errors import ConfigurationError
+from agent.marks import OWNER
+from agent.security.access import access, identify
+from agent.security.admission import check_run, check_settings
+
+auth = Auth()
+
+Value: TypeAlias = Any
+"""What is asked, as the server shows it: a dict of its own making, which rules may change."""
+Filter: TypeAlias = dict[str, Any] | None
+"""What the metadata of a thing must say for the caller to have it; None: nothing in particular."""
+
+NOBODY = "?"
+"""Who sent no key that we know; no owner can have this name."""
+SYSTEM = {"created_by": "system"}
+"""The metadata of the assistants that the server makes of its graphs."""
+_STORE = "owner:"
+
+
+@auth.authenticate
+async def authenticate(headers: Mapping[Any, Any]) -> Auth.types.MinimalUserDict:
+    """Whose key it is. Strangers are told apart here and refused by every rule below, and before
+    that by the guard, which knows the few paths that need no key."""
+    known = identify(_texts(headers), access())
+    if known is None:
+        return {"identity": NOBODY, "is_authenticated": False}
+    return {"identity": known}
+
+
+@auth.on
+async def refuse(ctx: Auth.types.AuthContext, value: Value) -> bool:
+    """What has no rule of its own is nobody's; a new kind of resource is closed with keys."""
+    _caller(ctx)
+    return access().open
+
+
+@auth.on.threads
+async def threads(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones, whatever is done with them or with their runs and state."""
+    return _own(ctx, value)
+
+
+@auth.on.threads.create
+async def create_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """A new thread belongs to its maker; the filter refuses an id that is somebody else's."""
+    return _made(ctx, value, check_settings)
+
+
+@auth.on.threads.update
+async def update_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Its metadata, state or status; it cannot be given away."""
+    return _changed(ctx, value, check_settings)
+
+
+@auth.on.threads.create_run
+async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Every run, however it was asked for: over REST, by the event protocol, of a cron, alone."""
+    asked = value.get("kwargs") or {}
+
+    def check(_: Mapping[str, Any]) -> None:
+        check_run({**asked, "metadata": value.get("metadata")})
+
+    found = _made(ctx, value, check)
+    # A step that is not yet on disk when the process dies would be paid for again.
+    asked["durability"] = "sync"
+    return found
+
+
+@auth.on.assistants
+async def assistants(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Reading and searching: one's own and the server's."""
+    own = _own(ctx, value)
+    return own and {"$or": [own, SYSTEM]}
+
+
+@auth.on.assistants.create
+async def create_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """A saved variant of one of the graphs."""
+    return _made(ctx, value, _check_assistant)
+
+
+@auth.on.assistants.update
+async def update_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones; with keys, nobody can change the server's."""
+    return _changed(ctx, value, _check_assistant)
+
+
+@auth.on.assistants.delete
+async def delete_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones."""
+    return _own(ctx, value)
+
+
+@auth.on.crons
+async def crons(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones."""
+    return _own(ctx, value)
+
+
+@auth.on.crons.create
+async def create_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """What it asks is checked now, and again each time it runs."""
+    return _made(ctx, value, _check_cron)
+
+
+@auth.on.crons.update
+async def update_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones."""
+    return _changed(ctx, value, _check_cron)
+
+
+@auth.on.store
+async def store(ctx: Auth.types.AuthContext, value: Value) -> None:
+    """Each owner's items are below a name of the owner's own, which is put before the others."""
+    owner = _caller(ctx)
+    if owner and not access().open:
+        # A label has no full stop, and a name has no colon.
+        label = _STORE + owner.replace(".", ":")
+        namespace = tuple(value.get("namespace") or ())
+        value["namespace"] = namespace if namespace[:1] == (label,) else (label, *namespace)
+
+
+def _caller(ctx: Auth.types.AuthContext) -> str:
+    """Who asks; 401 for strangers, and for those whose key was taken away since."""
+    known, owner = access(), ctx.user.identity
+    if known.problem:
+        raise Auth.exceptions.HTTPException(503, known.problem)
+    if owner == NOBODY or (not known.open and owner not in known.keys.values()):
+        raise Auth.exceptions.HTTPException(401, "a key is needed")
+    return "" if known.open else owner
+
+
+def _own(ctx: Auth.types.AuthContext, _: Value) -> Filter:
+    """What the caller has made."""
+    owner = _caller(ctx)
+    return {OWNER: owner} if owner else None
+
+
+def _made(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
+    """Checks what is being made and notes whose it is.
+
+    In place: the server keeps the very object that it shows here.
+    """
+    owner = _caller(ctx)
+    _check(value, owner, check)
+    if owner:
+        if value.get("metadata") is None:
+            value["metadata"] = {}
+        value["metadata"][OWNER] = owner
+    return {OWNER: owner} if owner else None
+
+
+def _changed(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
+    """Checks what is being changed; whose it is stays as it was."""
+    owner = _caller(ctx)
+    _check(value, owner, check)
+    if owner and value.get("metadata"):
+        value["metadata"][OWNER] = owner
+    return {OWNER: owner} if owner else None
+
+
+def _check(value: Value, owner: str, check: Callable[[Value], None]) -> None:
+    """422 with the field that cannot be let in."""
+    claimed = (value.get("metadata") or {}).get(OWNER, owner)
+    if claimed != owner:
+        raise Auth.exceptions.HTTPException(422, f"metadata.{OWNER}: is the server's to set")
+    try:
+        check(value)
+    except ConfigurationError as error:
+        raise Auth.exceptions.HTTPException(422, error.message) from None
+
+
+def _check_assistant(value: Mapping[str, Any]) -> None:
+    check_settings(value)
+    if (value.get("metadata") or {}).items() >= SYSTEM.items():
+        raise ConfigurationError("metadata.created_by", "is the server's to set")
+
+
+def _check_cron(value: Mapping[str, Any]) -> None:
+    check_run({"metadata": value.get("metadata"), **(value.get("payload") or {})})
+
+
+def _texts(headers: Mapping[Any, Any]) -> dict[str, str]:
+    """Servers give headers as bytes or as text."""
+    return {_text(name).lower(): _text(value) for name, value in headers.items()}
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else cast(str, value)
