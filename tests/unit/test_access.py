@@ -80,7 +80,7 @@ def test_a_key_names_its_owner_and_a_wrong_header_is_not_replaced_by_the_cookie(
         (f"an na:{ANNA}", "entry 1: the name"),
         (f"安娜:{ANNA}", "entry 1: the name"),
         (f"{'a' * 65}:{ANNA}", "entry 1: the name"),
-        ("anna:fifteen-letter", "entry 1: the key must have 16"),
+        ("anna:fifteen-letters", "entry 1: the key must have 16"),
         ("anna:sixteen letters and more", "entry 1: the key must be printable"),
         ("anna:ключ-ключ-ключ-ключ", "entry 1: the key must be printable"),
         (f"anna:{ANNA},anna:{BO}", "entry 2: name or key is used twice"),
@@ -90,7 +90,7 @@ def test_a_key_names_its_owner_and_a_wrong_header_is_not_replaced_by_the_cookie(
 def test_a_bad_entry_is_named_by_its_number_and_never_shown(text: str, named: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^TANLU_API_KEYS: {named}") as caught:
         of(text)
-    for key in (ANNA, BO, "fifteen-letter", "sixteen letters", "ключ"):
+    for key in (ANNA, BO, "fifteen-letters", "sixteen letters", "ключ"):
         assert key not in str(caught.value)
 
 
@@ -133,7 +133,8 @@ def test_the_server_goes_by_every_name_of_this_machine(header: str) -> None:
         "127.0.0.1.evil.example",
         "notlocalhost", "0.0.0.0:2024", "10.0.0.1", "128.0.0.1", "[::]", "[fd00::1]:2024", "127.1",
         "2130706433", "0x7f.1", "localhost@evil.example", "evil.example@localhost",
-        "localhost,evil","localhost evil", "localhost#evil", "localhost/evil", "localhost:2024:1", "localhost:port",
+        "localhost,evil", "localhost evil", "localhost#evil",
+        "localhost/evil", "localhost:2024:1", "localhost:port",
         "localhost:999999", "::1", "[::1", "[::1%25lo]", "lоcalhost", "..localhost", ".localhost",
         "localhost..", "user:pass@localhost", "http://localhost",
     ],

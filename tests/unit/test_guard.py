@@ -1,0 +1,158 @@
+"""Who gets past the door: paths, hosts, peers, keys and sizes."""
+
+import pytest
+
+from agent.security.guard import LARGEST_BODY
+from tests.support.at_the_door import KEY, ask, raw
+
+LAN = ("192.168.1.30", 50000)
+
+
+@pytest.fixture(name="keys")
+def keys_fixture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TANLU_API_KEYS", f"anna:{KEY}")
+
+
+@pytest.mark.parametrize("peer", ["127.0.0.1", "127.4.5.6", "::1", "::ffff:127.0.0.1"])
+async def test_an_open_server_answers_its_own_machine(peer: str) -> None:
+    assert (await ask(peer=(peer, 1))).text == "GET 0"
+
+
+@pytest.mark.parametrize("peer", [LAN, ("::ffff:10.0.0.1", 1), ("0.0.0.0", 1), ("", 1), None])
+async def test_an_open_server_answers_nobody_else_and_says_which_setting_would(
+    peer: tuple[str, int] | None,
+) -> None:
+    reply = await ask(peer=peer)
+    assert reply.status_code == 403
+    assert "TANLU_API_KEYS" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("x-forwarded-for", "127.0.0.1"), ("x-forwarded-host", "localhost"), ("via", "1.1 proxy"),
+        ("forwarded", "for=127.0.0.1"), ("x-real-ip", "127.0.0.1"), ("cf-connecting-ip", "::1"),
+    ],
+)  # fmt: skip
+async def test_what_came_through_a_proxy_is_not_this_machine(name: str, value: str) -> None:
+    """A proxy beside the server is the peer of every stranger it lets through."""
+    assert (await ask(headers={name: value})).status_code == 403
+
+
+async def test_naming_a_host_opens_a_server_without_keys_to_those_who_reach_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TANLU_ALLOWED_HOSTS", "192.168.1.20")
+    assert (await ask(headers={"host": "192.168.1.20:2024"}, peer=LAN)).status_code == 200
+    assert (await ask(headers={"host": "evil.example"}, peer=LAN)).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example:2024", "0.0.0.0:2024", "localhost@evil.example"])
+async def test_a_name_that_was_led_here_is_refused(host: str, keys: None) -> None:
+    reply = await ask(headers={"host": host, "x-api-key": KEY})
+    assert reply.status_code == 403
+    assert "TANLU_ALLOWED_HOSTS" in reply.json()["detail"]
+    assert "\n" not in reply.text
+
+
+@pytest.mark.parametrize("hosts", [[], [b"localhost", b"evil.example"], [b""], [b"\xff"]])
+async def test_a_request_has_exactly_one_host(hosts: list[bytes]) -> None:
+    sent = await raw({"type": "http"}, [(b"host", host) for host in hosts])
+    assert sent[0]["status"] == 403
+
+
+@pytest.mark.parametrize("path", ["/ok", "/healthz", "/readyz"])
+async def test_a_supervisor_may_ask_for_health_by_any_name_from_anywhere(path: str) -> None:
+    assert (await ask(path=path, headers={"host": "10.1.2.3"}, peer=LAN)).status_code == 200
+    strange = {"host": "10.1.2.3", "origin": "https://evil.example"}
+    assert (await ask(path=path, headers=strange)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/internal/truncate", "/internal", "//internal/truncate", "/internal/debug/thread/1",
+        "/deploy", "/deploy/status", "/deployments", "/ui/agent", "/uikit",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_what_is_not_ours_is_closed_with_and_without_a_key(
+    path: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (await ask(method, path)).status_code == 404
+    monkeypatch.setenv("TANLU_API_KEYS", f"anna:{KEY}")
+    assert (await ask(method, path, headers={"x-api-key": KEY})).status_code == 404
+
+
+async def test_only_whole_names_are_closed() -> None:
+    assert (await ask(path="/internals")).status_code == 200
+    assert (await ask(path="/threads/internal/state")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/threads", "/", "/docs", "/openapi.json", "/info", "/metrics",
+                                  "/mcp", "/app/runs/1/answer.md", "/a/new/route"])  # fmt: skip
+async def test_with_keys_every_path_needs_one(path: str, keys: None) -> None:
+    refused = await ask(path=path)
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert refused.json() == {"detail": "a key is needed: x-api-key or Authorization: Bearer"}
+    assert (await ask(path=path, headers={"x-api-key": "wrong"})).status_code == 401
+    for given in ({"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"},
+                  {"cookie": f"tanlu_key={KEY}"}):  # fmt: skip
+        assert (await ask(path=path, headers=given)).status_code == 200
+
+
+async def test_with_keys_strangers_reach_the_server_but_need_one(keys: None) -> None:
+    assert (await ask(peer=LAN)).status_code == 401
+    proxied = {"x-api-key": KEY, "x-forwarded-for": "203.0.113.9"}
+    assert (await ask(peer=LAN, headers=proxied)).status_code == 200
+
+
+async def test_the_page_loads_before_signing_in(keys: None) -> None:
+    for path in ("/app", "/app/", "/app/js/main.js", "/app/config.json"):
+        assert (await ask(path=path)).status_code == 200
+    assert (await ask("POST", "/app/sign-in", body=b"{}")).status_code == 200
+
+
+async def test_keys_that_cannot_be_used_close_everything_but_health(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TANLU_API_KEYS", f"anna:{KEY},bo:short")
+    for path in ("/threads", "/app", "/mcp"):
+        reply = await ask(path=path, headers={"x-api-key": KEY})
+        assert reply.status_code == 503
+        assert reply.json()["detail"].startswith("TANLU_API_KEYS: entry 2")
+        assert "short" not in reply.text
+    assert (await ask(path="/healthz")).status_code == 200
+
+
+async def test_the_server_s_own_client_passes(keys: None) -> None:
+    for root in ("/noauth", "/noauth/prefix"):
+        assert (await ask(path="/threads", root_path=root, peer=LAN)).status_code == 200
+    for root in ("/noauthority", "/x/noauth"):
+        assert (await ask(path="/threads", root_path=root)).status_code == 401
+
+
+async def test_what_the_server_is_mounted_at_is_no_part_of_the_path(keys: None) -> None:
+    reply = await ask(path="/prefix/internal/truncate", root_path="/prefix")
+    assert reply.status_code == 404
+    assert (await ask(path="/prefix/app", root_path="/prefix")).status_code == 200
+
+
+async def test_a_body_is_at_most_a_megabyte() -> None:
+    assert (await ask("POST", body=b"x" * LARGEST_BODY)).text == f"POST {LARGEST_BODY}"
+    reply = await ask("POST", body=b"x" * (LARGEST_BODY + 1))
+    assert reply.status_code == 413
+    assert reply.json() == {"detail": "the body is larger than 1000000 bytes"}
+
+
+@pytest.mark.parametrize("length", [b"-1", b"1e3", b"9" * 5000, b"", b"+5"])
+async def test_a_length_that_is_none_or_absurd_is_refused(length: bytes) -> None:
+    named = [(b"host", b"localhost"), (b"content-length", length)]
+    assert (await raw({"type": "http", "method": "POST"}, named))[0]["status"] == 413
+
+
+async def test_a_body_without_a_length_is_counted() -> None:
+    parts = [b"x" * 400_000] * 3
+    sent = await raw({"type": "http", "method": "POST"}, [(b"host", b"localhost")], parts)
+    assert sent[0]["status"] == 413
