@@ -8,6 +8,7 @@ from typing import Any
 from agent.errors import AgentError
 from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.export.finished import FinishedAnswer
+from agent.export.geojson import feature_collection
 from agent.language import Language, detect_language
 
 _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls")
@@ -131,7 +132,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
         question=asked,
         language=turn.get("language") or detect_language(asked or answer),
         search_entry_points=list(kept.get("search_entry_points") or []),
-        geojson=kept.get("geojson") or values.get("geojson"),
+        geojson=values.get("geojson") or _map_of(kept, asked),
     )
 
 
@@ -152,6 +153,17 @@ def turn_of(
     # What else the state holds belongs to the turn that came last.
     is_last = until == len(messages)
     return ({**values, **kept} if is_last else kept), is_last
+
+
+def _map_of(kept: Mapping[str, Any], question: str) -> dict[str, Any] | None:
+    """The places of a message as a collection, where the thread's own is that of a later turn."""
+    places = list(kept.get("places") or [])
+    if not places:
+        return None
+    newest = max(place["fetched_at"] for place in places)
+    return feature_collection(
+        places, anchor=kept.get("anchor"), query=question, generated_at=newest
+    )
 
 
 def _query(query: Mapping[str, Any]) -> dict[str, Any]:

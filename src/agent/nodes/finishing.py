@@ -68,6 +68,7 @@ async def close(
         "mode": given.mode,
         "sources": used,
         "places": places,
+        "anchor": anchor if places else None,
         "usage": {**usage, "seconds": seconds},
         "checks": writer.checks(),
     }
