@@ -1,0 +1,41 @@
+/** A button that unfolds a panel above or below it; Escape and a click elsewhere fold it again. */
+
+import { el } from "./dom.js";
+import { icon } from "./icons.js";
+
+let made = 0;
+
+/**
+ * @param {{label: Node, panel: HTMLElement, name: string}} parts `name` is read out with the label
+ * @returns {{node: HTMLElement, close: () => void}}
+ */
+export function disclosure({ label, panel, name }) {
+  panel.id = `panel-${(made += 1)}`;
+  panel.classList.add("unfolded");
+  panel.hidden = true;
+  const button = el("button", {
+    class: "button quiet", type: "button", "aria-expanded": "false", "aria-controls": panel.id,
+    onclick: () => turn(panel.hidden),
+  }, el("span", { class: "visually-hidden" }, `${name}: `), label, icon("down"));
+  const node = el("div", {
+    class: "disclosure",
+    onkeydown: (event) => {
+      if (event.key !== "Escape" || panel.hidden) return;
+      event.stopPropagation();
+      turn(false);
+      button.focus();
+    },
+    onfocusout: (event) => {
+      if (event.relatedTarget && !node.contains(event.relatedTarget)) turn(false);
+    },
+  }, button, panel);
+  const outside = (event) => { if (!node.contains(event.target)) turn(false); };
+
+  function turn(open) {
+    panel.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+    if (open) document.addEventListener("pointerdown", outside);
+    else document.removeEventListener("pointerdown", outside);
+  }
+  return { node, close: () => turn(false) };
+}

@@ -1,0 +1,52 @@
+/** What must be seen at all times: sample answers, settings that do not work, a lost server. */
+
+import { el, fill } from "./dom.js";
+import { icon } from "./icons.js";
+import { speaking } from "./words.js";
+
+const say = speaking({
+  zh: {
+    offline: "示例数据：没有配置密钥，内容来自内置样本，不是真实的搜索结果。",
+    broken: "服务器的设置用不了：{reason}",
+    unreachable: "连不上服务器。",
+    again: "再试一次",
+  },
+  en: {
+    offline: "Sample data: no keys are configured, so what you see is bundled sample content, not a real search.",
+    broken: "The server's settings cannot be used: {reason}",
+    unreachable: "The server cannot be reached.",
+    again: "Try again",
+  },
+});
+
+/**
+ * Shows the standing notices of this server.
+ * @param {HTMLElement} place
+ * @param {{mode: string, reason?: string|null, notice?: string|null}} config
+ */
+export function showNotices(place, config) {
+  const lines = [
+    config.mode === "offline" && notice(say("offline"), "sample"),
+    config.mode === "broken" && notice(say("broken", { reason: config.reason ?? "" }), "warn"),
+  ];
+  fill(place, ...lines);
+}
+
+/** The page without a server: one line and a way on. */
+export function showUnreachable(place, again) {
+  fill(place, failed({ text: say("unreachable"), again }));
+}
+
+/**
+ * An error in one line, with the one thing that may help.
+ * @param {{text: string, again?: (() => void)|null}} options
+ * @returns {HTMLElement}
+ */
+export function failed({ text, again }) {
+  return el("p", { class: "notice warn", role: "alert" }, el("span", {}, text),
+    again && el("button", { class: "button", type: "button", onclick: again }, icon("again"), say("again")));
+}
+
+function notice(text, kind) {
+  return el("p", { class: `notice ${kind}`, dataset: { notice: kind } }, text);
+}

@@ -1,0 +1,192 @@
+/** Conversation, question box, lists and map, tied together; the address names the thread. */
+
+import { composeView } from "./compose.js";
+import { Conversation } from "./conversation.js";
+import { fill } from "./dom.js";
+import { Layout, part } from "./layout.js";
+import { nearView } from "./location.js";
+import { mapView } from "./map.js";
+import { failed } from "./notice.js";
+import { hasPlaces, Selection } from "./selection.js";
+import { assistants } from "./server.js";
+import { Sidebar } from "./sidebar.js";
+import { accountMenu } from "./signin.js";
+import { Turns } from "./turns_view.js";
+import { welcome } from "./welcome.js";
+import { speaking } from "./words.js";
+
+const say = speaking({
+  zh: {
+    waiting: "计划等待决定", done: "回答好了", stopped: "已停止", failed: "没有完成",
+    lost: "打不开这个对话：{reason}",
+  },
+  en: {
+    waiting: "The plan waits for you", done: "The answer is ready", stopped: "Stopped", failed: "Not finished",
+    lost: "This conversation cannot be opened: {reason}",
+  },
+});
+const NAME = document.title;
+const ON_THE_MAP = "agent";
+const BUSY = ["starting", "running"];
+
+export class Page {
+  #config;
+  #signIn;
+  #told = "";
+  #picking = false;
+
+  /**
+   * @param {object} config of /app/config.json
+   * @param {{open: () => void}} signIn where a key is asked for
+   */
+  constructor(config, signIn) {
+    this.#config = config;
+    this.#signIn = signIn;
+    this.conversation = new Conversation({ maxQuestion: config.max_question });
+    this.layout = new Layout({ onNew: () => this.#new() });
+    this.map = mapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });
+    this.turns = new Turns(part("turns"), config, {
+      threadId: () => this.conversation.threadId,
+      onPlace: (turnId, placeId) => this.selection.choose(turnId, placeId),
+      onReview: (answer) => this.conversation.resume(answer),
+      onAgain: (turn) => this.#again(turn),
+      empty: welcome(config, { onExample: (question) => this.#ask({ ...this.composer.options, question }) }),
+    });
+    this.selection = new Selection({ map: this.map, turns: this.turns, layout: this.layout });
+    this.near = nearView({
+      onChange: (position) => this.#moved(position), pick: () => this.#pick(), canPick: () => this.map.pickable,
+    });
+    this.composer = composeView(config, { onAsk: (asked) => this.#ask(asked), onStop: () => this.conversation.stop() });
+    this.composer.add(this.near.node);
+    this.sidebar = new Sidebar({
+      onOpen: (threadId) => this.#go(threadId),
+      onClose: () => this.layout.closeThreads(),
+      onRemoved: (threadId) => { if (threadId === this.conversation.threadId) this.#new(); },
+    });
+  }
+
+  /** Puts everything in its place and shows what the address names. */
+  async begin() {
+    part("threads").append(...this.sidebar.nodes);
+    part("map-column").append(...this.selection.nodes);
+    part("composer").replaceChildren(this.composer.node);
+    if (this.#config.user) part("bar-end").append(accountMenu(this.#config.user));
+    this.#listen();
+    this.sidebar.refresh();
+    assistants().then((list) => this.composer.offer(list), () => {});
+    await this.#follow();
+  }
+
+  #listen() {
+    this.conversation.addEventListener("change", () => this.#show());
+    this.conversation.addEventListener("thread", () => this.#named());
+    this.conversation.addEventListener("signin", () => this.#signIn.open());
+    addEventListener("popstate", () => this.#follow());
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.sidebar.refresh(); });
+  }
+
+  /** Opens what the address names: a thread, or the empty page. */
+  async #follow() {
+    const threadId = new URL(location.href).searchParams.get("thread");
+    if (threadId && threadId === this.conversation.threadId) return;
+    this.conversation.reset();
+    this.#show();
+    if (!threadId) return;
+    try {
+      await this.conversation.open(threadId);
+      this.#show();
+      this.composer.choose(this.conversation.current?.assistant);
+      this.turns.showLast();
+    } catch (error) {
+      if (error.status === 401) return this.#signIn.open();
+      this.turns.fail(failed({ text: say("lost", { reason: error.message }), again: () => this.#follow() }));
+    }
+    return undefined;
+  }
+
+  #go(threadId) {
+    this.layout.closeThreads();
+    if (threadId === this.conversation.threadId) return;
+    history.pushState(null, "", threadId ? `/app?thread=${encodeURIComponent(threadId)}` : "/app");
+    this.#follow();
+  }
+
+  #new() {
+    this.#go(null);
+    this.layout.show("answer");
+    this.composer.focus();
+  }
+
+  /** The conversation has got its thread: reloading the page opens it again. */
+  #named() {
+    const { threadId } = this.conversation;
+    const address = new URL(location.href);
+    if (threadId && address.searchParams.get("thread") !== threadId) {
+      history.pushState(null, "", `/app?thread=${encodeURIComponent(threadId)}`);
+    }
+    this.sidebar.mark(threadId);
+    this.sidebar.refresh();
+  }
+
+  #ask({ question, assistant, review }) {
+    const near = this.near.value && { lng: this.near.value.lng, lat: this.near.value.lat };
+    const asking = this.conversation.ask(question, { assistant, near, review, settings: {} });
+    this.layout.show("answer");
+    this.#show();
+    this.turns.showLast();
+    // What fails is told on the turn itself.
+    asking?.catch?.(() => {});
+  }
+
+  #again(turn) {
+    this.#ask({ question: turn.question, assistant: turn.assistant, review: this.composer.options.review });
+  }
+
+  #moved(position) {
+    this.map.showPosition(position);
+    this.#show();
+  }
+
+  async #pick() {
+    this.#picking = true;
+    this.#show();
+    this.layout.show("map");
+    try {
+      return await this.map.pick();
+    } finally {
+      this.#picking = false;
+      this.layout.show("answer");
+      this.#show();
+    }
+  }
+
+  #show() {
+    const { turns, current = null } = this.conversation;
+    this.turns.update(turns);
+    this.composer.update(current);
+    this.selection.update(turns);
+    this.layout.hasMap(this.#needsMap(turns, current));
+    this.#tell(current);
+    document.title = current ? `${turns[0].question.slice(0, 60)} · ${NAME}` : NAME;
+    if (!current) this.sidebar.mark(null);
+  }
+
+  /** Once shown it stays for the thread, so that nothing jumps when an answer has no places. */
+  #needsMap(turns, current) {
+    if (!turns.length && !this.near.value) return this.#picking;
+    const looksForPlaces = BUSY.includes(current?.status) && current.assistant === ON_THE_MAP;
+    const position = this.near.value && this.#config.tiles;
+    return Boolean(this.layout.withMap || looksForPlaces || position || this.#picking || turns.some(hasPlaces));
+  }
+
+  /** Says how a run ended, once, for those who do not see it. */
+  #tell(current) {
+    const now = current && `${current.id} ${current.status}`;
+    if (now === this.#told) return;
+    const known = this.#told.split(" ")[0] === current?.id;
+    this.#told = now ?? "";
+    const ended = current && !BUSY.includes(current.status);
+    fill(part("status"), known && ended ? say(current.status) : null);
+    if (known && ended) this.sidebar.refresh();
+  }
+}
