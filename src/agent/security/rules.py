@@ -11,7 +11,7 @@ from langgraph_sdk import Auth
 
 from agent.errors import ConfigurationError
 from agent.marks import OWNER
-from agent.security.access import access, identify
+from agent.security.access import access, identify, needs_no_key
 from agent.security.admission import check_run, check_settings
 
 auth = Auth()
@@ -29,10 +29,14 @@ _STORE = "owner:"
 
 
 @auth.authenticate
-async def authenticate(headers: Mapping[Any, Any]) -> Auth.types.MinimalUserDict:
-    """Whose key it is. Strangers are told apart here and refused by every rule below, and before
-    that by the guard, which knows the few paths that need no key."""
+async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types.MinimalUserDict:
+    """Whose key it is; `path` only where the server tells it.
+
+    The guard has refused strangers before, except on the few paths that need no key; every rule
+    below refuses them, too."""
     known = identify(_texts(headers), access())
+    if known is None and not needs_no_key(path):
+        raise Auth.exceptions.HTTPException(401, "a key is needed")
     if known is None:
         return {"identity": NOBODY, "is_authenticated": False}
     return {"identity": known}
