@@ -2,13 +2,24 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from agent.errors import ConfigurationError
 
 MODEL_FIELDS = ("query_generator_model", "research_model", "reflection_model", "answer_model")
+
+# The limits of a run; every assistant has its own defaults for them.
+Searches = Annotated[int, Field(ge=0, le=1000, description="Executed web searches per run.")]
+ModelCalls = Annotated[int, Field(ge=1, le=1000, description="Model calls per run.")]
+MapCalls = Annotated[int, Field(ge=0, le=500, description="Map calls per run.")]
+RunTokens = Annotated[
+    int, Field(ge=1000, le=100_000_000, description="Prompt and output tokens per run.")
+]
+RunSeconds = Annotated[
+    float, Field(ge=1, le=86_400, description="Wall clock seconds per run, the answer included.")
+]
 
 
 class Configuration(BaseModel):
@@ -46,15 +57,11 @@ class Configuration(BaseModel):
     max_follow_up_queries: int = Field(
         3, ge=0, le=10, description="Follow-up queries a reflection may ask for."
     )
-    max_searches: int = Field(30, ge=0, le=1000, description="Executed web searches per run.")
-    max_model_calls: int = Field(40, ge=1, le=1000, description="Model calls per run.")
-    max_map_calls: int = Field(12, ge=0, le=500, description="Map calls per run.")
-    max_run_tokens: int = Field(
-        400_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
-    )
-    max_run_seconds: float = Field(
-        300, ge=1, le=86_400, description="Wall clock seconds per run, the answer included."
-    )
+    max_searches: Searches = 30
+    max_model_calls: ModelCalls = 40
+    max_map_calls: MapCalls = 12
+    max_run_tokens: RunTokens = 400_000
+    max_run_seconds: RunSeconds = 300
     map_keywords: int = Field(2, ge=1, le=3, description="Keywords searched around a place.")
     map_details: int = Field(
         2, ge=0, le=10, description="Places looked up before a model sees them."

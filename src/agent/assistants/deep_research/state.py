@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.budget import add_usage
-from agent.configuration import Configuration
+from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
 from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
 from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
 
@@ -18,15 +18,13 @@ from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn,
 class DeepConfiguration(Configuration):
     """The same knobs with the limits that long research needs."""
 
-    max_searches: int = Field(120, ge=0, le=1000, description="Executed web searches per run.")
-    max_model_calls: int = Field(160, ge=1, le=1000, description="Model calls per run.")
-    max_map_calls: int = Field(30, ge=0, le=500, description="Map calls per run.")
-    max_run_tokens: int = Field(
-        3_000_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
-    )
-    max_run_seconds: float = Field(
-        1800, ge=1, le=86_400, description="Wall clock seconds per run, the report included."
-    )
+    max_searches: Searches = 120
+    max_model_calls: ModelCalls = 160
+    max_map_calls: MapCalls = 30
+    max_run_tokens: RunTokens = 3_000_000
+    max_run_seconds: Annotated[
+        RunSeconds, Field(description="Wall clock seconds per run, the report included.")
+    ] = 1800
 
 
 class DeepInput(QuestionInput, total=False):

@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.budget import add_usage
-from agent.configuration import Configuration
+from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
 from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
 from agent.search.documents import Document
 from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
@@ -23,15 +23,11 @@ TaskStatus = Literal["done", "empty", "failed", "skipped"]
 class PlanConfiguration(Configuration):
     """The same knobs with the limits that a dossier needs."""
 
-    max_searches: int = Field(150, ge=0, le=1000, description="Executed searches per run.")
-    max_model_calls: int = Field(120, ge=1, le=1000, description="Model calls per run.")
-    max_map_calls: int = Field(30, ge=0, le=500, description="Map calls per run.")
-    max_run_tokens: int = Field(
-        2_000_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
-    )
-    max_run_seconds: float = Field(
-        1200, ge=1, le=86_400, description="Wall clock seconds per run, the answer included."
-    )
+    max_searches: Annotated[Searches, Field(description="Executed searches per run.")] = 150
+    max_model_calls: ModelCalls = 120
+    max_map_calls: MapCalls = 30
+    max_run_tokens: RunTokens = 2_000_000
+    max_run_seconds: RunSeconds = 1200
 
 
 class PlanInput(QuestionInput, total=False):

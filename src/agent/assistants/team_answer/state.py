@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from agent.assistants.team_answer.speakers import Speaker
 from agent.budget import add_usage
-from agent.configuration import Configuration
+from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
 from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
 from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
 
@@ -24,15 +24,11 @@ ToolKind = Literal["search", "map", "code"]
 class TeamConfiguration(Configuration):
     """The same knobs with the limits that a discussion needs."""
 
-    max_searches: int = Field(60, ge=0, le=1000, description="Executed web searches per run.")
-    max_model_calls: int = Field(120, ge=1, le=1000, description="Model calls per run.")
-    max_map_calls: int = Field(40, ge=0, le=500, description="Map calls per run.")
-    max_run_tokens: int = Field(
-        2_000_000, ge=1000, le=100_000_000, description="Prompt and output tokens per run."
-    )
-    max_run_seconds: float = Field(
-        900, ge=1, le=86_400, description="Wall clock seconds per run, the answer included."
-    )
+    max_searches: Searches = 60
+    max_model_calls: ModelCalls = 120
+    max_map_calls: MapCalls = 40
+    max_run_tokens: RunTokens = 2_000_000
+    max_run_seconds: RunSeconds = 900
 
 
 class TeamInput(QuestionInput, total=False):
