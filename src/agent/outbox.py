@@ -29,7 +29,7 @@ End = Literal["success", "error", "timeout", "interrupted", "cancelled", "failed
 _SECRET_NAME = re.compile(r"(?i)(^|[_-])(key|token|secret|password|authorization|cookie)$")
 _COLUMNS = (
     "run_id, thread_id, assistant, input, context, options, url, earlier, attempts, accepted_at,"
-    " owner"
+    " owner, asker"
 )
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS runs (
@@ -37,7 +37,7 @@ _SCHEMA = (
     input TEXT NOT NULL, context TEXT NOT NULL, options TEXT NOT NULL, url TEXT,
     earlier TEXT NOT NULL, attempts INTEGER NOT NULL, accepted_at DOUBLE PRECISION NOT NULL,
     owner TEXT NOT NULL, place TEXT NOT NULL, status TEXT NOT NULL,
-    ended_at DOUBLE PRECISION
+    ended_at DOUBLE PRECISION, asker TEXT NOT NULL DEFAULT ''
 )""",
     "CREATE INDEX IF NOT EXISTS runs_by_status ON runs (status, place, accepted_at)",
 )
@@ -66,6 +66,9 @@ class AcceptedRun:
     """Times it was taken up again."""
     accepted_at: float = 0.0
     owner: str = ""
+    """The process that works on it."""
+    asker: str = ""
+    """Whose key it was asked with; empty where no keys are used."""
 
     @property
     def run_ids(self) -> tuple[str, ...]:
@@ -98,6 +101,11 @@ class RunOutbox:
     def _prepare(self, db: Tables) -> None:
         for statement in _SCHEMA:
             db.execute(statement)
+        # Tables of before there were keys.
+        if "asker" not in [
+            column[0] for column in db.execute("SELECT * FROM runs LIMIT 0").description
+        ]:
+            db.execute("ALTER TABLE runs ADD COLUMN asker TEXT NOT NULL DEFAULT ''")
         db.execute("DELETE FROM runs WHERE accepted_at < ?", (self._clock() - KEEP_SECONDS,))
         self._owner.open(db)
 
@@ -107,7 +115,7 @@ class RunOutbox:
             run.run_id, run.thread_id, run.assistant, _stored(run.input),
             _stored(_without_secrets(run.context)), _stored(run.options), run.url,
             _stored(list(run.earlier)), run.attempts, run.accepted_at or self._clock(),
-            self._owner.id, self.place, "open", None,
+            self._owner.id, self.place, "open", None, run.asker,
         )  # fmt: skip
         marks = ", ".join("?" * len(row))
         await self._ledger.run(
@@ -153,17 +161,17 @@ class RunOutbox:
         runs = await self._ledger.run(self._open_runs)
         return [run for run in runs if run.owner == self._owner.id]
 
-    async def lately_ended(self) -> list[tuple[str, str]]:
-        """(thread, assistant) of what other processes ended in their last half minute."""
+    async def lately_ended(self) -> list[tuple[str, str, str]]:
+        """(thread, assistant, asker) of what other processes ended in their last half minute."""
         rows = await self._ledger.run(
             lambda db: db.execute(
-                "SELECT DISTINCT thread_id, assistant FROM runs AS r WHERE place = ? AND owner != ?"
-                " AND status IN ('success', 'error', 'interrupted') AND ended_at >"
-                " (SELECT max(ended_at) FROM runs WHERE owner = r.owner) - 30",
+                "SELECT DISTINCT thread_id, assistant, asker FROM runs AS r"
+                " WHERE place = ? AND owner != ? AND status IN ('success', 'error', 'interrupted')"
+                " AND ended_at > (SELECT max(ended_at) FROM runs WHERE owner = r.owner) - 30",
                 (self.place, self._owner.id),
             ).fetchall()
         )
-        return [(thread_id, assistant) for thread_id, assistant in rows]
+        return [(thread_id, assistant, asker) for thread_id, assistant, asker in rows]
 
     async def take(self, run: AcceptedRun) -> AcceptedRun | None:
         """Make a dead process's run ours; None if another was faster or it failed too often."""

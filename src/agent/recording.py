@@ -6,12 +6,15 @@ ASGI middleware around the whole API of the server; what becomes of the rows: `r
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent.marks import MARK
 from agent.outbox import AcceptedRun
-from agent.recovery import MARK, RunWatch
+from agent.recovery import RunWatch
+from agent.security.access import access, identify
 
 _CREATES = re.compile(r"/threads/(?P<thread>[^/]+)/(?P<how>runs|runs/stream|runs/wait|commands)/?$")
 _ENDS = re.compile(r"^POST .*/runs/(.+/)?cancel/?$|^DELETE .*/threads/[^/]+(/runs/[^/]+)?/?$")
@@ -51,35 +54,54 @@ class RecordRuns:
         scope, receive, send = call
         body = await _read(receive)
         request = _parsed(body)
-        if request is None or MARK in _inner(request, "metadata"):
-            await self._app(scope, _replay(body, receive), send)
-            return
-        if creates["how"] == "commands":
-            sent: Send = _CommandReply(watch, creates["thread"], request, send)
-        else:
-            request["durability"] = "sync"
-            body = json.dumps(request).encode()
-            sent = _RunReply(watch, creates["thread"], request, send)
+        if request is not None and MARK not in _inner(request, "metadata"):
+            asked = _Asked(watch, creates["thread"], request, _asker(scope))
+            commands = creates["how"] == "commands"
+            send = _CommandReply(asked, send) if commands else _RunReply(asked, send)
         try:
-            await self._app(_with_length(scope, len(body)), _replay(body, receive), sent)
+            await self._app(scope, _replay(body, receive), send)
         finally:
             watch.look()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request that may become a run."""
+
+    watch: RunWatch
+    thread_id: str
+    request: dict[str, Any]
+    asker: str
+
+    async def accepted(self, run_id: str, request: Mapping[str, Any]) -> None:
+        run = _run(run_id, self.thread_id, request)
+        await self.watch.accepted(replace(run, asker=self.asker))
+
+    async def answered(self, params: Mapping[str, Any]) -> None:
+        """A run that goes on after a review; the reply does not say its id."""
+        answers = params.get("responses")
+        given = answers if isinstance(answers, list) else [params]
+        resume = {
+            str(one.get("interrupt_id")): one.get("response")
+            for one in given
+            if isinstance(one, dict)
+        }
+        run = _run("", self.thread_id, {**params, "command": {"resume": resume}})
+        await self.watch.answered(replace(run, asker=self.asker))
 
 
 class _RunReply:
     """Holds the start of the reply to `…/runs*` back until the row is committed."""
 
-    def __init__(
-        self, watch: RunWatch, thread_id: str, request: dict[str, Any], send: Send
-    ) -> None:
-        self._watch, self._thread_id, self._request, self._send = watch, thread_id, request, send
+    def __init__(self, asked: _Asked, send: Send) -> None:
+        self._asked, self._send = asked, send
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] < 300:
             headers = dict(message.get("headers", []))
             if where := headers.get(b"content-location"):
                 run_id = where.decode().rstrip("/").rsplit("/", 1)[-1]
-                await self._watch.accepted(_run(run_id, self._thread_id, self._request))
+                await self._asked.accepted(run_id, self._asked.request)
         await self._send(message)
 
 
@@ -98,10 +120,8 @@ class _DeleteReply:
 class _CommandReply:
     """Holds the reply to a protocol v2 command back: its body says which run it started."""
 
-    def __init__(
-        self, watch: RunWatch, thread_id: str, request: dict[str, Any], send: Send
-    ) -> None:
-        self._watch, self._thread_id, self._request, self._send = watch, thread_id, request, send
+    def __init__(self, asked: _Asked, send: Send) -> None:
+        self._asked, self._send = asked, send
         self._held: list[Message] = []
 
     async def __call__(self, message: Message) -> None:
@@ -110,22 +130,14 @@ class _CommandReply:
             body = b"".join(m.get("body", b"") for m in self._held[1:])
             reply = _parsed(body) or {}
             run_id = _inner(reply, "result").get("run_id")
-            method, params = self._request.get("method"), _inner(self._request, "params")
+            request = self._asked.request
+            method, params = request.get("method"), _inner(request, "params")
             if run_id and method == "run.start":
-                await self._watch.accepted(_run(run_id, self._thread_id, params))
+                await self._asked.accepted(run_id, params)
             elif method == "input.respond" and reply.get("type") == "success":
-                await self._watch.answered(_resumed(self._thread_id, params))
+                await self._asked.answered(params)
             for held in self._held:
                 await self._send(held)
-
-
-def _resumed(thread_id: str, params: Mapping[str, Any]) -> AcceptedRun:
-    """A run that goes on after a review; the reply does not say its id."""
-    answers = params.get("responses")
-    many = isinstance(answers, list)
-    given = [one for one in answers if isinstance(one, dict)] if many else [params]  # type: ignore[union-attr]
-    resume = {str(one.get("interrupt_id")): one.get("response") for one in given}
-    return _run("", thread_id, {**params, "command": {"resume": resume}})
 
 
 def _run(run_id: str, thread_id: str, request: Mapping[str, Any]) -> AcceptedRun:
@@ -144,6 +156,12 @@ def _inner(request: Mapping[str, Any], name: str) -> dict[str, Any]:
     """An object within an object that nobody has checked yet."""
     found = request.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def _asker(scope: Scope) -> str:
+    """Whose key the request carries."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    return identify(headers, access()) or ""
 
 
 def _watch(scope: Scope) -> RunWatch | None:
@@ -179,8 +197,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return again
-
-
-def _with_length(scope: Scope, length: int) -> Scope:
-    headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
-    return {**scope, "headers": [*headers, (b"content-length", str(length).encode())]}

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -18,18 +18,20 @@ from uuid import UUID
 import httpx
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIStatusError, NotFoundError
+from langgraph_sdk.schema import Run
 
 from agent.errors import AgentError
+from agent.marks import MARK, OWNER
 from agent.outbox import AcceptedRun, End, RunOutbox
 
 log = logging.getLogger(__name__)
 
-MARK = "tanlu_run"
-"""Metadata of a continued run: the id under which it was first accepted."""
-
 _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
 _SETTLE_SECONDS = 0.2
+_HOLD_SECONDS = 8.0
+"""A client's reply is held back so long at most, until its run is written down."""
+_LISTED = 20
 _MISSED_SECONDS = 20.0
 """A living server that lost its connection is back by then, and so is one that restarts."""
 
@@ -44,30 +46,34 @@ class RunWatch:
 
     async def accepted(self, run: AcceptedRun) -> None:
         """Write a run down; a full disk costs its recovery, not the run."""
-        try:
-            await self._outbox.accept(run)
-        except (sqlite3.Error, RuntimeError) as error:
-            log.error("run=%s is not in the outbox: %s", run.run_id, error)
+        with self._held(f"run={run.run_id} is not in the outbox"):
+            async with asyncio.timeout(_HOLD_SECONDS):
+                await self._outbox.accept(run)
         self._look.set()
 
     async def answered(self, run: AcceptedRun) -> None:
         """A paused thread was answered over the event protocol: its newest run goes on with it."""
-        try:
-            (newest, *_) = await self._client.runs.list(run.thread_id, limit=1)
-        except (httpx.HTTPError, ValueError) as error:
-            log.error("thread=%s: an answered run is not in the outbox: %s", run.thread_id, error)
-        else:
+        with self._held(f"thread={run.thread_id}: an answered run is not in the outbox"):
+            async with asyncio.timeout(_HOLD_SECONDS):
+                (newest, *_) = await self._client.runs.list(run.thread_id, limit=1)
             found = replace(run, run_id=newest["run_id"], assistant=newest["assistant_id"])
             await self.accepted(found)
 
     async def deleted(self, thread_id: str) -> None:
         """A thread is gone: a restarted server must not begin its runs again from their input."""
+        with self._held(f"thread={thread_id} stays in the outbox"):
+            async with asyncio.timeout(_HOLD_SECONDS):
+                for run in await self._outbox.working():
+                    if run.thread_id == thread_id:
+                        await self._outbox.finish(run.run_id, "cancelled")
+
+    @contextlib.contextmanager
+    def _held(self, loss: str) -> Iterator[None]:
+        """While a client waits for its reply: what goes wrong with our tables is not its fault."""
         try:
-            for run in await self._outbox.working():
-                if run.thread_id == thread_id:
-                    await self._outbox.finish(run.run_id, "cancelled")
-        except (sqlite3.Error, RuntimeError) as error:
-            log.error("thread=%s stays in the outbox: %s", thread_id, error)
+            yield
+        except (sqlite3.Error, httpx.HTTPError, RuntimeError, ValueError, TimeoutError) as error:
+            log.error("%s: %s", loss, error or f"no answer in {_HOLD_SECONDS:g} s")
 
     def look(self) -> None:
         """Something may have ended."""
@@ -117,9 +123,9 @@ class RunWatch:
 
     async def recover(self) -> None:
         """Bring what a dead server of this folder had accepted to its end."""
-        for thread_id, graph in await self._outbox.lately_ended():
+        for thread_id, graph, asker in await self._outbox.lately_ended():
             with contextlib.suppress(APIStatusError):
-                await self._make_known(thread_id, graph)
+                await self._make_known(thread_id, graph, asker)
         await self._take_up(await self._outbox.unfinished())
 
     async def _take_up(self, left: list[AcceptedRun]) -> None:
@@ -136,30 +142,47 @@ class RunWatch:
                 log.warning("run=%s is not continued now: %s", run.run_id, error)
 
     async def _continue(self, run: AcceptedRun) -> None:
-        if await self._server_knows(run):
+        if await self._server_knows(run) or await self._goes_on(run):
             return
-        await self._make_known(run.thread_id, run.assistant)
+        await self._make_known(run.thread_id, run.assistant, run.asker)
         state = await self._client.threads.get_state(run.thread_id)
         begun = _belongs(state.get("metadata") or {}, run)
         if begun and (ended := _ended(state)):
             await self._outbox.finish(run.run_id, ended)
             return
+        created = await self._begin(run, begun=begun)
+        await self._outbox.rename(run, created["run_id"])
+        log.info("run=%s continued as %s", run.run_id, created["run_id"])
+
+    async def _begin(self, run: AcceptedRun, *, begun: bool) -> Run:
         options = dict(run.options)
-        metadata = {**(options.pop("metadata", None) or {}), MARK: run.run_ids[0]}
-        created = await self._client.runs.create(
+        given = options.pop("metadata", None) or {}
+        return await self._client.runs.create(
             run.thread_id,
             run.assistant,
             input=None if begun else run.input,
             context=run.context or None,
-            metadata=metadata,
+            metadata={**given, **_owned(run.asker), MARK: run.run_ids[0]},
             multitask_strategy="enqueue",
             durability="sync",
             **({} if begun else options),
         )
-        await self._outbox.rename(run, created["run_id"])
-        log.info("run=%s continued as %s", run.run_id, created["run_id"])
 
-    async def _make_known(self, thread_id: str, assistant: str) -> None:
+    async def _goes_on(self, run: AcceptedRun) -> bool:
+        """Whether somebody else, as a client that lost it, has gone on with the run already."""
+        try:
+            others = await self._client.runs.list(run.thread_id, limit=_LISTED)
+        except NotFoundError:
+            return False
+        for other in others:
+            marked = (other.get("metadata") or {}).get(MARK)
+            if other["status"] in ("pending", "running") and marked in run.run_ids:
+                await self._outbox.rename(run, other["run_id"])
+                log.info("run=%s goes on as %s", run.run_id, other["run_id"])
+                return True
+        return False
+
+    async def _make_known(self, thread_id: str, assistant: str, asker: str) -> None:
         """A thread the server forgot is one again; its checkpoints were never lost."""
         try:
             UUID(assistant)
@@ -168,7 +191,7 @@ class RunWatch:
         else:
             graph = (await self._client.assistants.get(assistant))["graph_id"]
         await self._client.threads.create(
-            thread_id=thread_id, if_exists="do_nothing", graph_id=graph
+            thread_id=thread_id, if_exists="do_nothing", graph_id=graph, metadata=_owned(asker)
         )
 
     async def _server_knows(self, run: AcceptedRun) -> bool:
@@ -186,6 +209,11 @@ _END_OF_THREAD: dict[str, End] = {
     "error": "error",
     "interrupted": "interrupted",
 }
+
+
+def _owned(asker: str) -> dict[str, str]:
+    """The metadata of what the asker makes."""
+    return {OWNER: asker} if asker else {}
 
 
 def _belongs(metadata: Mapping[str, Any], run: AcceptedRun) -> bool:

@@ -183,5 +183,5 @@ async def test_only_the_last_half_minute_of_a_dead_process_is_looked_at_again(
         await dying.finish(run.run_id, end)
     await dying.aclose()
     restarted = RunOutbox(where, clock=lambda: now[0])
-    assert await restarted.lately_ended() == [(late.thread_id, "other")]
+    assert await restarted.lately_ended() == [(late.thread_id, "other", "")]
     await restarted.aclose()

@@ -106,11 +106,6 @@ async def test_an_accepted_run_is_written_down_with_what_it_needs(api: Api, how:
     assert api.watch.looks == 1
 
 
-async def test_every_run_on_a_thread_is_durable_whatever_the_client_asked(api: Api) -> None:
-    await api.post("/threads/t/runs", {"assistant_id": "agent", "durability": "exit"})
-    assert json.loads(api.bodies[0])["durability"] == "sync"
-
-
 async def test_a_refused_run_is_not_written_down(api: Api) -> None:
     api.status = 422
     assert (await api.post("/threads/t/runs", {"assistant_id": "none"})).status_code == 422

@@ -19,7 +19,7 @@ from agent.batch.jobs import Job, unreviewed
 from agent.batch.patience import Waited, Waiting
 from agent.client import message_of, status_of
 from agent.errors import AgentError, ConfigurationError
-from agent.recovery import MARK
+from agent.marks import MARK
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.budget import Meter
 from agent.configuration import Configuration
+from agent.marks import OWNER
 from agent.nodes.toolbox import Toolbox, settings_or
 from agent.reading.papers import Paper
 from agent.retrieval.types import Collected, Hit, KnownDocument, Reranker, Scope
@@ -107,7 +108,10 @@ settings_of = settings_or(PlanConfiguration)
 def owner_of(runtime: Runtime[Configuration]) -> str:
     """Whose documents may be read: the server's user, or whoever runs the command line."""
     user = runtime.server_info.user if runtime.server_info else None
-    if user and user.identity:
+    if user is not None:
         return str(user.identity)
+    config = get_config()
     # A server hands a user it has stored on as plain data, beside the name alone.
-    return str((get_config().get("configurable") or {}).get("langgraph_auth_user_id") or "")
+    stored = (config.get("configurable") or {}).get("langgraph_auth_user_id")
+    # Nobody asked for a run that is continued; the server notes on it whose it was.
+    return str((config.get("metadata") or {}).get(OWNER) or "" if stored is None else stored)
