@@ -1,0 +1,281 @@
+/** A conversation: the turns of one thread, kept as the server has them. */
+
+import { following, patiently, waiting } from "./following.js";
+import { Hearing } from "./hearing.js";
+import { newId } from "./ids.js";
+import { client as pageClient, failureText, serverError } from "./server.js";
+import { isBusy, newTurn, reviewOf, startedBy, takeAnswer, turnsOf } from "./turns.js";
+
+const TITLE_LENGTH = 120;
+const RUNS = 100;
+const STREAM = {
+  streamMode: ["custom", "messages-tuple"],
+  streamResumable: true,
+  durability: "sync",
+  multitaskStrategy: "reject",
+};
+
+/**
+ * Events: "change" (turns differ; at most once a frame), "thread" (`threadId` differs),
+ * "signin" (the server wants a key).
+ */
+export class Conversation extends EventTarget {
+  threadId = null;
+  /** @type {import("./turns.js").Turn[]} */
+  turns = [];
+  #client;
+  #schedule;
+  #wait;
+  #maxQuestion;
+  #scheduled = false;
+  #leaving = new AbortController();
+  #stopping = new WeakSet();
+
+  /**
+   * @param {{client?: object, maxQuestion?: number, schedule?: (act: () => void) => void,
+   *   wait?: typeof waiting}} options `maxQuestion` in characters
+   */
+  constructor({ client = pageClient, maxQuestion = Infinity, schedule = requestAnimationFrame, wait = waiting } = {}) {
+    super();
+    this.#client = client;
+    this.#maxQuestion = maxQuestion;
+    this.#schedule = (act) => schedule(act);
+    this.#wait = wait;
+  }
+
+  /** The last turn. */
+  get current() {
+    return this.turns.at(-1) ?? null;
+  }
+
+  /**
+   * Asks; resolves once the server has taken the question, or has not (the turn is `failed` then).
+   * @param {string} question
+   * @param {{assistant: string, settings?: object, near?: {lng: number, lat: number}|null,
+   *   review?: boolean}} options `near` in degrees, WGS-84; `settings` is the run's context
+   * @returns {Promise<object|null>} the turn; null, and nothing asked, where the question is empty
+   *   or too long, or another is being answered
+   */
+  async ask(question, { assistant, settings = {}, near = null, review = false }) {
+    const text = question.trim();
+    if (!text || [...text].length > this.#maxQuestion || isBusy(this.current)) return null;
+    const waited = this.current?.status === "waiting" ? this.current : null;
+    if (waited) this.#end(waited, "stopped");
+    const turn = newTurn({
+      id: newId(), question: text, assistant,
+      settings: review ? { ...settings, review_plan: true } : settings,
+    });
+    this.turns = [...this.turns, turn];
+    this.#changed();
+    const input = { messages: [{ type: "human", id: turn.id, content: text }] };
+    if (near) input.user_location = { lng: near.lng, lat: near.lat };
+    await this.#begin(turn, { input });
+    return turn;
+  }
+
+  /** Answers the review: {queries: […]} or {cancel: true}; the same turn goes on. */
+  async resume(answer) {
+    const turn = this.current;
+    if (turn?.status !== "waiting") return;
+    const undo = { status: "waiting", review: turn.review };
+    Object.assign(turn, { status: "starting", review: null, error: null, endedAt: null });
+    this.#changed();
+    await this.#begin(turn, { command: { resume: answer } }, undo);
+  }
+
+  /** Stops the current turn; resolves once the server says so. A plan that waits is cancelled. */
+  async stop() {
+    const turn = this.current;
+    if (turn?.status === "waiting") return this.resume({ cancel: true });
+    if (!isBusy(turn)) return undefined;
+    this.#stopping.add(turn);
+    if (turn.status === "running") this.#cancel(turn);
+    return this.#stopped(turn);
+  }
+
+  /** Leaves this thread; what runs on it runs on. */
+  reset() {
+    this.#leave();
+    this.#name(null);
+    this.turns = [];
+    this.#changed();
+  }
+
+  /**
+   * Shows a thread as the server has it, and joins what runs on it.
+   * @param {string} threadId
+   * @returns {Promise<void>} once the turns are there; throws ServerError
+   */
+  async open(threadId) {
+    this.#leave();
+    const { signal } = this.#leaving;
+    try {
+      const read = await this.#read(threadId, signal);
+      if (signal.aborted) return;
+      this.#name(threadId);
+      this.#show(read);
+    } catch (error) {
+      if (!signal.aborted) throw this.#refused(error);
+    }
+  }
+
+  /** Takes up what another window did on this thread; nothing while a turn is busy here. */
+  async refresh() {
+    if (this.threadId === null || isBusy(this.current)) return;
+    const { signal } = this.#leaving;
+    const [run] = await this.#client.runs.list(this.threadId, { limit: 1, signal }).catch(() => []);
+    const known = !run || this.turns.some((turn) => turn.runId === run.run_id);
+    if (!known && !signal.aborted && !isBusy(this.current)) await this.open(this.threadId);
+  }
+
+  /** A thread's record, state and runs. */
+  async #read(threadId, signal) {
+    const [thread, state, runs] = await Promise.all([
+      this.#client.threads.get(threadId, { signal }),
+      this.#client.threads.getState(threadId, undefined, { signal }),
+      this.#client.runs.list(threadId, { limit: RUNS, signal }),
+    ]);
+    return { thread, state, runs };
+  }
+
+  #show({ thread, state, runs }) {
+    this.turns = turnsOf(state.values, runs, thread.metadata?.graph_id ?? "");
+    for (const turn of this.turns) if (turn.status === "failed") turn.error = failureText(null);
+    const { current } = this;
+    if (current?.status === "failed") current.error = failureText(thread.error);
+    const review = reviewOf(state);
+    if (review && current?.status === "stopped") Object.assign(current, { status: "waiting", review });
+    for (const turn of this.turns.filter(isBusy)) this.#follow(turn);
+    this.#changed();
+  }
+
+  /** Starts a run for the turn; where the server refuses, the turn is `undo`, or failed. */
+  async #begin(turn, payload, undo = null) {
+    const { signal } = this.#leaving;
+    try {
+      if (this.threadId === null) await this.#makeThread(turn, signal);
+      if (signal.aborted) return;
+      if (this.#stopping.has(turn)) return this.#end(turn, "stopped");
+      const run = await this.#create(turn, payload);
+      if (signal.aborted) return;
+      Object.assign(turn, { runId: run.run_id, status: "running", began: turn.began ?? Date.parse(run.created_at) });
+      if (this.#stopping.has(turn)) this.#cancel(turn);
+      this.#follow(turn);
+      this.#changed();
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#end(turn, "failed", this.#refused(error).message);
+      Object.assign(turn, undo);
+    }
+  }
+
+  async #makeThread(turn, signal) {
+    const threadId = newId();
+    const title = [...turn.question].slice(0, TITLE_LENGTH).join("");
+    await this.#client.threads.create({
+      threadId, ifExists: "do_nothing", graphId: turn.assistant, metadata: { title, asked_over: "page" },
+    });
+    if (!signal.aborted) this.#name(threadId);
+  }
+
+  /** The run; also where the server took it but its reply was lost. */
+  async #create(turn, payload) {
+    const { threadId } = this;
+    const context = Object.keys(turn.settings).length ? turn.settings : undefined;
+    try {
+      return await this.#client.runs.create(threadId, turn.assistant, { ...STREAM, ...payload, context });
+    } catch (error) {
+      const runs = await this.#client.runs.list(threadId, { limit: 5 }).catch(() => []);
+      const taken = runs.find((run) => startedBy(run, turn, payload));
+      if (taken) return taken;
+      throw error;
+    }
+  }
+
+  /** Hears a run to its end, then reads what the thread has of it. */
+  async #follow(turn) {
+    const { signal } = this.#leaving;
+    const hearing = new Hearing(turn);
+    const options = { signal, wait: this.#wait };
+    try {
+      const parts = following(this.#client, { threadId: this.threadId, runId: turn.runId }, options);
+      let part = await parts.next();
+      for (; !part.done; part = await parts.next()) if (hearing.hear(part.value)) this.#changed();
+      if (part.value && !signal.aborted) await this.#settle(turn, part.value, hearing.failure, options);
+    } catch (error) {
+      if (!signal.aborted) this.#end(turn, "failed", this.#refused(error).message);
+    }
+  }
+
+  async #settle(turn, run, failure, options) {
+    const { threadId } = this;
+    const state = await patiently(() => this.#client.threads.getState(threadId, undefined, { signal: options.signal }), options);
+    if (!state || options.signal.aborted) return;
+    const review = reviewOf(state);
+    if (run.status === "error" || run.status === "timeout") this.#end(turn, "failed", failureText(failure));
+    else if (takeAnswer(turn, state.values)) this.#end(turn, "done");
+    else if (this.#stopping.has(turn)) this.#end(turn, "stopped");
+    else if (review && turn === this.current) this.#end(turn, "waiting", null, review);
+    else if (run.status === "interrupted") this.#end(turn, "stopped");
+    else this.#end(turn, "failed", failureText(null));
+  }
+
+  /** Asks the server to stop the run; what follows it hears the end. */
+  async #cancel(turn) {
+    try {
+      await this.#client.runs.cancel(this.threadId, turn.runId, true, "interrupt");
+    } catch (error) {
+      // 404: it had ended by itself.
+      if (error?.status === 404 || !isBusy(turn)) return;
+      this.#stopping.delete(turn);
+      turn.error = this.#refused(error).message;
+      this.#changed();
+    }
+  }
+
+  /** Once the turn is no longer busy, or could not be stopped, or was left. */
+  #stopped(turn) {
+    const { signal } = this.#leaving;
+    return new Promise((resolve) => {
+      const look = () => {
+        if (isBusy(turn) && this.#stopping.has(turn) && !signal.aborted) return;
+        this.removeEventListener("change", look);
+        resolve();
+      };
+      this.addEventListener("change", look);
+      signal.addEventListener("abort", look);
+    });
+  }
+
+  #end(turn, status, error = null, review = null) {
+    this.#stopping.delete(turn);
+    Object.assign(turn, { status, error, review, endedAt: Date.now() });
+    this.#changed();
+  }
+
+  #leave() {
+    this.#leaving.abort();
+    this.#leaving = new AbortController();
+  }
+
+  #name(threadId) {
+    if (this.threadId === threadId) return;
+    this.threadId = threadId;
+    this.dispatchEvent(new Event("thread"));
+  }
+
+  #refused(error) {
+    const refused = serverError(error);
+    if (refused.status === 401) this.dispatchEvent(new Event("signin"));
+    return refused;
+  }
+
+  #changed() {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#schedule(() => {
+      this.#scheduled = false;
+      this.dispatchEvent(new Event("change"));
+    });
+  }
+}
