@@ -1,6 +1,7 @@
 /** Building the page's elements: text is always text, never markup. */
 
-const LINK_REL = "noopener nofollow ugc";
+/** `rel` of every link out of the page. */
+export const LINK_REL = "noopener nofollow ugc";
 
 /**
  * An element. Strings among the children become text nodes; null and false are left out.

@@ -1,0 +1,84 @@
+/** Which part of an answer's Markdown is shown as its text; the rest has views of its own. */
+
+const SOURCES_BEGIN = /\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
+const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
+const UNFINISHED_TAIL = [
+  // A link, citation or image still being written.
+  /!?\[[^\[\]\n]{0,400}(?:\](?:\([^\s()]{0,4000})?)?$/u,
+  // A line that would turn the paragraph above into a heading, or a list item without a word.
+  /(?:^|\n)[ \t]*(?:[-=*_+#>`~|]+|\d{1,3}[.)]?)[ \t]*$/u,
+  // The list of sources or of gaps about to begin.
+  /\n\n\*\*[^\n]{0,40}\n*$/u,
+];
+const TABLE_ROW = /^\s*\|/;
+
+/**
+ * The answer without what is shown elsewhere: notice, a title that repeats the question,
+ * list of sources, list of gaps.
+ * @param {string} text Markdown as stored
+ * @param {{question?: string, notice?: string, sources?: unknown[], gaps?: unknown[]}} shown
+ */
+export function answerBody(text, { question = "", notice = "", sources = [], gaps = [] }) {
+  let body = withoutTitle(withoutNotice(text, notice), question);
+  if (sources.length) body = cutAtLast(body, SOURCES_BEGIN);
+  if (gaps.length) body = cutAtLast(body, GAPS_BEGIN);
+  return body;
+}
+
+/** The same of an answer that is still being written, up to where it can be shown. */
+export function growingBody(text, { question = "", notice = "" }) {
+  if (notice && `> ${notice}\n\n`.startsWith(text)) return "";
+  const body = answerBody(text, { question, notice, sources: [null], gaps: [null] });
+  const isInCode = (body.match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1;
+  return isInCode ? body : withEmphasis(withoutTableHead(withoutTail(body)));
+}
+
+/** What an answer from sample data says first, as one line; empty for any other. */
+export function noticeOf(answer) {
+  const first = answer.text.split("\n", 1)[0];
+  return answer.mode === "offline" && first.startsWith("> ") ? first.slice(2) : "";
+}
+
+function withoutNotice(text, notice) {
+  const quoted = `> ${notice}`;
+  return notice && text.startsWith(quoted) ? text.slice(quoted.length).replace(/^\n+/, "") : text;
+}
+
+function withoutTitle(text, question) {
+  const end = text.indexOf("\n");
+  const first = end < 0 ? text : text.slice(0, end);
+  if (!first.startsWith("# ") || plain(first.slice(2)) !== plain(question)) return text;
+  return end < 0 ? "" : text.slice(end).replace(/^\n+/, "");
+}
+
+function plain(title) {
+  return title.replace(/[?？。.!！ ]+$/u, "").split(/\s+/).filter(Boolean).join(" ");
+}
+
+function cutAtLast(text, begins) {
+  const last = [...text.matchAll(begins)].at(-1);
+  return last ? text.slice(0, last.index).trimEnd() : text;
+}
+
+function withoutTail(text) {
+  return UNFINISHED_TAIL.reduce((rest, tail) => rest.replace(tail, ""), text);
+}
+
+/** A table shows once its second line is complete; before, its head would be a paragraph. */
+function withoutTableHead(text) {
+  const start = text.lastIndexOf("\n\n") + 1;
+  const lines = text.slice(start).replace(/^\n/, "").split("\n");
+  const isHead = lines.length < 3 && lines.every((line) => TABLE_ROW.test(line));
+  return isHead ? text.slice(0, start) : text;
+}
+
+/** Bold or code that is open at the end is closed there. */
+function withEmphasis(text) {
+  const start = text.lastIndexOf("\n\n") + 1;
+  return ["`", "**"].reduce((shown, mark) => {
+    const isOpen = (shown.slice(start).split(mark).length - 1) % 2 === 1;
+    if (!isOpen) return shown;
+    const inside = shown.trimEnd();
+    return inside.endsWith(mark) ? inside.slice(0, -mark.length) : inside.replace(/(?<!\*)\*$/, "") + mark;
+  }, text);
+}

@@ -1,0 +1,83 @@
+/** A run's events folded into steps: what was begun turns into what came of it. */
+
+/** The event that ends a step → the one that began it. */
+const ENDS = {
+  search_done: "search_started",
+  map_done: "map_started",
+  turn: "turn_started",
+  compressed: "reading",
+  task_done: "task_started",
+  topic_done: "topic_started",
+  done: "answering",
+};
+const BEGINS = new Set(Object.values(ENDS));
+
+/**
+ * @typedef {{type: string, node?: string, id?: string, text?: string, count?: number,
+ *   seconds?: number, speaker?: string, at?: number}} Told an event; `at` in milliseconds
+ * @typedef {{key: number, state: "open"|"done"|"left", told: Told, calls: Told[]}} Step
+ *   `told` is what the step shows now; `calls` are a map search's own questions to the map;
+ *   "left": the run ended before the step did
+ */
+
+/** Folds events as they come. */
+export class Steps {
+  /** @type {Step[]} in the order they began */
+  list = [];
+
+  /** Takes one event in; the step it began or changed, null if it is part of none. */
+  take(told) {
+    const begun = ENDS[told.type];
+    const mine = begun ? this.#open(begun, told) : null;
+    if (mine) return this.#end(mine, told);
+    if (told.type === "done") return null;
+    const map = told.type === "map_call" && told.id ? this.#open("map_started", told) : null;
+    if (map) {
+      map.calls.push(told);
+      return map;
+    }
+    const state = BEGINS.has(told.type) ? "open" : "done";
+    const step = { key: this.list.length, state, told, calls: [] };
+    this.list.push(step);
+    return step;
+  }
+
+  /** The run has ended: what is still open stays as it was left, or is done with it. */
+  close(isDone) {
+    for (const step of this.list) if (step.state === "open") step.state = isDone ? "done" : "left";
+  }
+
+  /** How many steps a person would count: without the notice. */
+  get count() {
+    return this.list.filter((step) => step.told.type !== "notice").length;
+  }
+
+  /** The step that is worked on: the newest open one, else the newest. */
+  get current() {
+    return this.list.findLast((step) => step.state === "open") ?? this.list.at(-1) ?? null;
+  }
+
+  #end(step, told) {
+    step.state = "done";
+    step.told = told;
+    return step;
+  }
+
+  /** The open step of this kind that `told` speaks of: same id, and the same text where it can. */
+  #open(kind, told) {
+    const open = this.list.filter(
+      (step) => step.state === "open" && step.told.type === kind && step.told.id === told.id,
+    );
+    const same = open.find((step) => step.told.text === told.text);
+    return same ?? (told.id || kind === "answering" ? open[0] : null) ?? null;
+  }
+}
+
+/** The queries of a finished answer as events, for a turn whose own are not kept. */
+export function eventsOfQueries(queries) {
+  const rounds = new Map();
+  for (const { query, round = 1 } of queries) rounds.set(round, [...(rounds.get(round) ?? []), query]);
+  return [...rounds.values()].map((texts) => (
+    { type: "queries", node: "", text: texts.join("\n"), count: texts.length }
+  ));
+}
