@@ -17,5 +17,5 @@ def disposition(kind: Literal["attachment", "inline"], name: str, question: str)
     if not asked:
         return header
     # Whatever the question holds, only %XX and letters, digits, -._~ get into the header.
-    named = quote(f"{asked}.{ending}", safe="", errors="replace")
+    named = quote(f"{asked}.{ending}", safe="")
     return f"{header}; filename*=UTF-8''{named}"

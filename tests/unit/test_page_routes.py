@@ -1,0 +1,212 @@
+"""The page's files and its configuration: what anybody gets, and with which headers."""
+
+import gzip
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from agent.progress_words import EVENTS
+from agent.serving.page_files import PageFiles
+from agent.serving.page_reports import MOST_A_MINUTE
+from tests.unit.page_client import KEY, directives, page_client
+
+PATHS = ["/app", "/app/", "/app/js/dom.js", "/app/style/base.css", "/app/vendor/leaflet.js"]
+
+
+@pytest.mark.parametrize(
+    "path", [*PATHS, "/app/config.json", "/app/js/none.js", "/app/runs/1/answer.md"]
+)
+async def test_every_response_says_what_may_be_done_with_it(path: str) -> None:
+    async with page_client() as http:
+        headers = (response := await http.get(path)).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["permissions-policy"].startswith("geolocation=(self)")
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert headers["x-frame-options"] == "DENY"
+    policy = directives(response)
+    assert policy["default-src"] == policy["frame-ancestors"] == ["'none'"]
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "images"),
+    [
+        ({}, []),
+        ({"MAP_TILES": "tianditu"}, []),
+        ({"MAP_TILES": "osm"}, ["https://tile.openstreetmap.org"]),
+        (
+            {"MAP_TILES": "tianditu", "TIANDITU_KEY": "0123456789abcdef"},
+            [f"https://t{number}.tianditu.gov.cn" for number in range(8)],
+        ),
+        (
+            {"PLACE_PHOTOS": "true"},
+            [
+                "https://store.is.autonavi.com",
+                "https://aos-comment.amap.com",
+                "https://aos-cdn-image.amap.com",
+            ],
+        ),
+        ({"MAP_TILES": "nonsense"}, []),
+    ],
+)
+async def test_the_page_may_load_only_the_images_that_are_switched_on(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], images: list[str]
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    async with page_client() as http:
+        policy = directives(await http.get("/app"))
+    assert policy.pop("img-src") == ["'self'", "data:", *images]
+    own = ["'self'"]
+    assert policy == {
+        "default-src": ["'none'"], "script-src": own, "style-src": own, "connect-src": own,
+        "frame-src": own, "font-src": own, "base-uri": ["'none'"], "form-action": own,
+        "frame-ancestors": ["'none'"], "report-uri": ["/app/csp-report"],
+    }  # fmt: skip
+
+
+async def test_a_file_comes_compressed_and_only_once() -> None:
+    async with page_client() as http:
+        packed = await http.get("/app/vendor/leaflet.js")
+        plain = await http.get("/app/vendor/leaflet.js", headers={"accept-encoding": "gzip;q=0"})
+        tag = {"if-none-match": f'"other", {packed.headers["etag"]}'}
+        again = await http.get("/app/vendor/leaflet.js", headers=tag)
+        head = await http.head("/app/vendor/leaflet.js")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.content == plain.content
+    assert int(packed.headers["content-length"]) < len(plain.content) / 2
+    assert packed.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert {packed.headers["cache-control"], again.headers["cache-control"]} == {"no-cache"}
+    assert packed.headers["vary"] == "Accept-Encoding"
+    assert (again.status_code, again.content, again.headers["etag"]) == (
+        304, b"", packed.headers["etag"]
+    )  # fmt: skip
+    assert head.headers["etag"] == packed.headers["etag"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/app/js/../page.py", "/app/js/..%2f..%2fapp.py", "/app/js/%2e%2e", "/app/vendor/.hidden",
+        "/app/js/", "/app/js", "/app/x/dom.js", "/app/../app.py", "/app/js/dom.js%00.txt",
+        "/app/vendor.package.json", "/app/js/dom.py",
+    ],
+)  # fmt: skip
+async def test_nothing_else_of_the_package_is_served(path: str) -> None:
+    async with page_client() as http:
+        assert (await http.get(path)).status_code == 404
+
+
+def test_a_changed_file_is_read_again_and_an_unknown_kind_never(tmp_path: Path) -> None:
+    files = PageFiles(tmp_path)
+    (tmp_path / "a.js").write_text("one")
+    (tmp_path / "a.py").write_text("one")
+    first = files.find("a.js")
+    assert first is not None
+    assert files.find("a.js") is first
+    (tmp_path / "a.js").write_text("second")
+    changed = files.find("a.js")
+    assert changed is not None
+    assert (changed.body, gzip.decompress(changed.packed)) == (b"second", b"second")
+    assert changed.etag != first.etag
+    assert files.find("a.py") is files.find("b.js") is None
+    scope: Any = {"type": "http", "headers": [(b"if-none-match", b"*")]}
+    assert changed.respond(Request(scope), {}).status_code == 304
+
+
+async def test_the_configuration_has_what_the_page_shows_before_a_question() -> None:
+    async with page_client() as http:
+        told = (await http.get("/app/config.json")).json()
+    assert (told["mode"], told["keys"], told["user"], told["reason"]) == (
+        "offline",
+        False,
+        None,
+        None,
+    )
+    assert told["events"] == EVENTS
+    assert told["review"] == ["agent"]
+    assert told["starting"]["zh"] == "开始"
+    assert told["speakers"]["zh"]["verifier"] == "核查员"
+    assert (told["tiles"], told["photos"]) == (None, False)
+    assert {language: len(asked) for language, asked in told["examples"].items()} == {
+        "zh": 3,
+        "en": 3,
+    }
+    assert told["notice"]["zh"].startswith("示例模式")
+    assert told["notice"]["en"].startswith("Sample mode")
+
+
+async def test_without_a_key_the_configuration_is_what_a_sign_in_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TANLU_API_KEYS", f"alice:{KEY}")
+    monkeypatch.setenv("MAP_TILES", "osm")
+    async with page_client() as http:
+        stranger = (await http.get("/app/config.json")).json()
+        alice = (await http.get("/app/config.json", headers={"x-api-key": KEY})).json()
+    assert set(stranger) == {"version", "keys", "user", "mode", "notice"}
+    assert (stranger["keys"], stranger["user"]) == (True, None)
+    assert (alice["keys"], alice["user"]) == (True, "alice")
+    assert alice["tiles"]["url"] == "https://tile.openstreetmap.org/{z}/{x}/{y}.png"
+    assert "https://www.openstreetmap.org/copyright" in alice["tiles"]["attribution_en"]
+    assert KEY not in json.dumps([alice, stranger])
+
+
+async def test_tiles_of_tianditu_have_their_names_above_and_need_a_key(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MAP_TILES", "tianditu")
+    async with page_client() as http:
+        assert (await http.get("/app/config.json")).json()["tiles"] is None
+        assert (await http.get("/app/config.json")).json()["tiles"] is None
+        monkeypatch.setenv("TIANDITU_KEY", "0123456789abcdef")
+        tiles = (await http.get("/app/config.json")).json()["tiles"]
+    assert [r.message for r in caplog.records if "TIANDITU_KEY" in r.message] != []
+    assert tiles["url"].startswith("https://t{s}.tianditu.gov.cn/vec_w/wmts?")
+    assert tiles["url"].endswith("&TILEMATRIX={z}&TILEROW={y}&TILECOL={x}&tk=0123456789abcdef")
+    assert [one.split("/")[3] for one in tiles["overlays"]] == ["cva_w"]
+    assert tiles["subdomains"] == list("01234567")
+    assert "天地图" in tiles["attribution_zh"]
+    assert (tiles["max_zoom"], tiles["crs"]) == (18, "wgs84")
+
+
+async def test_settings_that_cannot_be_used_leave_a_page_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AMAP_QPS", "fast")
+    async with page_client() as http:
+        assert (await http.get("/app")).status_code == 200
+        told = (await http.get("/app/config.json")).json()
+    assert told["mode"] == "broken"
+    assert told["reason"].startswith("AMAP_QPS")
+
+
+async def test_what_the_policy_stopped_is_one_line_without_keys_and_not_for_ever(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TANLU_API_KEYS", f"alice:{KEY}")
+    stopped = {
+        "blocked-uri": f"https://evil.example/\n{KEY}?key=abcdefgh",
+        "violated-directive": "img-src",
+    }
+    report = {"csp-report": stopped}
+    kind = {"content-type": "application/csp-report"}
+    async with page_client() as http:
+        await http.get("/app/config.json")
+        for content in (b"{", b"[]", b'{"csp-report": 1}', b"[" * 9000, b"x" * 20_000):
+            assert (await http.post("/app/csp-report", content=content)).status_code == 204
+        assert caplog.records == []
+        for _ in range(MOST_A_MINUTE + 5):
+            sent = await http.post("/app/csp-report", content=json.dumps(report), headers=kind)
+            assert sent.status_code == 204
+    lines = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert len(lines) == MOST_A_MINUTE
+    assert "violated-directive=img-src blocked-uri=https://evil.example/" in lines[0]
+    assert "\n" not in lines[0]
+    assert KEY not in lines[0]

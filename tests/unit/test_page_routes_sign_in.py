@@ -1,0 +1,134 @@
+"""Signing in: a key becomes a cookie, and guessing keys takes for ever."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from agent.security.access import COOKIE, access, identify
+from agent.serving.page_sign_in import MOST_TRIES, Tries
+from tests.unit.page_client import KEY, page_client
+
+WRONG = "k-wrong-0123456789"
+
+
+@pytest.fixture(name="keys", autouse=True)
+def keys_fixture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TANLU_API_KEYS", f"alice:{KEY},bob:b;b\"b=b\\'-0123456789")
+
+
+async def sign_in(http: httpx.AsyncClient, key: Any = KEY, **options: Any) -> httpx.Response:
+    return await http.post("/app/sign-in", json={"key": key}, **options)
+
+
+async def test_the_right_key_becomes_a_cookie_that_identifies_and_no_script_reads() -> None:
+    async with page_client() as http:
+        response = await sign_in(http, f" {KEY} ")
+    assert response.json() == {"user": "alice"}
+    cookie = response.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}={KEY};")
+    flags = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert flags == {"httponly", "samesite=strict", "path=/", "max-age=2592000"}
+    assert response.headers["cache-control"] == "no-store"
+    assert KEY not in response.text
+
+
+async def test_a_key_of_unusual_characters_survives_the_cookie() -> None:
+    async with page_client() as http:
+        response = await sign_in(http, "b;b\"b=b\\'-0123456789")
+        sent = http.build_request("GET", "/app").headers["cookie"]
+    assert response.json() == {"user": "bob"}
+    assert identify({"cookie": sent}, access()) == "bob"
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "peer", "secure"),
+    [
+        ("https://box.example", {}, "203.0.113.5", True),
+        ("http://box.example", {"x-forwarded-proto": "https"}, "127.0.0.1", True),
+        ("http://box.example", {"x-forwarded-proto": "https"}, "203.0.113.5", False),
+        ("http://127.0.0.1:2024", {}, "127.0.0.1", False),
+    ],
+)
+async def test_over_https_the_cookie_stays_there(
+    url: str, headers: dict[str, str], peer: str, secure: bool
+) -> None:
+    async with page_client(peer, url) as http:
+        cookie = (await sign_in(http, headers=headers)).headers["set-cookie"]
+    assert ("; Secure" in cookie) is secure
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b'{"key": "k-alice-0123456789"}', "text/plain", 400),
+        (b'{"key": "k-alice-0123456789"}', "application/json; charset=utf-8", 200),
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b'{"key": 5}', "application/json", 400),
+        (b'{"key": "  "}', "application/json", 400),
+        (b'{"key": "' + b"k" * 5000 + b'"}', "application/json", 400),
+        (b"[" * 4000, "application/json", 400),
+        (b'{"key": "k-wrong-0123456789"}', "application/json", 401),
+        ('{"key": "\\ud800-长长长长长长长长长长长长长长长"}'.encode(), "application/json", 401),
+    ],
+)
+async def test_anything_but_a_known_key_in_json_gives_no_cookie(
+    content: bytes, kind: str, status: int
+) -> None:
+    async with page_client() as http:
+        response = await http.post("/app/sign-in", content=content, headers={"content-type": kind})
+    assert response.status_code == status
+    assert ("set-cookie" in response.headers) is (status == 200)
+    assert WRONG not in response.text
+
+
+async def test_signing_out_takes_the_cookie_back() -> None:
+    async with page_client() as http:
+        await sign_in(http)
+        assert COOKIE in http.cookies
+        response = await http.post("/app/sign-out")
+        assert COOKIE not in http.cookies
+    assert response.json() == {"user": None}
+
+
+async def test_an_open_server_signs_everybody_in_without_a_cookie(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TANLU_API_KEYS")
+    async with page_client() as http:
+        response = await sign_in(http, "whatever")
+    assert (response.status_code, response.json()) == (200, {"user": None})
+    assert "set-cookie" not in response.headers
+
+
+async def test_after_too_many_wrong_keys_even_the_right_one_waits() -> None:
+    async with page_client() as http:
+        tried = [(await sign_in(http, WRONG)).status_code for _ in range(MOST_TRIES)]
+        blocked = await sign_in(http)
+    assert set(tried) == {401}
+    assert blocked.status_code == 429
+    assert 0 < int(blocked.headers["retry-after"]) <= 60
+    assert "set-cookie" not in blocked.headers
+
+
+def test_only_who_tried_waits_and_only_for_a_minute() -> None:
+    now = [100.0]
+    tries = Tries(clock=lambda: now[0])
+    for _ in range(MOST_TRIES):
+        assert tries.wait("a") == 0
+        tries.failed("a")
+    assert (tries.wait("a"), tries.wait("b")) == (60.0, 0.0)
+    now[0] += 45
+    assert tries.wait("a") == 15.0
+    now[0] += 15
+    assert tries.wait("a") == 0
+    tries.failed("a")
+    assert tries.wait("a") == 0.0
+
+
+def test_many_peers_do_not_fill_the_memory() -> None:
+    tries = Tries()
+    for number in range(10_000):
+        tries.failed(str(number))
+    assert len(tries._failed) <= 4096

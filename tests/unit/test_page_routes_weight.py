@@ -1,0 +1,90 @@
+"""What the page loads: only its own files, all of them there, and not too much."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+
+import httpx
+
+from agent.serving.page import FOLDER
+from tests.unit.page_client import page_client
+
+MOST = 350_000
+"""Bytes, compressed: on a phone's network, before anything is seen."""
+_IMPORT = re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*)(["'])(?P<name>[^"'\n]+)\1""")
+_STYLE = re.compile(r"""(?:@import\s+(?:url\()?|url\()\s*["']?(?P<name>[^"')]+)""")
+_COMMENT = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
+
+
+class _Loaded(HTMLParser):
+    """The addresses a browser fetches for a page by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        address = named.get("href") if tag == "link" else named.get("src")
+        if address and not address.startswith("data:"):
+            self.found.append(address)
+
+
+def named_in(path: str, text: str) -> Iterator[str]:
+    """What a script or a style sheet loads, as it writes it."""
+    if path.endswith(".html"):
+        loaded = _Loaded()
+        loaded.feed(text)
+        yield from loaded.found
+    elif path.endswith((".js", ".css")) and not path.startswith("/app/vendor/"):
+        pattern = _IMPORT if path.endswith(".js") else _STYLE
+        for found in pattern.finditer(_COMMENT.sub("", text)):
+            if not found["name"].startswith("data:"):
+                yield found["name"]
+
+
+def absolute(name: str, of: str) -> str:
+    """The address as a browser resolves it."""
+    return str(httpx.URL(f"http://page{of}").join(name)).removeprefix("http://page")
+
+
+def loaded_files() -> dict[str, bytes]:
+    """Everything reachable from the page, by address; a missing file is an assertion's."""
+    found: dict[str, bytes] = {}
+    waiting = ["/app/index.html"]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        file = FOLDER / Path(*PurePosixPath(path).parts[2:])
+        assert path.startswith("/app/"), f"{path} is loaded from elsewhere"
+        assert file.is_file(), f"{path} is loaded but not there"
+        found[path] = file.read_bytes()
+        waiting += [absolute(name, path) for name in named_in(path, file.read_text("utf-8"))]
+    return found
+
+
+def test_the_whole_page_is_light_enough_for_a_phone() -> None:
+    sizes = {path: len(gzip.compress(body)) for path, body in loaded_files().items()}
+    assert sum(sizes.values()) < MOST, sorted(sizes.items(), key=lambda size: -size[1])[:5]
+
+
+async def test_everything_it_loads_is_served_as_what_it_is() -> None:
+    kinds = {".html": "text/html", ".css": "text/css", ".js": "text/javascript",
+             ".svg": "image/svg+xml"}  # fmt: skip
+    async with page_client() as http:
+        for path in set(loaded_files()) - {"/app/index.html"}:
+            response = await http.get(path)
+            assert response.status_code == 200, path
+            assert response.headers["content-type"].startswith(kinds[Path(path).suffix]), path
+
+
+def test_vendored_scripts_load_nothing_more() -> None:
+    for file in (FOLDER / "vendor").glob("*.js"):
+        text = file.read_text("utf-8")
+        statements = re.findall(r"""(?:^|[;}\n])\s*import\s*(?:["'{*]|[\w$]+\s+from)""", text)
+        assert statements == [], file.name
+    for file in (FOLDER / "vendor").glob("*.css"):
+        assert "@import" not in file.read_text("utf-8")
