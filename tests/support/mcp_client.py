@@ -8,16 +8,19 @@ from typing import Any
 import httpx
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import CallToolResult, TextContent
 
 HEADERS = {"accept": "application/json, text/event-stream"}
 
 
 @asynccontextmanager
-async def connected(url: str, path: str = "/mcp") -> AsyncIterator[ClientSession]:
-    """The official client after its handshake."""
+async def connected(url: str, path: str = "/mcp", *, key: str = "") -> AsyncIterator[ClientSession]:
+    """The official client after its handshake; `key` as a client's settings give it."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with (
-        streamable_http_client(f"{url}{path}") as (read, write, _),
+        create_mcp_http_client(headers=headers) as http,
+        streamable_http_client(f"{url}{path}", http_client=http) as (read, write, _),
         ClientSession(read, write) as session,
     ):
         await session.initialize()

@@ -1,0 +1,125 @@
+"""What a run may ask: sizes, steps, webhooks, and names that look like a secret's."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from agent.assistants.plan_execute.state import PlanConfiguration
+from agent.configuration import Configuration
+from agent.errors import InputError
+from agent.nodes.conversation import MAX_QUESTION
+from agent.security.admission import (
+    MAX_INPUT,
+    MAX_SETTINGS,
+    MAX_STEPS,
+    check_run,
+    check_settings,
+    is_secret,
+    weight,
+)
+
+
+def asked(question: str) -> dict[str, Any]:
+    return {"input": {"messages": [{"role": "user", "content": question}]}}
+
+
+@pytest.mark.parametrize("question", ["王" * MAX_QUESTION, "\n" * MAX_QUESTION, '"' * MAX_QUESTION])
+def test_the_longest_question_passes_whatever_it_is_written_in(question: str) -> None:
+    check_run(asked(question))
+
+
+@pytest.mark.parametrize("name", ["input", "command", "context", "config", "metadata"])
+def test_what_is_too_long_is_refused_by_name(name: str) -> None:
+    with pytest.raises(InputError, match=f"^{name}: is longer than"):
+        check_run({name: {"x": "x" * (MAX_INPUT + 1)}})
+
+
+def test_many_small_parts_are_as_much_as_one_large_one() -> None:
+    with pytest.raises(InputError, match=r"^input: "):
+        check_run({"input": {"messages": [[]] * MAX_INPUT}})
+
+
+def test_a_deep_value_is_measured_to_its_bottom() -> None:
+    deep: Any = "end"
+    for _ in range(5000):
+        deep = [deep]
+    assert weight(deep) == 5004
+    check_run({"input": deep})
+    with pytest.raises(InputError, match=r"^metadata: "):
+        check_run({"metadata": {"deep": ["x" * MAX_SETTINGS]}})
+
+
+@pytest.mark.parametrize("steps", [1, 25, MAX_STEPS])
+def test_steps_within_what_our_graphs_take_pass(steps: int) -> None:
+    check_run({"config": {"recursion_limit": steps}})
+
+
+@pytest.mark.parametrize("steps", [0, -1, MAX_STEPS + 1, 10**9, 1.5, True, "10", None])
+def test_other_steps_are_refused_by_name(steps: object) -> None:
+    with pytest.raises(InputError, match=r"^config\.recursion_limit: must be between 1 and"):
+        check_run({"config": {"recursion_limit": steps}})
+
+
+def test_a_webhook_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^webhook: "):
+        check_run({"webhook": "http://127.0.0.1:9/"})
+    check_run({"webhook": None})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["key", "api_key", "apiKey", "apiKeys", "APIKEY", "x-api-key", "openai.api_key", "token",
+     "accessToken", "secret", "client_secret", "password", "Authorization", "cookie",
+     "credentials", "GEMINI_API_KEY"],
+)  # fmt: skip
+@pytest.mark.parametrize("where", ["context", "metadata", "config.metadata", "config.configurable"])
+def test_a_secret_s_name_is_refused_wherever_it_is(name: str, where: str) -> None:
+    value: Any = {"deep": [{name: "CANARY-in-a-request"}]}
+    for part in reversed(where.split(".")):
+        value = {part: value}
+    with pytest.raises(InputError) as caught:
+        check_run(value)
+    assert caught.value.name.startswith(f"{where}.deep.{name}")
+    assert "CANARY" not in caught.value.message
+
+
+@pytest.mark.parametrize("configuration", [Configuration, PlanConfiguration])
+def test_no_setting_of_ours_looks_like_a_secret(configuration: type[Configuration]) -> None:
+    assert [name for name in configuration.model_fields if is_secret(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["thread_id", "monkey", "keyboard", "tokens", "context_token_limit", "keyword", "hotkeyed"],
+)
+def test_other_names_pass(name: str) -> None:
+    check_settings({"metadata": {name: "x"}})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"context": {"langgraph_auth_user_id": "alice"}},
+        {"context": {"langgraph_auth_user": {"identity": "alice"}}},
+    ],
+)
+def test_a_user_is_not_a_client_s_to_name(given: Mapping[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"^context\.langgraph_auth_user"):
+        check_run(given)
+
+
+def test_what_the_server_itself_adds_passes() -> None:
+    own = {
+        "langgraph_auth_user": {"identity": "alice", "token": "x"},
+        "langgraph_auth_user_id": "alice",
+        "langgraph_request_id": "r",
+        "__request_start_time_ms__": 1,
+        "thread_id": "t",
+    }
+    check_run({"config": {"configurable": own}, "context": {}, "input": None, "command": None})
+
+
+@pytest.mark.parametrize("odd", [None, [], "text", 5, {"configurable": []}])
+def test_a_value_of_another_shape_is_the_server_s_to_refuse(odd: object) -> None:
+    check_run({"config": odd, "context": odd, "metadata": odd})
