@@ -76,8 +76,10 @@ async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
         check_run({**asked, "metadata": value.get("metadata")})
 
     found = _made(ctx, value, check)
-    # A step that is not yet on disk when the process dies would be paid for again.
-    asked["durability"] = "sync"
+    # A step not yet on disk when the process dies would be paid for again. A run without a thread
+    # writes none, and the library fails where it waits for that.
+    if not asked.get("temporary"):
+        asked["durability"] = "sync"
     return found
 
 
