@@ -107,12 +107,14 @@ def test_a_service_that_refuses_everything_is_one_line_without_the_key(
 
 
 def test_doctor_knows_the_sample(cli: Cli) -> None:
-    done = cli.run("doctor", "--json")
+    done = cli.run("doctor", "--json", MAP_TILES="tianditu")
     found = json.loads(done.stdout)
     checks = {check["name"]: check for check in found["checks"]}
     assert "offline" in checks["mode"]["detail"]
     assert checks["GEMINI_API_KEY"]["detail"] == "not set"
     assert checks["answer_model"]["state"] == "ok"
+    assert checks["MAP_TILES"]["state"] == "missing"
+    assert "TIANDITU_KEY" in checks["MAP_TILES"]["detail"]
     assert done.returncode == (0 if found["ok"] else 1)
 
 

@@ -9,7 +9,7 @@ from agent.mcp.cities import chinese_city, same_city
 from agent.mcp.hits import merged
 from agent.mcp.ledger import Ledger
 from agent.mcp.links import place_link, position_link, route_link
-from agent.mcp.places import location_of, number_or_none, rating_of, wgs84_of
+from agent.mcp.places import location_of, number_or_none, photo_of, rating_of, wgs84_of
 from agent.mcp.types import MapOptions, Survey
 
 DETAIL: dict[str, Any] = {
@@ -259,3 +259,30 @@ def test_hits_of_several_searches_are_merged_by_rank_and_keep_their_words() -> N
     assert [hit["id"] for hit, _ in ranked] == ["c", "b", "a", "d"]
     assert ranked[0][1] == ["咖啡", "书店"]
     assert ranked[2][1] == ["咖啡"]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (
+            "http://store.is.autonavi.com/showpic/a?x=1",
+            "https://store.is.autonavi.com/showpic/a?x=1",
+        ),
+        ("//aos-comment.amap.com/b.jpg", "https://aos-comment.amap.com/b.jpg"),
+        ("https://aos-cdn-image.amap.com/c.jpg", "https://aos-cdn-image.amap.com/c.jpg"),
+        ("https://evil.example/a.jpg", None),
+        ("https://store.is.autonavi.com.evil.example/a.jpg", None),
+        ("https://me@store.is.autonavi.com/a.jpg", None),
+        ("https://store.is.autonavi.com:8443/a.jpg", None),
+        ("javascript://store.is.autonavi.com/%0aalert(1)", None),
+        ("https://[/a.jpg", None),
+        ("https://store.is.autonavi.com/a\n.jpg", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_photo_is_one_of_the_map_s_own_and_fetched_over_https(
+    given: str | None, kept: str | None
+) -> None:
+    assert photo_of({"photos": {"url": given}}) == kept
+    assert photo_of({"photos": []}) is None

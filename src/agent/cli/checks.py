@@ -58,7 +58,7 @@ async def examine() -> list[Check]:
         settings, configuration = read_settings(), configure({})
     except ConfigurationError as error:
         return [check(error.name, "broken", error.message, f"correct or remove {error.name}")]
-    found = [_mode(settings), *_keys(settings), *_addresses(settings)]
+    found = [_mode(settings), *_keys(settings), *_addresses(settings), *_tiles(settings)]
     try:
         live = _live(settings, configuration)
         for checks in await asyncio.gather(_data_folder(settings), _node(), *live):
@@ -104,6 +104,18 @@ def _addresses(settings: Settings) -> list[Check]:
         if (value := getattr(settings, name))
     }
     return [check(name, "ok", str(value)) for name, value in given.items()]
+
+
+def _tiles(settings: Settings) -> list[Check]:
+    """The page's base map, where one is wanted."""
+    from agent.serving.page_tiles import base_map
+
+    if settings.map_tiles == "none":
+        return []
+    tiles, problem = base_map(settings)
+    if tiles is None:
+        return [check("MAP_TILES", "missing", problem, "set TIANDITU_KEY, or MAP_TILES=none")]
+    return [check("MAP_TILES", "ok", f"{settings.map_tiles}: the page loads tiles from there")]
 
 
 async def _data_folder(settings: Settings) -> list[Check]:
