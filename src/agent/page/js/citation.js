@@ -203,10 +203,19 @@ class Card {
 
 const card = new Card();
 
+/** What the citation ends: the text since the one before it, in the same paragraph. */
 function textBefore(anchor) {
   const block = anchor.closest("p, li, td, th, blockquote") ?? anchor.parentElement;
   const range = document.createRange();
   range.setStart(block, 0);
+  for (const other of block.querySelectorAll("a.cite")) {
+    if (other === anchor) break;
+    range.setEndBefore(anchor);
+    const from = range.startContainer;
+    const at = range.startOffset;
+    range.setStartAfter(other);
+    if (!range.toString().trim()) range.setStart(from, at);
+  }
   range.setEndBefore(anchor);
   return range.toString().slice(-CONTEXT);
 }

@@ -46,7 +46,8 @@ class Timeline {
   #status = el("p", { class: "visually-hidden", role: "status" });
   #list = el("ol", { class: "steps", "aria-label": say("list") });
   #fold = el("details", { class: "timeline-fold" },
-    el("summary", {}, el("span", { class: "sign", "aria-hidden": "true" }), this.#now, this.#passed),
+    el("summary", {}, el("span", { class: "sign", "aria-hidden": "true" }),
+      el("span", { class: "line" }, this.#now, this.#passed)),
     this.#list);
   node = el("section", { class: "timeline", dataset: { part: "timeline" } }, this.#fold, this.#status);
 
@@ -120,7 +121,7 @@ class Timeline {
       el("span", { class: "sign", "aria-hidden": "true" }),
       el("span", { class: "words" }, this.#line(step)),
       step.state === "left" && el("span", { class: "took" }, say("left")),
-      step.told.seconds !== undefined && took(step.told.seconds),
+      step.told.seconds !== undefined && step.told.type !== "done" && took(step.told.seconds),
       calls && el("span", { class: "calls" }, calls));
   }
 
@@ -135,7 +136,8 @@ class Timeline {
     const turn = this.#turn;
     const isLive = LIVE.has(turn.status);
     this.#now.textContent = isLive ? this.#nowLine() : say(ENDED[turn.status]);
-    const passed = duration(secondsOf(turn));
+    const seconds = secondsOf(turn);
+    const passed = duration(isLive ? Math.floor(seconds) : seconds);
     if (isLive) this.#passed.textContent = passed;
     else this.#passed.textContent = this.#endParts(turn, passed).map((part) => ` · ${part}`).join("");
   }

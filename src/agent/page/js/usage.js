@@ -40,9 +40,10 @@ export function usageDetail(usage) {
   return parts.filter(Boolean).join(" · ");
 }
 
-/** A duration: "8.2 s", "2 min 5 s". */
+/** A duration: "8.2 s", "12 s", "2 min 5 s"; whole seconds stay whole. */
 export function duration(seconds) {
-  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.floor(seconds)} s`;
+  const hasTenths = seconds < 10 && !Number.isInteger(seconds);
+  if (seconds < 60) return `${hasTenths ? seconds.toFixed(1) : Math.floor(seconds)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 

@@ -1,0 +1,119 @@
+/** An answer's Markdown: what of it is shown, and as which HTML before the sanitizer. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { asBrowser } from "./browser.mjs";
+
+asBrowser("http://localhost", "en");
+const JS = "../../src/agent/page/js";
+const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer_body.js`);
+const { answerHtml } = await import(`${JS}/answer_text.js`);
+const { nearestFirst } = await import(`${JS}/quotes.js`);
+
+const SOURCES = [{ number: 1, title: "One" }, { number: 2, title: "Two" }];
+const WHOLE = [
+  "> Sample.", "# Where to go?", "Go there.[1](https://a.example/x)", "**What could not be found**\n- nothing (q)",
+  "**Sources**", "1. [One](https://a.example/x) — Google",
+].join("\n\n");
+
+describe("the text of an answer", () => {
+  it("is shown without what has a view of its own", () => {
+    const notice = noticeOf({ mode: "offline", text: WHOLE });
+    const shown = { question: "Where to go", notice, sources: SOURCES, gaps: [{}] };
+    assert.equal(notice, "Sample.");
+    assert.equal(answerBody(WHOLE, shown), "Go there.[1](https://a.example/x)");
+  });
+
+  it("keeps its lists where there is nothing to show them elsewhere", () => {
+    assert.equal(answerBody(WHOLE, {}), WHOLE);
+  });
+
+  it("keeps a heading of its own, and a quote that is no notice", () => {
+    assert.equal(answerBody("# Beijing\n\nText", { question: "Where?" }), "# Beijing\n\nText");
+    assert.equal(noticeOf({ mode: "online", text: "> quoted\n\nText" }), "");
+  });
+
+  it("loses only the last list of sources, the one that code wrote", () => {
+    const twice = "A\n\n**Sources**\n\n1. mine\n\nB\n\n**Sources**\n\n1. [One](https://a.example)";
+    assert.equal(answerBody(twice, { sources: SOURCES }), "A\n\n**Sources**\n\n1. mine\n\nB");
+  });
+});
+
+describe("a growing text", () => {
+  it("never shows half a link, nor the list of sources, at any length", () => {
+    for (let length = 0; length <= WHOLE.length; length += 1) {
+      const text = growingBody(WHOLE.slice(0, length), { notice: "Sample.", question: "Where to go?" });
+      assert.doesNotMatch(text, /\[[^\]]*$|\]\([^)]*$|Sources|Sample|could not/, `at ${length}`);
+    }
+  });
+
+  for (const [written, shown] of [
+    ["see ![pic", "see "],
+    ["is **very", "is **very**"],
+    ["is **very** ", "is **very** "],
+    ["is **very*", "is **very**"],
+    ["is **", "is "],
+    ["run `make", "run `make`"],
+    ["Text\n-", "Text"],
+    ["Text\n===", "Text"],
+    ["1. one\n2.", "1. one"],
+    ["A\n\n| a | b |\n|--", "A\n"],
+    ["A\n\n| a |\n|---|\n| 1 |", "A\n\n| a |\n|---|\n| 1 |"],
+    ["```\nlist = [1, **", "```\nlist = [1, **"],
+  ]) {
+    it(`shows ${JSON.stringify(written)} as ${JSON.stringify(shown)}`, () => {
+      assert.equal(growingBody(written, {}), shown);
+    });
+  }
+});
+
+describe("the HTML", () => {
+  it("has citations of known sources marked by number, other numbered links plain", () => {
+    const html = answerHtml("x[1](https://a.example/) y[9](https://b.example/)", { sources: SOURCES });
+    assert.match(html, /<a href="https:\/\/a\.example\/" data-source-number="1" class="cite">1<\/a>/);
+    assert.match(html, /<a href="https:\/\/b\.example\/">9<\/a>/);
+  });
+
+  it("has every numbered link look like a citation while the sources are not known", () => {
+    assert.match(answerHtml("x[9](https://b.example/)"), /class="cite">9</);
+  });
+
+  for (const hostile of [
+    "<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "a <b onclick=x>b</b>", "<style>*{}</style>",
+    "<!-- --><iframe src=//e>",
+  ]) {
+    it(`shows ${hostile} as text`, () => {
+      assert.doesNotMatch(answerHtml(hostile), /<(?!\/?p>)/);
+    });
+  }
+
+  for (const address of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "//e.example", "/app",
+    "file:///etc", "vbscript:x", "java&#115;cript:alert(1)"]) {
+    it(`has no link to ${address}`, () => {
+      assert.doesNotMatch(answerHtml(`[go](${address}) <${address}>`), /<a /);
+    });
+  }
+
+  it("loads no image", () => {
+    assert.doesNotMatch(answerHtml("![a](https://a.example/p.png)"), /<img/);
+  });
+
+  it("begins its headings below the page's own", () => {
+    assert.equal(answerHtml("# A\n\n###### B"), "<h3>A</h3>\n<h6>B</h6>\n");
+  });
+
+  it("aligns columns without style attributes, which the page's policy forbids", () => {
+    const html = answerHtml("| a | b | c |\n|--:|:-:|---|\n| 1 | 2 | 3 |");
+    assert.doesNotMatch(html, /style/);
+    assert.match(html, /<td class="right">1<\/td>\n<td class="center">2<\/td>\n<td>3<\/td>/);
+  });
+});
+
+describe("the sentences of a source", () => {
+  it("come with the one nearest to the cited text first", () => {
+    const quotes = ["儿童剧院常年上演儿童剧。", "乐高旗舰店可以动手拼搭。"];
+    assert.deepEqual(nearestFirst(quotes, "旗舰店有动手拼搭的区域。"), [quotes[1], quotes[0]]);
+    assert.deepEqual(nearestFirst(quotes, ""), quotes);
+  });
+});

@@ -1,0 +1,119 @@
+/** Events in words: what the comparison with the server's own words cannot see. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { asBrowser } from "./browser.mjs";
+
+asBrowser("http://localhost", "en");
+const JS = "../../src/agent/page/js";
+const { eventLine } = await import(`${JS}/progress_line.js`);
+const { mapCallsLine, mapCallWords } = await import(`${JS}/map_calls.js`);
+const { Steps, eventsOfQueries } = await import(`${JS}/steps.js`);
+const { duration, usageDetail, usageLine } = await import(`${JS}/usage.js`);
+
+const CONFIG = { events: { en: { turn: "{speaker}: {text}" } }, speakers: {} };
+const shown = (steps) => steps.list.map(({ told, state }) => [told.type, state]);
+function folded(...events) {
+  const steps = new Steps();
+  for (const told of events) steps.take(told);
+  return steps;
+}
+
+describe("an event's line", () => {
+  it("is empty for what no template speaks of, whatever its name", () => {
+    assert.equal(eventLine({ type: "done" }, CONFIG, "en"), "");
+    assert.equal(eventLine({ type: "constructor" }, CONFIG, "en"), "");
+  });
+
+  it("takes a text that looks like a placeholder or a pattern as it is", () => {
+    const told = { type: "turn", speaker: "$& {text}", text: "{count} $1" };
+    assert.equal(eventLine(told, CONFIG, "en"), "$& {text}: {count} $1");
+  });
+});
+
+describe("steps", () => {
+  it("turn what was begun into what came of it, in the order of their beginnings", () => {
+    const steps = folded(
+      { type: "queries", text: "a\nb" },
+      { type: "search_started", id: "w0", text: "a" },
+      { type: "map_started", id: "a0", text: "b" },
+      { type: "map_call", id: "a0", text: "maps_geo x" },
+      { type: "search_done", id: "w0", text: "a", count: 3 },
+    );
+    assert.deepEqual(shown(steps), [["queries", "done"], ["search_done", "done"], ["map_started", "open"]]);
+    assert.equal(steps.current.told.type, "map_started");
+    assert.equal(steps.list[2].calls.length, 1);
+  });
+
+  it("tell apart searches that share an id by their text", () => {
+    const steps = folded(
+      { type: "search_started", id: "t1", text: "one" },
+      { type: "search_started", id: "t1", text: "two" },
+      { type: "search_done", id: "t1", text: "two", count: 1 },
+    );
+    assert.deepEqual(shown(steps), [["search_started", "open"], ["search_done", "done"]]);
+  });
+
+  it("end topics without an id by their text, and leave others open", () => {
+    const steps = folded(
+      { type: "topic_started", text: "history" },
+      { type: "topic_started", text: "food" },
+      { type: "topic_done", text: "history", count: 1 },
+    );
+    assert.deepEqual(shown(steps), [["topic_done", "done"], ["topic_started", "open"]]);
+  });
+
+  it("end with the answer; a run's end without one adds nothing", () => {
+    assert.deepEqual(shown(folded({ type: "answering" }, { type: "done", count: 2 })), [["done", "done"]]);
+    assert.deepEqual(shown(folded({ type: "done" })), []);
+  });
+
+  it("are left where the run was stopped, and done with where it ended well", () => {
+    const stopped = folded({ type: "search_started", id: "w0", text: "a" });
+    stopped.close(false);
+    assert.deepEqual(shown(stopped), [["search_started", "left"]]);
+    const ended = folded({ type: "search_started", id: "w0", text: "a" });
+    ended.close(true);
+    assert.deepEqual(shown(ended), [["search_started", "done"]]);
+  });
+
+  it("are counted without the notice", () => {
+    assert.equal(folded({ type: "notice", text: "!" }, { type: "thought", text: "." }).count, 1);
+  });
+
+  it("of a past turn are its queries, one line a round", () => {
+    const events = eventsOfQueries([{ query: "a", round: 1 }, { query: "b" }, { query: "c", round: 2 }]);
+    assert.deepEqual(events.map(({ text, count }) => [text, count]), [["a\nb", 2], ["c", 1]]);
+  });
+});
+
+describe("calls to the map", () => {
+  it("are told in words, an unknown tool as it is", () => {
+    assert.equal(mapCallWords("maps_around_search 咖啡馆"), "looking nearby for 咖啡馆");
+    assert.equal(mapCallWords("maps_search_detail B0SAMPW008"), "a place's details");
+    assert.equal(mapCallWords("maps_new_tool x"), "maps_new_tool x");
+    assert.equal(mapCallWords(undefined), "");
+  });
+
+  it("of one search become one line", () => {
+    const calls = ["maps_geo Bund", "maps_search_detail B1", "maps_search_detail B2"].map((text) => ({ text }));
+    assert.equal(mapCallsLine(calls), "locating Bund · a place's details ×2");
+  });
+});
+
+describe("what was used", () => {
+  it("is counted in words, without what was not used", () => {
+    assert.equal(usageLine({ searches: 1, map_calls: 0, model_calls: 9 }), "1 web search · 9 model calls");
+  });
+
+  it("names the tokens, and the cost where there is one", () => {
+    const usage = { searches: 2, input_tokens: 12_000, output_tokens: 345, cost_usd: 0.0042 };
+    assert.equal(usageDetail(usage), "2 web searches · 12,345 tokens · about $0.004");
+    assert.equal(usageDetail({ searches: 2, cost_usd: null }), "2 web searches");
+  });
+
+  it("takes seconds, then minutes", () => {
+    assert.deepEqual([0.34, 3, 12.7, 125.2].map(duration), ["0.3 s", "3 s", "12 s", "2 min 5 s"]);
+  });
+});
