@@ -12,6 +12,9 @@ const say = speaking({
 const SPACING_PX = 110;
 const LARGEST_STEP_M = 2_000_000;
 const MOST_LINES = 60;
+const LABEL_PX = 76;
+/** Where the map's own signs stand: no labels there. */
+const CORNER = { left: 8, top: 32, right: 150, bottom: 34 };
 const EVENTS = "move zoom viewreset resize zoomend";
 
 /**
@@ -45,22 +48,24 @@ export function gridLayer(map) {
 function lines(map, origin) {
   const { x: width, y: height } = map.getSize();
   const step = stepOf(map, origin);
-  const across = { size: width, degrees: step / (METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180)) };
-  const down = { size: height, degrees: step / METRES_PER_DEGREE };
   const bounds = map.getBounds();
   const pixel = (lat, lng) => map.latLngToContainerPoint([lat, lng]);
-  const drawn = [];
-  for (const index of indices(bounds.getWest(), bounds.getEast(), origin.lng, across.degrees)) {
-    const { x } = pixel(origin.lat, origin.lng + index * across.degrees);
-    drawn.push(rule(index, `M${round(x)} 0V${height}`));
-    if (index) drawn.push(label(index > 0 ? "east" : "west", Math.abs(index) * step, round(x) + 4, 14));
-  }
-  for (const index of indices(bounds.getSouth(), bounds.getNorth(), origin.lat, down.degrees)) {
-    const { y } = pixel(origin.lat + index * down.degrees, origin.lng);
-    drawn.push(rule(index, `M0 ${round(y)}H${width}`));
-    if (index) drawn.push(label(index > 0 ? "north" : "south", Math.abs(index) * step, 6, round(y) - 4));
-  }
-  return drawn;
+  const across = step / (METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180));
+  const down = step / METRES_PER_DEGREE;
+  const columns = indices(bounds.getWest(), bounds.getEast(), origin.lng, across)
+    .map((index) => ({ index, x: crisp(pixel(origin.lat, origin.lng + index * across).x) }));
+  const rows = indices(bounds.getSouth(), bounds.getNorth(), origin.lat, down)
+    .map((index) => ({ index, y: crisp(pixel(origin.lat + index * down, origin.lng).y) }));
+  const seldom = columns.length > 1 && columns[1].x - columns[0].x < LABEL_PX ? 2 : 1;
+  const told = ({ index }) => index !== 0 && index % seldom === 0;
+  return [
+    ...columns.map(({ index, x }) => rule(index, `M${x} 0V${height}`)),
+    ...rows.map(({ index, y }) => rule(index, `M0 ${y}H${width}`)),
+    ...columns.filter((one) => told(one) && one.x < width - CORNER.right && one.x > CORNER.left)
+      .map(({ index, x }) => label(index > 0 ? "east" : "west", Math.abs(index) * step, x + 4, 14)),
+    ...rows.filter((one) => told(one) && one.y > CORNER.top && one.y < height - CORNER.bottom)
+      .map(({ index, y }) => label(index > 0 ? "north" : "south", Math.abs(index) * step, 6, y - 4)),
+  ];
 }
 
 /** Metres between two lines at this zoom. */
@@ -86,6 +91,7 @@ function label(side, far, x, y) {
   return svg("text", { class: "map-grid-label", x, y }, say(side, { far: metres(far) }));
 }
 
-function round(pixels) {
+/** A line of one pixel covers one. */
+function crisp(pixels) {
   return Math.round(pixels) + 0.5;
 }

@@ -5,6 +5,7 @@ import { attribution, layGround, zoomRange } from "./base_layer.js";
 import { fromLayer, inLayer, isPoint, lngNear } from "./coordinates.js";
 import { el, fill } from "./dom.js";
 import { anchorMarker, placeMarker, positionMarkers, showSelected } from "./markers.js";
+import { pinNames } from "./map_names.js";
 import { spotPicker } from "./map_pick.js";
 import { byMention, credit } from "./wording.js";
 import { language, speaking } from "./words.js";
@@ -17,7 +18,7 @@ const say = speaking({
 });
 const CHINA = { at: [35, 105], zoom: 4 };
 const NEARBY_ZOOM = 15;
-const FIT = { paddingTopLeft: [40, 56], paddingBottomRight: [40, 44], maxZoom: 16.5 };
+const FIT = { paddingTopLeft: [44, 64], paddingBottomRight: [64, 48], maxZoom: 16.5 };
 const KEEP_IN = { paddingTopLeft: [48, 72], paddingBottomRight: [48, 72] };
 
 /**
@@ -55,15 +56,15 @@ class MapView {
     this.selected = null;
     this.shown = "";
     this.moved = false;
-    this.canvas = el("div", { class: "map-canvas", "aria-label": say("map") });
+    this.canvas = el("div", { class: "map-canvas", role: "region", "aria-label": say("map") });
     this.message = el("p", { class: "map-empty" }, say("empty"));
     this.credit = el("p", { class: "map-credit" });
     this.frame = el("div", { class: "map-frame" }, this.canvas, this.message);
-    this.node = el("section", { class: "map", "aria-label": say("map"), dataset: { part: "map" } },
-      this.frame, this.credit);
+    this.node = el("div", { class: "map", dataset: { part: "map" } }, this.frame, this.credit);
     this.map = newMap(this.canvas, this.tiles);
     this.ground = layGround(this.map, this.tiles);
     this.answer = L.featureGroup().addTo(this.map);
+    this.names = pinNames(this.map);
     this.person = L.layerGroup().addTo(this.map);
     this.picker = spotPicker(this.map, this.frame);
     addControls(this.map, () => this.fit());
@@ -86,6 +87,7 @@ class MapView {
     this.#mark(this.selected, false);
     this.selected = id;
     this.#mark(id, true);
+    this.names.select(this.markers.get(id) ?? null);
   }
 
   showPosition(position) {
@@ -117,12 +119,14 @@ class MapView {
     this.middle = first ? inLayer(first, this.ground.crs).lng : 0;
     const centre = anchor && this.#at(anchor);
     if (centre) anchorMarker(anchor, centre).addTo(this.answer);
-    for (const { place, number } of places) {
-      const onSelect = () => this.#chosen(place.id);
-      const marker = placeMarker({ place, number, at: this.#at(place), onSelect }).addTo(this.answer);
+    const pins = places.map(({ place, number }) => {
+      const [at, onSelect] = [this.#at(place), () => this.#chosen(place.id)];
+      const marker = placeMarker({ place, number, at, onSelect }).addTo(this.answer);
       this.markers.set(place.id, marker);
-    }
+      return { marker, at, name: place.name, strong: place.mentioned };
+    });
     this.#aim(places.map(({ place }) => place), centre);
+    this.names.show(pins, centre && { at: centre, name: anchor.name });
     if (this.markers.has(selected)) this.select(selected);
   }
 
@@ -206,7 +210,7 @@ function newMap(canvas, tiles) {
 }
 
 function addControls(map, onFit) {
-  L.control.zoom({ zoomInTitle: say("in"), zoomOutTitle: say("out") }).addTo(map);
+  L.control.zoom({ position: "bottomright", zoomInTitle: say("in"), zoomOutTitle: say("out") }).addTo(map);
   L.control.scale({ imperial: false, maxWidth: 120 }).addTo(map);
   const corner = L.control({ position: "topright" });
   corner.onAdd = () => {

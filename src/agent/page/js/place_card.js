@@ -12,6 +12,7 @@ const say = speaking({
     photo: "Photo of {name}", source: "Source {number}", stars: "Rated {rating}", unknown: "Nothing more is known",
     other: "not named in the answer" },
 });
+const SHORT_HOURS = 28;
 
 /**
  * @param {{place: object, number: number, sources: object[], photos: boolean, id: string}} shown
@@ -47,15 +48,21 @@ function facts(place) {
     stars && el("span", { class: "place-stars" }, el("span", { "aria-hidden": "true" }, `★ ${stars}`),
       el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
     cost(place, language),
+    shortHours(place),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
   ].filter(Boolean);
   return told.length > 0 && el("span", { class: "place-facts" }, ...told.map((fact) => el("span", {}, fact)));
 }
 
+/** Hours that fit on the first line; longer ones are told below. */
+function shortHours(place) {
+  return (place.open_time?.length ?? 0) <= SHORT_HOURS ? place.open_time : null;
+}
+
 function more(place, sources, photos, onSource) {
   const address = photos ? photoUrl(place.photo) : null;
   const rows = [
-    row("hours", place.open_time),
+    !shortHours(place) && row("hours", place.open_time),
     row("address", [place.district, place.address].filter(Boolean).join(" ")),
     row("category", place.category),
     row("sources", sourceLinks(place, sources, onSource)),

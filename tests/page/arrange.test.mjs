@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { meets, pinBox, placeLabel, shortened, spread } from "../../src/agent/page/js/arrange.js";
+
+const INSIDE = { left: 0, top: 0, right: 300, bottom: 300 };
+const widthOf = (text) => text.length * 10;
+
+test("pins of one building move apart and the first keeps its place", () => {
+  const spots = spread(Array.from({ length: 12 }, () => ({ x: 100, y: 100 })), 26);
+  assert.deepEqual(spots[0], { x: 100, y: 100 });
+  for (const [index, a] of spots.entries()) {
+    for (const b of spots.slice(index + 1)) assert.ok(Math.hypot(a.x - b.x, a.y - b.y) >= 26);
+  }
+});
+
+test("pins that are apart stay where they are", () => {
+  const spots = [{ x: 0, y: 0 }, { x: 40, y: 0 }];
+  assert.deepEqual(spread(spots, 26), spots);
+});
+
+test("a name stands right of its pin, and left of it at the right edge", () => {
+  assert.equal(placeLabel("name", 40, { x: 100, y: 100 }, [], INSIDE).align, "start");
+  assert.equal(placeLabel("name", 40, { x: 280, y: 100 }, [], INSIDE).align, "end");
+});
+
+test("a name without room is left out", () => {
+  assert.equal(placeLabel("name", 40, { x: 100, y: 100 }, [INSIDE], INSIDE), null);
+});
+
+test("no name covers a pin or another name", () => {
+  const pins = [{ x: 60, y: 60 }, { x: 95, y: 62 }, { x: 75, y: 90 }];
+  const taken = pins.map(pinBox);
+  for (const pin of pins) {
+    const label = placeLabel("name", 40, pin, taken, INSIDE);
+    if (!label) continue;
+    assert.ok(taken.every((box) => !meets(box, label.box)));
+    taken.push(label.box);
+  }
+  assert.ok(taken.length > pins.length);
+});
+
+test("long names end in an ellipsis, whole characters only", () => {
+  assert.equal(shortened("  王府井   书店 ", 100, widthOf), "王府井 书店");
+  assert.equal(shortened("🍜🍜🍜🍜🍜🍜", 50, (text) => [...text].length * 10), "🍜🍜🍜🍜…");
+});

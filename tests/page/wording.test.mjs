@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  byMention, cost, credit, distanceText, localTime, metres, photoUrl, rating, shortFacts, sourceNumbers,
+} from "../../src/agent/page/js/wording.js";
+
+const PLACE = { name: "东单公园", distance_m: 931, distance_from: "王府井", rating: 4.4, cost: 40, source: "a0-2" };
+
+test("metres are told as in the exports", () => {
+  const told = [0, 81, 999, 1000, 1150, 1250, 1750, 9949, 10500, 11500, 1234567].map(metres);
+  assert.deepEqual(told, ["0 m", "81 m", "999 m", "1.0 km", "1.1 km", "1.2 km", "1.8 km", "9.9 km", "10 km", "12 km",
+    "1,235 km"]);
+  assert.equal(metres(null), "");
+});
+
+test("a distance says from where, in the reader's language", () => {
+  assert.equal(distanceText(PLACE, "zh"), "距王府井 931 m");
+  assert.equal(distanceText(PLACE, "en"), "931 m from 王府井");
+  assert.equal(distanceText({ ...PLACE, distance_from: null }, "en"), "931 m");
+  assert.equal(distanceText({ ...PLACE, distance_m: null }, "en"), "");
+});
+
+test("a name of a place is never taken for a blank to fill in", () => {
+  assert.equal(distanceText({ ...PLACE, distance_from: "{metres} $& $1" }, "en"), "931 m from {metres} $& $1");
+});
+
+test("what is not known is left out of the line", () => {
+  assert.deepEqual(shortFacts(PLACE, "zh"), ["距王府井 931 m", "★ 4.4", "¥40/人"]);
+  assert.deepEqual(shortFacts({ distance_m: null, rating: null, cost: null }, "zh"), []);
+  assert.equal(rating({ rating: 5 }), "5");
+  assert.equal(cost({ cost: 12.5 }, "en"), "¥12.5 a head");
+});
+
+test("places that the answer names come first, in the order they were found", () => {
+  const places = [["a", false], ["b", true], ["c", false], ["d", true]].map(([id, mentioned]) => ({ id, mentioned }));
+  assert.deepEqual(byMention(places).map(({ id }) => id), ["b", "d", "a", "c"]);
+});
+
+test("sources are those that stand for a place and those that say its name", () => {
+  const sources = [
+    { id: "w0-0", title: "王府井带孩子怎么玩", quotes: ["东单公园有滑梯"], number: 5 },
+    { id: "a0-2", title: "东单公园", quotes: ["东单公园，公园"], number: 3 },
+    { id: "w0-1", title: "北海公园", quotes: [], number: 1 },
+    { id: "w0-2", title: "去东单公园", quotes: [] },
+  ];
+  assert.deepEqual(sourceNumbers(PLACE, sources), [3, 4, 5]);
+});
+
+test("a name of one letter is in every text and says nothing", () => {
+  assert.deepEqual(sourceNumbers({ name: "园", source: "a" }, [{ id: "b", title: "公园", quotes: [] }]), []);
+});
+
+test("photos come over https from the map service's own hosts or not at all", () => {
+  const path = "store.is.autonavi.com/showpic/ab?operate=original";
+  assert.equal(photoUrl(`http://${path}`), `https://${path}`);
+  assert.equal(photoUrl(`https://${path}`), `https://${path}`);
+  for (const wrong of ["https://elsewhere.example/a.jpg", "javascript:alert(1)", "data:image/png;base64,AA", null, "",
+    "https://store.is.autonavi.com.elsewhere.example/", "https://a@store.is.autonavi.com/", "ftp://store.is.autonavi.com/",
+    "https://store.is.autonavi.com:8443/"]) {
+    assert.equal(photoUrl(wrong), null, String(wrong));
+  }
+});
+
+test("the credit names the newest record and stands under places only", () => {
+  assert.equal(credit([], "zh"), "");
+  const places = ["2026-11-21T09:00:00+00:00", "2026-11-21T11:40:00+00:00"].map((fetched_at) => ({ fetched_at }));
+  assert.equal(credit(places, "en"), `数据 © 高德地图 · as of ${localTime(places[1].fetched_at)}`);
+  assert.match(localTime(places[1].fetched_at), /^2026-11-2\d \d\d:\d\d$/);
+  assert.equal(localTime("yesterday"), "yesterday");
+});
