@@ -75,14 +75,9 @@ def announce() -> None:
 
 def _announce_access() -> None:
     rules = access()
-    if rules.problem:
-        log.error("every request is refused until this is corrected: %s", rules.problem)
-    elif not rules.open:
-        log.info("keys of %d owners are asked for", len(rules.keys))
-    elif rules.exposed:
-        log.warning("open to everybody who reaches it: TANLU_ALLOWED_HOSTS without TANLU_API_KEYS")
-    else:
-        log.info("open, to this machine only")
+    careless = rules.open and rules.exposed
+    level = logging.ERROR if rules.problem else logging.WARNING if careless else logging.INFO
+    log.log(level, "%s", rules.summary)
 
 
 @asynccontextmanager
@@ -129,7 +124,8 @@ def _tell(task: asyncio.Task[None]) -> None:
 async def healthz(_: Request) -> JSONResponse:
     """Whether runs can work here: 200 with the mode, 503 with the reason."""
     settings, reason = settings_or_reason()
-    if settings is None:
+    reason = reason or access().problem
+    if settings is None or reason:
         return JSONResponse({"ok": False, "reason": reason}, status_code=503)
     return JSONResponse({"ok": True, "mode": settings.mode})
 

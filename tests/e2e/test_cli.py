@@ -127,6 +127,8 @@ def test_doctor_names_what_does_not_work_and_shows_no_key(cli: Cli, gemini: Gemi
     assert "retired" in done.stdout
     assert CANARY not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    done = cli.run("doctor", TANLU_MODE="online")
+    done = cli.run("doctor", TANLU_MODE="online", TANLU_API_KEYS="anna:too-short-3141")
     assert done.returncode == 1
     assert "GEMINI_API_KEY" in done.stdout
+    assert "correct TANLU_API_KEYS" in done.stdout
+    assert "3141" not in done.stdout

@@ -17,6 +17,7 @@ from agent.app import ScrubbingFormatter, announce, app, scrub_logs
 from agent.outbox import AcceptedRun
 from agent.recording import RecordRuns
 from agent.redaction import hide
+from agent.security.guard import Guard
 
 
 class Heard:
@@ -229,3 +230,37 @@ def test_no_key_leaves_through_the_server_s_log(root_writer: logging.Handler) ->
     assert "CANARY" not in text
     assert "ValueError" in text
     assert logging.getLogger("httpx").level == logging.WARNING
+
+
+async def test_the_guard_stands_before_everything_and_closes_on_keys_it_cannot_read(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    order: list[Any] = [middleware.cls for middleware in app.user_middleware]
+    assert order == [Guard, RecordRuns]
+    monkeypatch.setenv("TANLU_API_KEYS", "anna:too-short-3141")
+    announce()
+    reply = await health()
+    assert reply.status_code == 503
+    for told in (caplog.text, reply.json()["reason"]):
+        assert "TANLU_API_KEYS: entry 1: the key must have 16" in told
+        assert "3141" not in told
+
+
+@pytest.mark.parametrize(
+    ("keys", "hosts", "told"),
+    [
+        ("", "", "open, to this machine only"),
+        ("", "tanlu.example", "open to everybody who reaches it"),
+        ("anna:anna-0123456789abcdef", "*", "asks for a key; owners with one: 1"),
+    ],
+)
+def test_whom_the_server_answers_is_announced(
+    keys: str, hosts: str, told: str, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("TANLU_API_KEYS", keys)
+    monkeypatch.setenv("TANLU_ALLOWED_HOSTS", hosts)
+    caplog.set_level(logging.INFO)
+    announce()
+    assert told in caplog.text
+    assert "anna" not in caplog.text

@@ -58,7 +58,7 @@ async def examine() -> list[Check]:
         settings, configuration = read_settings(), configure({})
     except ConfigurationError as error:
         return [check(error.name, "broken", error.message, f"correct or remove {error.name}")]
-    found = [_mode(settings), *_keys(settings), *_addresses(settings), *_tiles(settings)]
+    found = [_mode(settings), *_keys(settings), *_addresses(settings), _access(), *_tiles(settings)]
     try:
         live = _live(settings, configuration)
         for checks in await asyncio.gather(_data_folder(settings), _node(), *live):
@@ -104,6 +104,18 @@ def _addresses(settings: Settings) -> list[Check]:
         if (value := getattr(settings, name))
     }
     return [check(name, "ok", str(value)) for name, value in given.items()]
+
+
+def _access() -> Check:
+    """Whom a server with this environment would answer."""
+    from agent.security.access import access
+
+    rules = access()
+    if rules.problem:
+        return check("access", "broken", rules.summary, f"correct {rules.problem.split(':')[0]}")
+    if rules.open and rules.exposed:
+        return check("access", "missing", rules.summary, "set TANLU_API_KEYS")
+    return check("access", "ok", rules.summary)
 
 
 def _tiles(settings: Settings) -> list[Check]:

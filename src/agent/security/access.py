@@ -55,6 +55,17 @@ class Access:
         """Whether the operator lets it be called by other names than this machine's own."""
         return self.any_host or bool(self.hosts)
 
+    @property
+    def summary(self) -> str:
+        """Whom the server answers, in one line without any key or name."""
+        if self.problem:
+            return f"every request is refused until this is corrected: {self.problem}"
+        if self.keys:
+            return f"asks for a key; owners with one: {len(self.keys)}"
+        if self.exposed:
+            return "open to everybody who reaches it: TANLU_ALLOWED_HOSTS without TANLU_API_KEYS"
+        return "open, to this machine only"
+
     def answers_to(self, host: Host) -> bool:
         """Whether the server goes by this name."""
         if host.loopback or self.any_host:
