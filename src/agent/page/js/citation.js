@@ -1,6 +1,6 @@
 /** What stands behind a citation's number: one card for the whole page, shown where it is asked for. */
 
-import { el, fill, link } from "./dom.js";
+import { el, fill, link, safeUrl } from "./dom.js";
 import { nearestFirst } from "./quotes.js";
 import { kindSign, sourceOrigin } from "./source_kind.js";
 import { speaking } from "./words.js";
@@ -91,7 +91,8 @@ class Card {
     if (this.#isPinned && anchor === this.#anchor) return this.hide();
     this.#show(anchor, found);
     this.#isPinned = true;
-    if (byKeyboard) this.#node.querySelector("a, button").focus();
+    if (!byKeyboard) return;
+    (this.#node.querySelector(".card-ways > *") ?? this.#node.querySelector("button")).focus();
   }
 
   hide({ focus = false } = {}) {
@@ -130,7 +131,8 @@ class Card {
       el("p", { class: "card-title" }, source.title),
       el("p", { class: "card-site" }, sourceOrigin(source)),
       ...quotes.map((quote, index) => el("blockquote", { class: index ? "" : "nearest" }, quote)),
-      el("p", { class: "card-ways" }, link(source.url, say("open"), { class: "button" }),
+      el("p", { class: "card-ways" },
+        safeUrl(source.url) && link(source.url, say("open"), { class: "button" }),
         show && el("button", { class: "button", type: "button", onclick: () => this.#leadTo(show) }, say("map"))),
     ];
   }

@@ -40,14 +40,13 @@ class Timeline {
   #taken = [];
   #items = [];
   #spokenAt = 0;
-  #spokenOf = null;
   #now = el("span", { class: "now" });
   #passed = el("span", { class: "passed" });
   #status = el("p", { class: "visually-hidden", role: "status" });
   #list = el("ol", { class: "steps", "aria-label": say("list") });
   #fold = el("details", { class: "timeline-fold" },
     el("summary", {}, el("span", { class: "sign", "aria-hidden": "true" }),
-      el("span", { class: "line" }, this.#now, this.#passed)),
+      el("span", { class: "line" }, this.#now, " ", this.#passed)),
     this.#list);
   node = el("section", { class: "timeline", dataset: { part: "timeline" } }, this.#fold, this.#status);
 
@@ -159,16 +158,13 @@ class Timeline {
     ].filter(Boolean);
   }
 
-  /** Read out: what goes on every few seconds at most, and once how it ended. */
+  /** Read out every few seconds at most; how it ended is said on the page for all its parts. */
   #speak(isLive) {
     const now = Date.now();
     if (isLive && now - this.#spokenAt < BETWEEN_WORDS_MS) return;
-    const words = this.#now.textContent + (isLive ? "" : this.#passed.textContent);
-    if (this.#status.textContent === words) return;
-    this.#spokenAt = now;
-    // A turn that was over before the page was opened is no news.
-    if (isLive || this.#spokenOf === this.#turn.id) this.#status.textContent = words;
-    if (isLive) this.#spokenOf = this.#turn.id;
+    this.#spokenAt = isLive ? now : 0;
+    const words = isLive ? this.#now.textContent : "";
+    if (this.#status.textContent !== words) this.#status.textContent = words;
   }
 }
 
