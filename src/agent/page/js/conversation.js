@@ -8,6 +8,8 @@ import { isBusy, newTurn, reviewOf, startedBy, takeAnswer, turnsOf } from "./tur
 
 const TITLE_LENGTH = 120;
 const RUNS = 100;
+/** How long servers keep what a run told. */
+const LOG_MS = 120_000;
 const STREAM = {
   streamMode: ["custom", "messages-tuple"],
   streamResumable: true,
@@ -115,7 +117,8 @@ export class Conversation extends EventTarget {
       this.#name(threadId);
       this.#show(read);
     } catch (error) {
-      if (!signal.aborted) throw this.#refused(error);
+      // 422: an address with something else where the thread's id belongs.
+      if (!signal.aborted) throw this.#refused(error?.status === 422 ? { status: 404 } : error);
     }
   }
 
@@ -139,14 +142,30 @@ export class Conversation extends EventTarget {
   }
 
   #show({ thread, state, runs }) {
-    this.turns = turnsOf(state.values, runs, thread.metadata?.graph_id ?? "");
+    // A turn that ended in this window keeps what only its stream told.
+    const ended = new Map(this.turns.filter((turn) => turn.status === "done").map((turn) => [turn.id, turn]));
+    this.turns = turnsOf(state.values, runs, thread.metadata?.graph_id ?? "").map((turn) => ended.get(turn.id) ?? turn);
     for (const turn of this.turns) if (turn.status === "failed") turn.error = failureText(null);
     const { current } = this;
     if (current?.status === "failed") current.error = failureText(thread.error);
     const review = reviewOf(state);
     if (review && current?.status === "stopped") Object.assign(current, { status: "waiting", review });
     for (const turn of this.turns.filter(isBusy)) this.#follow(turn);
+    if (current?.runId && !isBusy(current) && !current.events.length) this.#recall(current);
     this.#changed();
+  }
+
+  /** The progress of a run that has just ended, while the server still has it. */
+  async #recall(turn) {
+    if (Date.now() - turn.endedAt > LOG_MS) return;
+    const { signal } = this.#leaving;
+    const hearing = new Hearing(turn);
+    const parts = this.#client.runs.joinStream(this.threadId, turn.runId, { lastEventId: "-1", signal });
+    try {
+      for await (const part of parts) if (part.event === "custom" && hearing.hear(part)) this.#changed();
+    } catch {
+      // Without its progress the turn is complete, too.
+    }
   }
 
   /** Starts a run for the turn; where the server refuses, the turn is `undo`, or failed. */

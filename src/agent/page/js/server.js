@@ -8,6 +8,7 @@ const say = speaking({
     unreachable: "连不上服务器",
     key: "需要密钥",
     busy: "这个对话里还有一个问题没答完",
+    gone: "没有这个对话，也许已经删除",
     status: "服务器答复 {status}：{text}",
     failed: "没有完成",
   },
@@ -15,17 +16,21 @@ const say = speaking({
     unreachable: "The server cannot be reached",
     key: "A key is needed",
     busy: "Another question of this conversation is still being answered",
+    gone: "There is no such conversation; it may have been deleted",
     status: "The server answered {status}: {text}",
     failed: "It was not finished",
   },
 });
 const LONGEST = 300;
 
-/** The LangGraph SDK on the page's own server; requests carry the page's cookie. */
+/**
+ * The LangGraph SDK on the page's own server; requests carry the page's cookie. It would repeat
+ * what was aborted, too, and hold its few places meanwhile: who calls decides what to try again.
+ */
 export const client = new Client({
   apiUrl: location.origin,
   apiKey: null,
-  callerOptions: { maxRetries: 2 },
+  callerOptions: { maxRetries: 0, maxConcurrency: 32 },
 });
 
 /** What a server refused: `status` is 0 where nothing answered, `message` one line for people. */
@@ -40,7 +45,7 @@ export class ServerError extends Error {
 }
 
 /**
- * Any failure of a request, as one line in the page's language.
+ * Any failure of a request about a conversation, as one line in the page's language.
  * @param {any} error of the SDK, of `fetch`, or one of ours
  * @returns {ServerError}
  */
@@ -49,6 +54,7 @@ export function serverError(error) {
   const status = Number(error?.status) || 0;
   if (status === 0) return new ServerError(0, say("unreachable"));
   if (status === 401) return new ServerError(401, say("key"));
+  if (status === 404) return new ServerError(404, say("gone"));
   if (status === 409) return new ServerError(409, say("busy"));
   return new ServerError(status, say("status", { status, text: detail(error.text ?? error.message) }));
 }

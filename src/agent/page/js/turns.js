@@ -105,7 +105,7 @@ export function turnsOf(values, runs, assistant) {
   for (const turn of turns) if (takeAnswer(turn, values)) turn.status = "done";
   const known = new Set();
   let resumed = null;
-  for (const run of [...runs].sort((one, other) => one.created_at.localeCompare(other.created_at))) {
+  for (const run of [...runs].reverse().sort((one, other) => one.created_at.localeCompare(other.created_at))) {
     const asked = questionOf(run);
     const turn = asked ? turns.find((one) => !known.has(one) && isAsked(one, asked)) ?? added(turns, asked, run, known) : resumed;
     if (turn) takeRun(turn, run);
