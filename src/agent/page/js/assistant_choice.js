@@ -33,7 +33,7 @@ export function introduced({ graph_id, name, description }) {
  * @returns {{node: HTMLElement, value: string, offer: (list: object[]) => void, choose: (id: string) => void}}
  */
 export function assistantChoice({ onChange }) {
-  const panel = el("fieldset", { class: "choices" });
+  const panel = el("div", { class: "choices", role: "radiogroup", "aria-label": say("choose") });
   const label = el("span", {});
   const fold = disclosure({ label, panel, name: say("choose") });
   let list = [{ graph_id: FIRST, name: FIRST }];
@@ -42,7 +42,7 @@ export function assistantChoice({ onChange }) {
   function show() {
     const current = list.find((one) => one.graph_id === value) ?? list[0];
     fill(label, introduced(current).title);
-    fill(panel, el("legend", { class: "small muted" }, say("choose")), ...list.map(option));
+    fill(panel, el("p", { class: "small muted", "aria-hidden": "true" }, say("choose")), ...list.map(option));
   }
 
   function option(assistant) {

@@ -21,7 +21,7 @@ const say = speaking({
   },
   en: {
     question: "Question",
-    first: "What do you want to find out, and where?",
+    first: "Ask about a place, or anything",
     next: "Ask on…",
     ask: "Ask",
     stop: "Stop",
@@ -71,9 +71,9 @@ class Composer {
     this.#text = this.#textarea();
     this.#note = el("p", { class: "composer-note small muted", role: "status" });
     this.#send = el("button", { class: "button primary send", type: "button", onclick: () => this.#press() });
-    this.node = el("div", { class: "composer-box" }, this.#text,
+    this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
-        el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#note, this.#send));
+        el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#send));
     this.#showPlanSwitch();
     this.#show();
   }

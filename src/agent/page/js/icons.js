@@ -1,6 +1,6 @@
 /** The page's few drawings; their shapes stand in index.html. */
 
-const SVG = "http://www.w3.org/2000/svg";
+import { svg } from "./svg.js";
 
 /**
  * A decorative icon, hidden from screen readers: the control around it carries the name.
@@ -8,11 +8,5 @@ const SVG = "http://www.w3.org/2000/svg";
  * @returns {SVGElement}
  */
 export function icon(name) {
-  const drawing = document.createElementNS(SVG, "svg");
-  drawing.setAttribute("class", "icon");
-  drawing.setAttribute("aria-hidden", "true");
-  const shape = document.createElementNS(SVG, "use");
-  shape.setAttribute("href", `#icon-${name}`);
-  drawing.append(shape);
-  return drawing;
+  return svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#icon-${name}` }));
 }

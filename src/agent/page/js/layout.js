@@ -45,6 +45,9 @@ export class Layout {
     BESIDE_THREADS.addEventListener("change", () => this.closeThreads());
     BESIDE_MAP.addEventListener("change", () => this.#apply());
     this.closeThreads();
+    new ResizeObserver(([{ target }]) => {
+      document.documentElement.style.setProperty("--top", `${target.offsetHeight}px`);
+    }).observe(part("top"));
   }
 
   /** Whether map and answer take turns, as on a phone. */

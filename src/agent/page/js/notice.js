@@ -2,17 +2,17 @@
 
 import { el, fill } from "./dom.js";
 import { icon } from "./icons.js";
-import { speaking } from "./words.js";
+import { language, speaking } from "./words.js";
 
 const say = speaking({
   zh: {
-    offline: "示例数据：没有配置密钥，内容来自内置样本，不是真实的搜索结果。",
+    offline: "示例模式：内容来自内置样本，不是实时结果",
     broken: "服务器的设置用不了：{reason}",
     unreachable: "连不上服务器。",
     again: "再试一次",
   },
   en: {
-    offline: "Sample data: no keys are configured, so what you see is bundled sample content, not a real search.",
+    offline: "Sample mode: bundled examples, not live results",
     broken: "The server's settings cannot be used: {reason}",
     unreachable: "The server cannot be reached.",
     again: "Try again",
@@ -22,11 +22,11 @@ const say = speaking({
 /**
  * Shows the standing notices of this server.
  * @param {HTMLElement} place
- * @param {{mode: string, reason?: string|null, notice?: string|null}} config
+ * @param {{mode: string, reason?: string|null, notice?: {zh: string, en: string}|null}} config
  */
 export function showNotices(place, config) {
   const lines = [
-    config.mode === "offline" && notice(say("offline"), "sample"),
+    config.mode === "offline" && notice(say("offline"), "sample", config.notice?.[language]),
     config.mode === "broken" && notice(say("broken", { reason: config.reason ?? "" }), "warn"),
   ];
   fill(place, ...lines);
@@ -47,6 +47,6 @@ export function failed({ text, again }) {
     again && el("button", { class: "button", type: "button", onclick: again }, icon("again"), say("again")));
 }
 
-function notice(text, kind) {
-  return el("p", { class: `notice ${kind}`, dataset: { notice: kind } }, text);
+function notice(text, kind, more) {
+  return el("p", { class: `notice ${kind}`, title: more, dataset: { notice: kind } }, text);
 }
