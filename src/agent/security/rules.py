@@ -7,7 +7,8 @@ is refused. On an open server everything is everybody's; what a run may ask is c
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from langgraph_sdk import Auth
+from langgraph_sdk import Auth, get_client
+from langgraph_sdk.errors import NotFoundError
 
 from agent.errors import ConfigurationError
 from agent.marks import OWNER
@@ -65,6 +66,20 @@ async def create_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 async def update_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Its metadata, state or status; it cannot be given away."""
     return _changed(ctx, value, check_settings)
+
+
+@auth.on.threads.delete
+async def delete_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """A thread, or a run of it: the server removes a run's steps by its id alone, whatever thread
+    it is on, and only then looks whether there is such a run."""
+    own = _own(ctx, value)
+    if run_id := value.get("run_id"):
+        async with get_client() as client:
+            try:
+                await client.runs.get(str(value["thread_id"]), str(run_id))
+            except NotFoundError:
+                raise Auth.exceptions.HTTPException(404, "Not Found") from None
+    return own
 
 
 @auth.on.threads.create_run
