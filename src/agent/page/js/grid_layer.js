@@ -11,17 +11,19 @@ const say = speaking({
 });
 const SPACING_PX = 110;
 const LARGEST_STEP_M = 2_000_000;
+/** Where the lines start from if nothing is looked for anywhere. */
+const NOWHERE = { lng: 105, lat: 35 };
 const MOST_LINES = 60;
 const LABEL_PX = 76;
 /** Where the map's own signs stand: no labels there. */
-const CORNER = { left: 8, top: 32, right: 150, bottom: 34 };
+const CORNER = { left: 136, top: 56, right: 150, bottom: 8 };
 const EVENTS = "move zoom viewreset resize zoomend";
 
 /**
  * Draws the grid under the map's panes, in the container's pixels, whenever the view changes.
  * @param {import("../vendor/leaflet.js").Map} map with a view, or before it has one
  * @returns {{setOrigin(point: {lng: number, lat: number}|null): void, remove(): void}}
- *   origin: degrees in the layer's system; distances are counted from there
+ *   origin: degrees in the layer's system; distances are counted from there; null: lines only
  */
 export function gridLayer(map) {
   let origin = null;
@@ -29,7 +31,7 @@ export function gridLayer(map) {
   map.getContainer().append(node);
   const draw = () => {
     if (!map._loaded) return;
-    node.replaceChildren(...lines(map, origin ?? map.getCenter()));
+    node.replaceChildren(...lines(map, origin ?? NOWHERE, origin !== null));
   };
   map.on(EVENTS, draw);
   map.whenReady(draw);
@@ -45,7 +47,7 @@ export function gridLayer(map) {
   };
 }
 
-function lines(map, origin) {
+function lines(map, origin, counts) {
   const { x: width, y: height } = map.getSize();
   const step = stepOf(map, origin);
   const bounds = map.getBounds();
@@ -57,10 +59,10 @@ function lines(map, origin) {
   const rows = indices(bounds.getSouth(), bounds.getNorth(), origin.lat, down)
     .map((index) => ({ index, y: crisp(pixel(origin.lat + index * down, origin.lng).y) }));
   const seldom = columns.length > 1 && columns[1].x - columns[0].x < LABEL_PX ? 2 : 1;
-  const told = ({ index }) => index !== 0 && index % seldom === 0;
+  const told = ({ index }) => counts && index !== 0 && index % seldom === 0;
   return [
-    ...columns.map(({ index, x }) => rule(index, `M${x} 0V${height}`)),
-    ...rows.map(({ index, y }) => rule(index, `M0 ${y}H${width}`)),
+    ...columns.map(({ index, x }) => rule(counts && index === 0, `M${x} 0V${height}`)),
+    ...rows.map(({ index, y }) => rule(counts && index === 0, `M0 ${y}H${width}`)),
     ...columns.filter((one) => told(one) && one.x < width - CORNER.right && one.x > CORNER.left)
       .map(({ index, x }) => label(index > 0 ? "east" : "west", Math.abs(index) * step, x + 4, 14)),
     ...rows.filter((one) => told(one) && one.y > CORNER.top && one.y < height - CORNER.bottom)
@@ -83,8 +85,8 @@ function indices(from, to, origin, step) {
   return Array.from({ length: last - first + 1 }, (_, offset) => first + offset);
 }
 
-function rule(index, d) {
-  return svg("path", { class: index === 0 ? "map-grid-middle" : "map-grid-line", d });
+function rule(middle, d) {
+  return svg("path", { class: middle ? "map-grid-middle" : "map-grid-line", d });
 }
 
 function label(side, far, x, y) {

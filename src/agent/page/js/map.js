@@ -18,8 +18,9 @@ const say = speaking({
 });
 const CHINA = { at: [35, 105], zoom: 4 };
 const NEARBY_ZOOM = 15;
-const FIT = { paddingTopLeft: [44, 64], paddingBottomRight: [64, 48], maxZoom: 16.5 };
-const KEEP_IN = { paddingTopLeft: [48, 72], paddingBottomRight: [48, 72] };
+const FAR_M = 10_000;
+const FIT = { paddingTopLeft: [44, 72], paddingBottomRight: [64, 76], maxZoom: 16.5 };
+const KEEP_IN = { paddingTopLeft: [48, 80], paddingBottomRight: [64, 88] };
 
 /**
  * @param {object} config of /app/config.json; `tiles` decides the base layer
@@ -73,12 +74,11 @@ class MapView {
   }
 
   update(turn) {
-    if (turn && !turn.answer && turn.status !== "failed" && turn.status !== "stopped") return;
     const scene = sceneOf(turn?.answer ?? null);
     const shown = JSON.stringify(scene);
     if (shown === this.shown) return;
     this.shown = shown;
-    this.message.textContent = say(turn ? "none" : "empty");
+    this.message.textContent = say(turn?.answer ? "none" : "empty");
     this.#draw(scene);
   }
 
@@ -104,10 +104,16 @@ class MapView {
     this.moved = false;
     // Leaflet keeps the first size it is asked for; so it is not asked while there is none.
     if (!this.canvas.clientWidth || !this.canvas.clientHeight) return;
-    const points = this.bounds?.length ? this.bounds : [this.position].filter(Boolean);
+    const points = [...(this.bounds ?? [])];
+    if (this.position && this.#isClose(this.position, points[0])) points.push(this.position);
     if (points.length > 1) this.map.fitBounds(L.latLngBounds(points), FIT);
     else if (points.length) this.map.setView(points[0], NEARBY_ZOOM);
     else this.map.setView(CHINA.at, CHINA.zoom);
+  }
+
+  /** Whether both fit on one map on which the places are still apart. */
+  #isClose(position, other) {
+    return !other || L.latLng(position).distanceTo(other) < FAR_M;
   }
 
   #draw({ places, anchor }) {
@@ -209,9 +215,9 @@ function newMap(canvas, tiles) {
   });
 }
 
+/** All at the top: what is said of a chosen place, or of choosing a spot, lies over the bottom. */
 function addControls(map, onFit) {
-  L.control.zoom({ position: "bottomright", zoomInTitle: say("in"), zoomOutTitle: say("out") }).addTo(map);
-  L.control.scale({ imperial: false, maxWidth: 120 }).addTo(map);
+  L.control.scale({ position: "topleft", imperial: false, maxWidth: 120 }).addTo(map);
   const corner = L.control({ position: "topright" });
   corner.onAdd = () => {
     const button = el("button", { type: "button", class: "map-fit", title: say("fit"), "aria-label": say("fit"),
@@ -222,4 +228,5 @@ function addControls(map, onFit) {
     return node;
   };
   corner.addTo(map);
+  L.control.zoom({ position: "topright", zoomInTitle: say("in"), zoomOutTitle: say("out") }).addTo(map);
 }

@@ -81,12 +81,12 @@ function labels(map, named, centre, spots) {
   });
 }
 
-/** Where the map's controls lie, in the corners of the view. */
-function signs({ left, top, right, bottom }) {
+/** Where the map's controls lie, in the upper corners of the view. */
+function signs({ left, top, right }) {
   return [
+    { left, top, right: left + 130, bottom: top + 32 },
     { left: right - 90, top, right, bottom: top + 56 },
-    { left: right - 56, top: bottom - 104, right, bottom },
-    { left, top: bottom - 34, right: left + 130, bottom },
+    { left: right - 56, top, right, bottom: top + 164 },
   ];
 }
 

@@ -34,7 +34,7 @@ export function placeMarker({ place, number, at, onSelect }) {
       html: shape,
       iconSize: [PIN.width, PIN.height],
       iconAnchor: [PIN.width / 2, PIN.height - 1],
-      tooltipAnchor: [0, 2],
+      tooltipAnchor: [15, -20],
     }),
     keyboard: true,
     riseOnHover: true,
@@ -42,7 +42,7 @@ export function placeMarker({ place, number, at, onSelect }) {
   });
   marker.on("click", onSelect);
   marker.on("add", () => makeButton(marker.getElement(), place, number, onSelect));
-  marker.bindTooltip(tooltip(place), { direction: "bottom", className: "map-tip" });
+  marker.bindTooltip(tooltip(place), { direction: "auto", className: "map-tip" });
   return marker;
 }
 

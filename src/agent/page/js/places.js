@@ -35,7 +35,7 @@ class PlacesView {
     this.list = el("ol", { class: "place-list" });
     this.rest = el("button", { type: "button", class: "button quiet place-rest", onclick: () => this.#showRest() });
     this.credit = el("p", { class: "map-credit" });
-    const heading = el("h2", { class: "places-heading", id: `${this.prefix}-heading` }, say("places"));
+    const heading = el("h3", { class: "places-heading", id: `${this.prefix}-heading` }, say("places"));
     this.node = el("section", { class: "places", hidden: true, "aria-labelledby": heading.id, dataset: { part: "places" } },
       heading, this.list, this.rest, this.credit);
   }
@@ -104,9 +104,8 @@ class PlacesView {
     const found = around?.querySelector(wanted);
     if (!found) return;
     event.preventDefault();
-    found.closest("details")?.setAttribute("open", "");
     scrollTo(found);
-    (found.matches("a") ? found : found.querySelector("a, summary") ?? found).focus({ preventScroll: true });
+    found.focus({ preventScroll: true });
   }
 }
 
