@@ -25,7 +25,7 @@ const BETWEEN_RENDERS_MS = 100;
 
 /**
  * @param {{mode: string}} config
- * @param {{onPlace: (placeId: string) => void}} ways
+ * @param {{onPlace: (placeId: string, why: "cited"|"map") => void}} ways
  * @returns {{node: HTMLElement, update: (turn: object) => void}}
  */
 export function answerView(config, { onPlace }) {
@@ -108,7 +108,7 @@ class AnswerView {
     const source = this.#sources.get(number);
     if (!source) return null;
     const place = this.#turn.answer?.places.find((each) => each.source === source.id);
-    return { source, show: place ? () => this.#onPlace?.(place.id) : null };
+    return { source, show: place ? (why) => this.#onPlace(place.id, why) : null };
   }
 }
 

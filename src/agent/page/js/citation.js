@@ -26,8 +26,8 @@ const NARROW = "(max-width: 560px)";
 /**
  * Makes the citations in `body` tell their source: on hover, focus, tap and Enter.
  * @param {HTMLElement} body holds `a.cite[data-source-number]`, now and later
- * @param {(number: string) => {source: object, show: (() => void)|null}|null} lookup what a number
- *   stands for; `show` selects its place on the map
+ * @param {(number: string) => {source: object, show: ((why: "cited"|"map") => void)|null}|null} lookup
+ *   what a number stands for; `show` selects its place on the map
  */
 export function tellSources(body, lookup) {
   const cite = (event) => {
@@ -46,7 +46,7 @@ export function tellSources(body, lookup) {
   listen("click", (anchor, found, event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    found.show?.();
+    found.show?.("cited");
     card.pin(anchor, found, event.detail === 0);
   });
 }
@@ -139,7 +139,7 @@ class Card {
 
   #leadTo(show) {
     this.hide();
-    show();
+    show("map");
   }
 
   #made() {
@@ -196,7 +196,9 @@ class Card {
       return;
     }
     const { width, height } = this.#node.getBoundingClientRect();
-    const left = Math.min(at.left - 24, document.documentElement.clientWidth - width - MARGIN);
+    const answer = this.#anchor.closest("[data-part]").getBoundingClientRect();
+    const edge = Math.min(answer.right, document.documentElement.clientWidth - MARGIN);
+    const left = Math.min(at.left - 24, edge - width);
     const below = at.bottom + MARGIN + height < innerHeight || at.top < innerHeight - at.bottom;
     style.left = `${Math.max(MARGIN, left)}px`;
     style.top = `${below ? at.bottom + MARGIN : Math.max(MARGIN, at.top - MARGIN - height)}px`;

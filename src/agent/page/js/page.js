@@ -47,7 +47,7 @@ export class Page {
     this.map = mapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });
     this.turns = new Turns(part("turns"), config, {
       threadId: () => this.conversation.threadId,
-      onPlace: (turnId, placeId) => this.selection.choose(turnId, placeId),
+      onPlace: (turnId, placeId, why) => this.selection.choose(turnId, placeId, why),
       onReview: (answer) => this.conversation.resume(answer),
       onAgain: (turn) => this.#again(turn),
       empty: welcome(config, { onExample: (question) => this.#ask({ ...this.composer.options, question }) }),
@@ -80,7 +80,7 @@ export class Page {
   #listen() {
     this.conversation.addEventListener("change", () => this.#show());
     this.conversation.addEventListener("thread", () => this.#named());
-    this.conversation.addEventListener("signin", () => this.#signIn.open());
+    this.conversation.addEventListener("signin", () => this.#signIn.open(this.#config.user));
     addEventListener("popstate", () => this.#follow());
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.sidebar.refresh(); });
   }
@@ -98,7 +98,7 @@ export class Page {
       this.composer.choose(this.conversation.current?.assistant);
       this.turns.showLast();
     } catch (error) {
-      if (error.status === 401) return this.#signIn.open();
+      if (error.status === 401) return this.#signIn.open(this.#config.user);
       this.turns.fail(failed({ text: say("lost", { reason: error.message }), again: () => this.#follow() }));
     }
     return undefined;

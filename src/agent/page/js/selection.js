@@ -33,12 +33,19 @@ export class Selection {
     this.#showTurn();
   }
 
-  /** A place was chosen in an answer or its list. */
-  choose(turnId, placeId) {
+  /**
+   * A place was chosen in an answer or its list.
+   * @param {string} turnId
+   * @param {string|null} placeId
+   * @param {"cited"|"map"} [why] "cited": its citation is read, and stays in view;
+   *   "map": it is to be seen on the map
+   */
+  choose(turnId, placeId, why) {
     this.#once(() => {
       this.#chosenTurn = turnId;
       this.#showTurn();
-      this.#views.select(turnId, placeId);
+      if (!why) this.#views.select(turnId, placeId);
+      if (why === "map" && this.#layout.narrow) this.#layout.show("map");
       this.#map.select(placeId);
       this.#name(placeId);
     });

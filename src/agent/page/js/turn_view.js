@@ -19,7 +19,7 @@ const say = speaking({
 
 /**
  * @param {object} config
- * @param {{threadId: () => string, onPlace: (turnId: string, placeId: string) => void,
+ * @param {{threadId: () => string, onPlace: (turnId: string, placeId: string, why?: string) => void,
  *   onReview: (answer: object) => Promise<void>, onAgain: (turn: object) => void}} options
  * @returns {{node: HTMLElement, update: (turn: object) => void, select: (placeId: string) => void}}
  */
@@ -39,7 +39,7 @@ class TurnView {
 
   constructor(config, { threadId, onPlace, onReview, onAgain }) {
     this.#onAgain = onAgain;
-    const chosen = (placeId) => onPlace(this.#turn.id, placeId);
+    const chosen = (placeId, why) => onPlace(this.#turn.id, placeId, why);
     const shared = { threadId, onPlace: chosen };
     this.#places = placesView(config, { onSelect: chosen });
     this.#views = [
