@@ -14,7 +14,7 @@ from pathlib import Path
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_utf8
 from agent.cli.environment import read_environment
 from agent.cli.ingest_progress import telling, told
-from agent.cli.knowledge import open_knowledge
+from agent.cli.knowledge import check_owner, open_knowledge
 from agent.cli.logs import configure_logging
 from agent.errors import AgentError, ConfigurationError
 from agent.offline.sample_papers import sample_documents
@@ -36,7 +36,8 @@ def run(arguments: Namespace) -> int:
     try:
         read_environment(offline=arguments.offline)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
-        check_names(arguments.collection, "")
+        check_names(arguments.collection, arguments.owner)
+        check_owner(arguments.owner)
     except AgentError as error:
         return fail(error.message, code=USAGE)
     try:
@@ -59,7 +60,7 @@ async def _ingest(arguments: Namespace) -> Report:
         with telling() as tell:
             ingest = await desk.ingest(
                 [Path(path) for path in arguments.paths],
-                target=Target(arguments.collection, shared=arguments.shared),
+                target=Target(arguments.collection, arguments.owner, arguments.shared),
                 retry=arguments.retry,
                 prune=arguments.prune,
                 tell=tell,
@@ -101,6 +102,7 @@ def _on_interrupt(act: Callable[[], None]) -> Callable[[], None]:
 def _again(arguments: Namespace) -> str:
     """The command that goes on where this one ended."""
     words = [*called_as(), "ingest", *arguments.paths, "--collection", arguments.collection]
+    words += ["--owner", arguments.owner] if arguments.owner else []
     for option in ("shared", "prune", "offline"):
         words += [f"--{option}"] if getattr(arguments, option) else []
     return shlex.join(words)

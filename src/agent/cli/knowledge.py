@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from agent.calls import Calls
+from agent.errors import InputError
 from agent.retrieval.desk import KnowledgeDesk, build_knowledge
 from agent.retrieval.rerank import RerankDesk
 from agent.settings import read_settings
@@ -31,3 +32,15 @@ async def open_knowledge() -> AsyncIterator[tuple[KnowledgeDesk, RerankDesk]]:
         await reranker.aclose()
         if sample:
             await asyncio.to_thread(sample.stop)
+
+
+def check_owner(name: str) -> None:
+    """Raises InputError for a name that none of the keys set here has; without keys any will do."""
+    if not name:
+        return
+    # What the server checks requests with is not needed for anything else here.
+    from agent.security.access import access
+
+    known = sorted(access().keys.values())
+    if known and name not in known:
+        raise InputError("--owner", f"no key has the name {name}; there are: {', '.join(known)}")

@@ -16,8 +16,9 @@ def declare_ingest(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
                         help="the bundled sample documents; means --offline")  # fmt: skip
     ingest.add_argument("--collection", default="documents", metavar="NAME",
                         help="where they go (default: documents)")  # fmt: skip
+    _declare_owner(ingest, "whose collection it is, by the name of a server's key")
     ingest.add_argument("--shared", action="store_true",
-                        help="let every user of a server read this collection")  # fmt: skip
+                        help="let every owner on a server read this collection")  # fmt: skip
     ingest.add_argument("--prune", action="store_true",
                         help="take out what was read from PATH and is gone")  # fmt: skip
     ingest.add_argument("--retry", action="store_true",
@@ -35,9 +36,15 @@ def declare_search(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
     search.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
     search.add_argument("--collection", action="append", default=[], dest="collections",
                         metavar="NAME", help="only this one (repeatable)")  # fmt: skip
+    _declare_owner(search, "what this owner may read, by the name of a server's key")
     search.add_argument("--limit", type=_count, default=10, metavar="N",
                         help="passages at most (default: 10)")  # fmt: skip
     _declare_common(search, "print one JSON object and nothing else")
+
+
+def _declare_owner(command: argparse.ArgumentParser, owner_help: str) -> None:
+    told = f"{owner_help} (default: your own, as on a server without keys)"
+    command.add_argument("--owner", default="", metavar="NAME", help=told)
 
 
 def _declare_common(command: argparse.ArgumentParser, json_help: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
 from agent.cli.environment import read_environment
-from agent.cli.knowledge import open_knowledge
+from agent.cli.knowledge import check_owner, open_knowledge
 from agent.cli.logs import configure_logging
 from agent.errors import AgentError, ConfigurationError, InputError
 from agent.lines import one_line
@@ -27,11 +27,12 @@ def run(arguments: Namespace) -> int:
     try:
         read_environment(offline=arguments.offline)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
+        check_owner(arguments.owner)
     except AgentError as error:
         return fail(error.message, code=USAGE)
-    query = " ".join(arguments.query)
+    query, scope = " ".join(arguments.query), Scope(tuple(arguments.collections), arguments.owner)
     try:
-        hits, known = asyncio.run(_search(query, arguments.collections, arguments.limit))
+        hits, known = asyncio.run(_search(query, scope, arguments.limit))
     except ConfigurationError as error:
         return fail(error.message, code=USAGE)
     except AgentError as error:
@@ -48,17 +49,17 @@ def run(arguments: Namespace) -> int:
     return fail("nothing found" + ("" if known else empty), code=FAILED)
 
 
-async def _search(query: str, collections: list[str], limit: int) -> tuple[list[Hit], list[str]]:
-    """The hits and the names of the collections there are."""
+async def _search(query: str, scope: Scope, limit: int) -> tuple[list[Hit], list[str]]:
+    """The hits and the names of the collections that the owner may read."""
     async with open_knowledge() as (desk, reranker):
         meter = own_meter()
-        known = [collection["name"] for collection in await desk.collections()]
-        if missing := [name for name in collections if name not in known]:
+        known = [collection["name"] for collection in await desk.collections(scope.owner)]
+        if missing := [name for name in scope.collections if name not in known]:
             there = ", ".join(known) or "none yet"
             raise InputError("--collection", f"{missing[0]} is not there; there are: {there}")
         by_server = reranker.name != _BUILT_IN
         wanted = 3 * limit if by_server else limit
-        hits = await desk.search(query, Scope(tuple(collections)), limit=wanted, meter=meter)
+        hits = await desk.search(query, scope, limit=wanted, meter=meter)
         if by_server and hits:
             texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
             ranked = await reranker.rerank(query, texts, meter=meter, top_n=limit)
