@@ -8,8 +8,7 @@ import logging
 import re
 from dataclasses import dataclass
 
-from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -38,6 +37,9 @@ class Refusal:
     detail: str
 
 
+_TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
+
+
 class Guard:
     """ASGI middleware; in-process calls of the server's own client pass untouched."""
 
@@ -62,26 +64,37 @@ class Guard:
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The request, as long as its body is not too large; chunked ones are counted."""
-        began = False
-
-        async def sent(message: Message) -> None:
-            nonlocal began
-            began = True
-            await send(message)
-
+        body = _Body(scope, receive, send)
         try:
-            await self._app(scope, _counted(receive), sent)
-        except _TooLarge as error:
-            if began:
+            await self._app(scope, body.receive, body.send)
+        except Exception:
+            if not body.refused:
                 raise
-            await _refuse(Refusal(413, error.detail), scope, receive, send)
 
 
-class _TooLarge(HTTPException):
-    """Raised where the body is read: in the server, which answers it, or in a middleware."""
+class _Body:
+    """Counts what is read; where that is too much it answers itself and drops the line."""
 
-    def __init__(self) -> None:
-        super().__init__(413, f"the body is larger than {LARGEST_BODY} bytes")
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._bytes = 0
+        self._began = False
+        self.refused = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > LARGEST_BODY:
+            if not (self.refused or self._began):
+                self.refused = True
+                await _refuse(_TOO_LARGE, self._scope, self._receive, self._send)
+            raise ClientDisconnect
+        return message
+
+    async def send(self, message: Message) -> None:
+        if not self.refused:
+            self._began = True
+            await self._send(message)
 
 
 def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
@@ -139,7 +152,7 @@ def _of_length(connection: HTTPConnection) -> Refusal | None:
     length = connection.headers.get("content-length", "0")
     if length.isascii() and length.isdigit() and int(length[:20]) <= LARGEST_BODY:
         return None
-    return Refusal(413, _TooLarge().detail)
+    return _TOO_LARGE
 
 
 def _of_key(connection: HTTPConnection, rules: Access) -> Refusal | None:
@@ -199,20 +212,6 @@ def _in_process(scope: Scope) -> bool:
     """The server's own mark of its in-process client; no request from outside can set it."""
     root: str = scope.get("root_path", "")
     return root == "/noauth" or root.startswith("/noauth/")
-
-
-def _counted(receive: Receive) -> Receive:
-    received = 0
-
-    async def counted() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > LARGEST_BODY:
-            raise _TooLarge
-        return message
-
-    return counted
 
 
 async def _refuse(refused: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
