@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from agent.security.guard import Guard
 
@@ -52,8 +53,10 @@ async def ask(
     body: bytes = b"",
     root_path: str = "",
 ) -> httpx.Response:
-    """One request to a server with the guard; `host` is localhost:2024 unless it is given."""
-    transport = httpx.ASGITransport(server(), client=peer, root_path=root_path)  # type: ignore[arg-type]
+    """One request to a server with the guard, as uvicorn gives it on: it believes what proxies on
+    its own machine say of the peer. `host` is localhost:2024 unless it is given."""
+    served: Any = ProxyHeadersMiddleware(server())  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(served, client=peer, root_path=root_path)  # type: ignore[arg-type]
     named = {"host": "localhost:2024", **(headers or {})}
     async with httpx.AsyncClient(transport=transport) as http:
         address = f"http://localhost:2024{path}"

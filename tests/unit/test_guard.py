@@ -39,6 +39,18 @@ async def test_what_came_through_a_proxy_is_not_this_machine(name: str, value: s
     assert (await ask(headers={name: value})).status_code == 403
 
 
+@pytest.mark.parametrize("claimed", ["127.0.0.1", "::1", "127.0.0.1, 127.0.0.1", "localhost"])
+async def test_nobody_becomes_this_machine_by_saying_so(claimed: str) -> None:
+    for peer in (LAN, ("127.0.0.1", 1)):
+        assert (await ask(headers={"x-forwarded-for": claimed}, peer=peer)).status_code == 403
+
+
+async def test_a_proxy_on_this_machine_that_says_nothing_is_told_by_the_name_it_passes_on() -> None:
+    reply = await ask(headers={"host": "tanlu.example.org"}, peer=("127.0.0.1", 1))
+    assert reply.status_code == 403
+    assert "TANLU_ALLOWED_HOSTS" in reply.text
+
+
 async def test_naming_a_host_opens_a_server_without_keys_to_those_who_reach_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
