@@ -30,7 +30,11 @@ describe("a question", () => {
     run.say("The ");
     run.say("park");
     await until(conversation, (turn) => turn.text === "The park");
-    thread.state.values = { messages: answered(run, "The park [1]", { sources: [{ id: "w0-0" }] }), anchors: [{ name: "here" }], geojson: { type: "FeatureCollection" } };
+    thread.state.values = {
+      messages: answered(run, "The park [1]", { sources: [{ id: "w0-0" }] }),
+      anchors: [{ name: "here" }],
+      geojson: { type: "FeatureCollection" },
+    };
     run.end("success");
     const turn = await until(conversation, is("done"));
     assert.deepEqual(turn.events, [{ type: "queries", node: "n", text: "one", at: 20 }]);
@@ -38,6 +42,7 @@ describe("a question", () => {
     assert.equal(turn.answer.text, "The park [1]");
     assert.deepEqual(turn.answer.sources, [{ id: "w0-0" }]);
     assert.deepEqual(turn.answer.anchor, { name: "here" });
+    assert.deepEqual(turn.answer.geojson, { type: "FeatureCollection" });
     assert.deepEqual(turn.answer.places, []);
     assert.equal(turn.answer.mode, "offline");
   });

@@ -3,7 +3,10 @@
 import { asBrowser } from "./browser.mjs";
 import { StandIn } from "./stand_in.mjs";
 
-/** @returns {Promise<{server: StandIn, conversation: (options?: object) => any, page: object, close: () => Promise<void>}>} */
+/**
+ * @returns {Promise<{server: StandIn, page: object, conversation: (options?: object) => any,
+ *   close: () => Promise<void>}>} `page` has what the modules export
+ */
 export async function desk() {
   const server = new StandIn();
   await server.start();
@@ -46,5 +49,6 @@ export const is = (status) => (turn) => turn?.status === status;
 /** A thread's messages after a question was answered. */
 export function answered(run, text, kept = {}) {
   const [human] = run.asked.input.messages;
-  return [human, { type: "ai", id: "ai-1", content: text, additional_kwargs: { assistant: "agent", mode: "offline", ...kept } }];
+  const additional_kwargs = { assistant: "agent", mode: "offline", ...kept };
+  return [human, { type: "ai", id: "ai-1", content: text, additional_kwargs }];
 }

@@ -23,7 +23,7 @@ function finish(run, thread, text) {
 }
 
 const types = (turn) => turn.events.map((event) => event.type);
-const joins = (run) => at.server.requests.filter(({ route, headers }) => route.endsWith("/stream") && headers["last-event-id"] && run);
+const lastJoin = () => at.server.requests.findLast(({ route }) => route.endsWith("/stream"));
 
 describe("a lost connection", () => {
   it("is taken up where it broke, and nothing is heard twice", async () => {
@@ -37,7 +37,7 @@ describe("a lost connection", () => {
     run.say("two");
     await until(conversation, (turn) => turn.text === "One two");
     assert.deepEqual(types(conversation.current), ["queries", "search_started"]);
-    assert.equal(joins(run).at(-1).headers["last-event-id"], run.log[2].id);
+    assert.equal(lastJoin().headers["last-event-id"], run.log[2].id);
     finish(run, thread, "One two");
     await until(conversation, is("done"));
   });
@@ -105,6 +105,28 @@ describe("a reload", () => {
     assert.equal(again.current.id, conversation.current.id);
   });
 
+  it("just after the end still shows how it went", async () => {
+    const { conversation, run, thread } = await asking();
+    run.tell("metadata", {});
+    run.progress("queries");
+    finish(run, thread, "Done.");
+    await until(conversation, is("done"));
+    const again = at.conversation();
+    await again.open(conversation.threadId);
+    const turn = await until(again, (one) => one.events.length === 1);
+    assert.deepEqual(turn.events, conversation.current.events);
+    assert.equal(turn.text, "Done.");
+  });
+
+  it("takes no question before the thread is there", async () => {
+    const thread = at.server.thread([{ type: "human", id: "h", content: "old" }]);
+    const conversation = at.conversation();
+    const opened = conversation.open(thread.thread_id);
+    assert.equal(await conversation.ask("too soon", ASK), null);
+    await opened;
+    assert.deepEqual(conversation.turns.map((turn) => turn.question), ["old"]);
+  });
+
   it("shows nothing of an answer whose beginning is gone, until it is finished", async () => {
     const { conversation, run, thread } = await asking();
     run.log.length = 0;
@@ -142,7 +164,8 @@ describe("a reload", () => {
       { type: "human", id: "h2", content: [{ type: "text", text: "second" }] },
     ], { error: { error: "InputError", message: "second: too vague" } });
     const ask = (id, content) => ({ input: { messages: [{ type: "human", id, content }] } });
-    const runs = [[{ input: { messages: [{ role: "user", content: "first" }] } }, "success"], [ask("h3", "never begun"), "interrupted"], [ask("h2", "second"), "error"]];
+    const elsewhere = { input: { messages: [{ role: "user", content: "first" }] } };
+    const runs = [[elsewhere, "success"], [ask("h3", "never begun"), "interrupted"], [ask("h2", "second"), "error"]];
     runs.forEach(([body, status], second) => {
       const run = at.server.startRun(thread, body);
       run.created_at = `2026-11-21T10:00:0${second}Z`;
@@ -152,7 +175,11 @@ describe("a reload", () => {
     await conversation.open(thread.thread_id);
     assert.deepEqual(
       conversation.turns.map(({ question, status, error, assistant }) => [question, status, error, assistant]),
-      [["first", "done", null, "deep_research"], ["never begun", "stopped", null, "agent"], ["second", "failed", "second: too vague", "agent"]],
+      [
+        ["first", "done", null, "deep_research"],
+        ["never begun", "stopped", null, "agent"],
+        ["second", "failed", "second: too vague", "agent"],
+      ],
     );
     assert.equal(conversation.turns[0].messageId, "a1");
   });
@@ -173,7 +200,9 @@ describe("another window", () => {
     await until(conversation, is("done"));
     const other = at.server.startRun(thread, { input: { messages: [{ role: "user", content: "theirs" }] } });
     await conversation.refresh();
-    assert.deepEqual(conversation.turns.map((turn) => [turn.question, turn.status]), [["mine", "done"], ["theirs", "running"]]);
+    assert.deepEqual(
+      conversation.turns.map((turn) => [turn.question, turn.status]), [["mine", "done"], ["theirs", "running"]],
+    );
     other.tell("metadata", {});
     other.say("Theirs.", "ai-2");
     await until(conversation, (turn) => turn.text === "Theirs.");

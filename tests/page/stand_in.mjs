@@ -20,10 +20,15 @@ export class Run {
     this.asked = body;
   }
 
+  get active() {
+    return this.status === "pending" || this.status === "running";
+  }
+
   record() {
     const { run_id, thread_id, status, created_at, updated_at, asked } = this;
     const { input = null, command = null, context = {} } = asked;
-    return { run_id, thread_id, status, created_at, updated_at, metadata: { graph_id: "agent" }, kwargs: { input, command, context } };
+    const kwargs = { input, command, context };
+    return { run_id, thread_id, status, created_at, updated_at, metadata: { graph_id: "agent" }, kwargs };
   }
 
   tell(event, data) {
@@ -56,7 +61,7 @@ export class Run {
     response.writeHead(200, { "content-type": "text/event-stream" });
     const after = last === "-1" ? -1 : this.log.findIndex((part) => part.id === last);
     for (const part of this.log.slice(after + 1)) response.write(sse(part));
-    if (!["pending", "running"].includes(this.status)) return response.end();
+    if (!this.active) return response.end();
     response.write(": heartbeat\n\n");
     this.listeners.add(response);
     return response.on("close", () => this.listeners.delete(response));
@@ -67,6 +72,7 @@ const sse = ({ id, event, data }) => `id: ${id}\nevent: ${event}\ndata: ${JSON.s
 
 export class StandIn {
   threads = new Map();
+  assistants = [];
   requests = [];
   #refusals = [];
   #waiting = [];
@@ -100,7 +106,8 @@ export class StandIn {
 
   /** A thread with these messages. */
   thread(messages = [], more = {}) {
-    const made = { thread_id: randomUUID(), metadata: { graph_id: "agent" }, status: "idle", runs: [], state: { values: { messages }, tasks: [] }, ...more };
+    const state = { values: { messages }, tasks: [] };
+    const made = { thread_id: randomUUID(), metadata: { graph_id: "agent" }, status: "idle", runs: [], state, ...more };
     this.threads.set(made.thread_id, made);
     return made;
   }
@@ -126,9 +133,9 @@ export class StandIn {
     const run = thread?.runs.find((one) => one.run_id === runId);
     const act = ROUTES[route];
     if (!act || (threadId && route.includes("*") && !thread)) return reply(response, 404, { detail: "not found" });
-    const answer = act.call(this, { thread, run, body, request, response: refused ? null : response, query: url.searchParams });
-    if (refused) return response.destroy();
-    return answer;
+    const lost = refused !== undefined;
+    const answer = act.call(this, { thread, run, body, request, response: lost ? null : response, query: url.searchParams });
+    return lost ? response.destroy() : answer;
   }
 }
 
@@ -145,14 +152,14 @@ const ROUTES = {
     reply(response, 200, thread.runs.map((run) => run.record()).filter((run) => !wanted || run.status === wanted));
   },
   "POST /threads/*/runs"({ thread, body, response }) {
-    if (thread.runs.some((run) => ["pending", "running"].includes(run.status))) return reply(response, 409, { detail: "busy" });
+    if (thread.runs.some((run) => run.active)) return reply(response, 409, { detail: "busy" });
     const run = this.startRun(thread, body);
     return reply(response, 200, run.record());
   },
   "GET /threads/*/runs/*": ({ run, response }) => reply(response, 200, run.record()),
-  "GET /threads/*/runs/*/stream": ({ run, request, response }) => run.join(response, request.headers["last-event-id"] ?? "-1"),
+  "GET /threads/*/runs/*/stream": ({ run, request, response }) => run.join(response, request.headers["last-event-id"]),
   async "POST /threads/*/runs/*/cancel"({ run, response }) {
-    if (!["pending", "running"].includes(run.status)) return reply(response, 404, { detail: "No matching runs" });
+    if (!run.active) return reply(response, 404, { detail: "No matching runs" });
     run.end("interrupted");
     return reply(response, 200, {});
   },
@@ -163,13 +170,20 @@ const ROUTES = {
   "POST /threads/search"({ response }) {
     reply(response, 200, [...this.threads.values()].map(shown));
   },
+  "POST /assistants/search"({ response }) {
+    reply(response, 200, this.assistants);
+  },
+  "GET /app/config.json": ({ response }) => reply(response, 200, { keys: true, user: "someone" }),
+  "POST /app/sign-in": ({ body, response }) => reply(response, 200, { user: body.key }),
+  "POST /app/sign-out": ({ response }) => reply(response, 204),
 };
 
 const shown = ({ thread_id, metadata, status, error = null, updated_at = "2026-11-21T10:00:00Z" }) =>
   ({ thread_id, metadata, status, error, updated_at });
 
 function reply(response, status, body) {
-  response?.writeHead(status, { "content-type": "application/json" }).end(body === undefined ? "" : JSON.stringify(body));
+  const text = body === undefined ? "" : JSON.stringify(body);
+  response?.writeHead(status, { "content-type": "application/json" }).end(text);
 }
 
 async function read(request) {

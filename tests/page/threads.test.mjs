@@ -36,3 +36,36 @@ describe("the list of threads", () => {
     await assert.rejects(at.page.recentThreads(), { status: 403, message: "The server answered 403: not from there" });
   });
 });
+
+describe("the server", () => {
+  it("names its assistants in the order it was given them", async () => {
+    const made = (name, created_at, more = {}) => ({ assistant_id: `id-${name}`, graph_id: name, name, created_at, ...more });
+    at.server.assistants = [made("deep", "2026-02"), made("agent", "2026-01", { description: "answers", version: 1 })];
+    assert.deepEqual(await at.page.assistants(), [
+      { assistant_id: "id-agent", graph_id: "agent", name: "agent", description: "answers" },
+      { assistant_id: "id-deep", graph_id: "deep", name: "deep", description: "" },
+    ]);
+  });
+
+  it("is told a key as JSON and nothing else", async () => {
+    assert.deepEqual(await at.page.signIn("a key of sixteen"), { user: "a key of sixteen" });
+    const { body, headers } = at.server.requests.at(-1);
+    assert.deepEqual(body, { key: "a key of sixteen" });
+    assert.equal(headers["content-type"], "application/json");
+    assert.equal(await at.page.signOut(), undefined);
+    assert.deepEqual(await at.page.readConfig(), { keys: true, user: "someone" });
+  });
+
+  it("that takes no such key says 401", async () => {
+    at.server.refuse("POST /app/sign-in", 401, { detail: "no such key" });
+    await assert.rejects(at.page.signIn("wrong"), { status: 401, message: "A key is needed" });
+  });
+
+  it("that does not answer is told from one that refuses", async () => {
+    const none = at.page.serverError(new TypeError("fetch failed"));
+    assert.deepEqual([none.status, none.message], [0, "The server cannot be reached"]);
+    const html = at.page.serverError({ status: 502, text: "<html>\n  bad\n  gateway" });
+    assert.equal(html.message, "The server answered 502: <html> bad gateway");
+    assert.ok(at.page.serverError({ status: 500, text: "x".repeat(9000) }).message.length < 400);
+  });
+});

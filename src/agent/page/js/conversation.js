@@ -4,18 +4,12 @@ import { following, patiently, waiting } from "./following.js";
 import { Hearing } from "./hearing.js";
 import { newId } from "./ids.js";
 import { client as pageClient, failureText, serverError } from "./server.js";
-import { isBusy, newTurn, reviewOf, startedBy, takeAnswer, turnsOf } from "./turns.js";
+import { makeThread, startRun } from "./starting.js";
+import { isBusy, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
 
-const TITLE_LENGTH = 120;
 const RUNS = 100;
 /** How long servers keep what a run told. */
 const LOG_MS = 120_000;
-const STREAM = {
-  streamMode: ["custom", "messages-tuple"],
-  streamResumable: true,
-  durability: "sync",
-  multitaskStrategy: "reject",
-};
 
 /**
  * Events: "change" (turns differ; at most once a frame), "thread" (`threadId` differs),
@@ -30,6 +24,7 @@ export class Conversation extends EventTarget {
   #wait;
   #maxQuestion;
   #scheduled = false;
+  #opening = false;
   #leaving = new AbortController();
   #stopping = new WeakSet();
 
@@ -56,11 +51,12 @@ export class Conversation extends EventTarget {
    * @param {{assistant: string, settings?: object, near?: {lng: number, lat: number}|null,
    *   review?: boolean}} options `near` in degrees, WGS-84; `settings` is the run's context
    * @returns {Promise<object|null>} the turn; null, and nothing asked, where the question is empty
-   *   or too long, or another is being answered
+   *   or too long, another is being answered, or a thread is being opened
    */
   async ask(question, { assistant, settings = {}, near = null, review = false }) {
     const text = question.trim();
-    if (!text || [...text].length > this.#maxQuestion || isBusy(this.current)) return null;
+    if (!text || [...text].length > this.#maxQuestion) return null;
+    if (this.#opening || isBusy(this.current)) return null;
     const waited = this.current?.status === "waiting" ? this.current : null;
     if (waited) this.#end(waited, "stopped");
     const turn = newTurn({
@@ -111,14 +107,18 @@ export class Conversation extends EventTarget {
   async open(threadId) {
     this.#leave();
     const { signal } = this.#leaving;
+    this.#opening = true;
     try {
       const read = await this.#read(threadId, signal);
       if (signal.aborted) return;
+      this.#opening = false;
       this.#name(threadId);
       this.#show(read);
     } catch (error) {
       // 422: an address with something else where the thread's id belongs.
-      if (!signal.aborted) throw this.#refused(error?.status === 422 ? { status: 404 } : error);
+      if (signal.aborted) return;
+      this.#opening = false;
+      throw this.#refused(error?.status === 422 ? { status: 404 } : error);
     }
   }
 
@@ -172,10 +172,11 @@ export class Conversation extends EventTarget {
   async #begin(turn, payload, undo = null) {
     const { signal } = this.#leaving;
     try {
-      if (this.threadId === null) await this.#makeThread(turn, signal);
+      const threadId = this.threadId ?? await makeThread(this.#client, turn);
       if (signal.aborted) return;
+      this.#name(threadId);
       if (this.#stopping.has(turn)) return this.#end(turn, "stopped");
-      const run = await this.#create(turn, payload);
+      const run = await startRun(this.#client, threadId, turn, payload);
       if (signal.aborted) return;
       Object.assign(turn, { runId: run.run_id, status: "running", began: turn.began ?? Date.parse(run.created_at) });
       if (this.#stopping.has(turn)) this.#cancel(turn);
@@ -185,29 +186,6 @@ export class Conversation extends EventTarget {
       if (signal.aborted) return;
       this.#end(turn, "failed", this.#refused(error).message);
       Object.assign(turn, undo);
-    }
-  }
-
-  async #makeThread(turn, signal) {
-    const threadId = newId();
-    const title = [...turn.question].slice(0, TITLE_LENGTH).join("");
-    await this.#client.threads.create({
-      threadId, ifExists: "do_nothing", graphId: turn.assistant, metadata: { title, asked_over: "page" },
-    });
-    if (!signal.aborted) this.#name(threadId);
-  }
-
-  /** The run; also where the server took it but its reply was lost. */
-  async #create(turn, payload) {
-    const { threadId } = this;
-    const context = Object.keys(turn.settings).length ? turn.settings : undefined;
-    try {
-      return await this.#client.runs.create(threadId, turn.assistant, { ...STREAM, ...payload, context });
-    } catch (error) {
-      const runs = await this.#client.runs.list(threadId, { limit: 5 }).catch(() => []);
-      const taken = runs.find((run) => startedBy(run, turn, payload));
-      if (taken) return taken;
-      throw error;
     }
   }
 
@@ -228,8 +206,9 @@ export class Conversation extends EventTarget {
 
   async #settle(turn, run, failure, options) {
     const { threadId } = this;
-    const state = await patiently(() => this.#client.threads.getState(threadId, undefined, { signal: options.signal }), options);
-    if (!state || options.signal.aborted) return;
+    const { signal } = options;
+    const state = await patiently(() => this.#client.threads.getState(threadId, undefined, { signal }), options);
+    if (!state || signal.aborted) return;
     const review = reviewOf(state);
     if (run.status === "error" || run.status === "timeout") this.#end(turn, "failed", failureText(failure));
     else if (takeAnswer(turn, state.values)) this.#end(turn, "done");
@@ -273,6 +252,7 @@ export class Conversation extends EventTarget {
   }
 
   #leave() {
+    this.#opening = false;
     this.#leaving.abort();
     this.#leaving = new AbortController();
   }

@@ -72,7 +72,7 @@ export function answerOf(message, values = {}) {
 
 /** The review a thread waits for, or null. @param {object} state as the server gives it */
 export function reviewOf(state) {
-  const pending = state.interrupts?.length ? state.interrupts : (state.tasks ?? []).flatMap((task) => task.interrupts ?? []);
+  const pending = [...state.interrupts ?? [], ...(state.tasks ?? []).flatMap((task) => task.interrupts ?? [])];
   return pending[0]?.value ?? null;
 }
 
@@ -107,7 +107,8 @@ export function turnsOf(values, runs, assistant) {
   let resumed = null;
   for (const run of [...runs].reverse().sort((one, other) => one.created_at.localeCompare(other.created_at))) {
     const asked = questionOf(run);
-    const turn = asked ? turns.find((one) => !known.has(one) && isAsked(one, asked)) ?? added(turns, asked, run, known) : resumed;
+    const own = asked ? turns.find((one) => !known.has(one) && isAsked(one, asked)) : resumed;
+    const turn = own ?? (asked && added(turns, asked, run, known));
     if (turn) takeRun(turn, run);
     known.add(turn);
     resumed = turn;
@@ -162,4 +163,6 @@ function exchanges(values) {
 }
 
 /** By id; a run asked elsewhere gave none, so then by its text. */
-const isOf = ({ human }, turn) => human.id === turn.id || (turn.id === turn.runId && textOf(human.content) === turn.question);
+function isOf({ human }, turn) {
+  return human.id === turn.id || (turn.id === turn.runId && textOf(human.content) === turn.question);
+}
