@@ -1,9 +1,9 @@
 /** The page starts: who is here, what the server offers, then the page itself. */
 
 import { part } from "./layout.js";
-import { showNotices, showUnreachable } from "./notice.js";
+import { showFailedStart, showNotices } from "./notice.js";
 import { Page } from "./page.js";
-import { readConfig } from "./server.js";
+import { readConfig, ServerError } from "./server.js";
 import { signInDialog } from "./signin.js";
 
 async function start() {
@@ -15,8 +15,8 @@ async function start() {
     else await new Page(config, signIn).begin();
   } catch (error) {
     if (error.status === 401) return signIn.open();
-    showUnreachable(part("notice"), () => location.reload());
-    throw error;
+    showFailedStart(part("notice"), error, () => location.reload());
+    if (!(error instanceof ServerError)) throw error;
   }
   return undefined;
 }

@@ -8,13 +8,11 @@ const say = speaking({
   zh: {
     offline: "示例模式：内容来自内置样本，不是实时结果",
     broken: "服务器的设置用不了：{reason}",
-    unreachable: "连不上服务器。",
     again: "再试一次",
   },
   en: {
     offline: "Sample mode: bundled examples, not live results",
     broken: "The server's settings cannot be used: {reason}",
-    unreachable: "The server cannot be reached.",
     again: "Try again",
   },
 });
@@ -32,9 +30,9 @@ export function showNotices(place, config) {
   fill(place, ...lines);
 }
 
-/** The page without a server: one line and a way on. */
-export function showUnreachable(place, again) {
-  fill(place, failed({ text: say("unreachable"), again }));
+/** The page that could not start: one line and a way on. */
+export function showFailedStart(place, error, again) {
+  fill(place, failed({ text: error.message, again }));
 }
 
 /**

@@ -20,10 +20,12 @@ const say = speaking({
 });
 
 /**
- * Asks for a key until one is accepted; then the page starts over as that person.
- * @returns {{open: () => void}}
+ * Asks for a key until one is accepted. The page then starts over as that person; where it was that
+ * person's already, it stays as it is.
+ * @returns {{open: (user?: string|null) => void}} `user`: whose page this is
  */
 export function signInDialog() {
+  let owner = null;
   const problem = el("p", { class: "notice warn", role: "alert", hidden: true });
   const key = el("input", {
     class: "field", type: "password", id: "key", name: "key", required: true, autocomplete: "current-password",
@@ -37,24 +39,30 @@ export function signInDialog() {
     class: "sign-in", "aria-labelledby": "sign-in-title", dataset: { part: "sign-in" },
     // Nothing works without a key, so Escape has nowhere to go back to.
     oncancel: (event) => event.preventDefault(),
+    onclose: () => { if (dialog.isConnected) dialog.showModal(); },
   }, form);
 
   async function attempt() {
     submit.disabled = true;
     problem.hidden = true;
     try {
-      await signIn(key.value.trim());
-      location.reload();
+      const { user } = await signIn(key.value.trim());
+      if (!owner || user !== owner) return location.reload();
+      key.value = "";
+      submit.disabled = false;
+      dialog.remove();
     } catch (error) {
       fill(problem, reasonOf(error));
       problem.hidden = false;
       submit.disabled = false;
       key.select();
     }
+    return undefined;
   }
   return {
-    open() {
-      if (dialog.open) return;
+    open(user = null) {
+      if (dialog.isConnected) return;
+      owner = user;
       document.body.append(dialog);
       dialog.showModal();
       key.focus();

@@ -1,0 +1,47 @@
+/** The page's files fit together: what is imported exists and is named in index.html. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const PAGE = join(dirname(fileURLToPath(import.meta.url)), "../../src/agent/page");
+const IMPORT = /^(?:import|export)\s(?:[^;"]*?from\s)?"(\.[^"]+)";/gm;
+const html = readFileSync(join(PAGE, "index.html"), "utf8");
+const addresses = (pattern) => [...html.matchAll(pattern)].map(([, address]) => address);
+
+function imported(path, found = new Set()) {
+  if (found.has(path)) return found;
+  found.add(path);
+  if (path.startsWith("vendor/")) return found;
+  for (const [, to] of readFileSync(join(PAGE, path), "utf8").matchAll(IMPORT)) {
+    imported(normalize(join(dirname(path), to)), found);
+  }
+  return found;
+}
+
+it("names every module that the page imports, so that all load at once", () => {
+  const modules = [...imported("js/main.js")].map((path) => `/app/${path}`);
+  const named = addresses(/<(?:link rel="modulepreload" href|script type="module" src)="([^"]+)"/g);
+  assert.deepEqual([...named].sort(), modules.sort());
+});
+
+it("has no script, style or listener of its own in the page", () => {
+  assert.doesNotMatch(html, /<style|<script(?![^>]* src=)|\sstyle=|\son[a-z]+=/);
+});
+
+it("has every style sheet it names", () => {
+  for (const address of addresses(/<link rel="stylesheet" href="\/app\/([^"]+)"/g)) {
+    assert.ok(readFileSync(join(PAGE, address), "utf8"), address);
+  }
+});
+
+it("has every drawing that the modules ask for", () => {
+  const drawn = new Set(addresses(/<symbol id="icon-(\w+)"/g));
+  for (const path of imported("js/main.js")) {
+    for (const [, name] of readFileSync(join(PAGE, path), "utf8").matchAll(/\bicon\("(\w+)"\)/g)) {
+      assert.ok(drawn.has(name), `${name} in ${path}`);
+    }
+  }
+});
