@@ -4,11 +4,13 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from agent import redaction
+from agent.cli import logs
 from agent.configuration import Configuration
 from agent.security.access import access
 from agent.settings import Settings
@@ -34,26 +36,38 @@ _FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY
 _PROXIES = {f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")}
 
 
+def _told_by_environment() -> list[str]:
+    return [name for name in os.environ if name.upper() in _OURS | _FOREIGN | _PROXIES]
+
+
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No test sees the machine's keys or proxies, and none writes to the user's data."""
-    for name in list(os.environ):
-        if name.upper() in _OURS | _FOREIGN | _PROXIES:
-            monkeypatch.delenv(name)
+    for name in _told_by_environment():
+        monkeypatch.delenv(name)
     monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     # What a test before this one made the process remember is no part of this one.
     monkeypatch.setattr(redaction, "_secrets", set(redaction._secrets))
     access.cache_clear()
     _hear_every_logger()
+    yield
+    # A command sets variables itself (`--offline`, `.env`); a module's fixtures would see them.
+    for name in _told_by_environment():
+        del os.environ[name]
 
 
 def _hear_every_logger() -> None:
-    """Commands tried in this process set levels, also the root's; later tests read warnings."""
+    """Commands tried in this process add a writer and set levels; later tests read warnings."""
     logging.disable(logging.NOTSET)
     logging.root.setLevel(logging.WARNING)
+    for writer in list(logging.root.handlers):
+        # It scrubs a record before pytest's own writers have it: a key in a log would not show.
+        if getattr(writer, "tanlu", False):
+            logging.root.removeHandler(writer)
+            writer.close()
     for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "agent":
+        if name.partition(".")[0] == "agent" or name in logs._LOUD:
             logger = logging.getLogger(name)
             logger.disabled, logger.propagate = False, True
             logger.setLevel(logging.NOTSET)
