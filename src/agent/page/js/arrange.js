@@ -6,7 +6,7 @@
 
 const MOST_TURNS = 60;
 const LINE = 14;
-const BESIDE = 17;
+const BESIDE = 20;
 
 /**
  * Moves spots that lie on each other apart, outwards in a spiral; earlier ones stay.

@@ -11,7 +11,7 @@ const OLDEST_MS = 60_000;
 const say = speaking({
   zh: {
     name: "位置", near: "我附近", set: "我的位置", picked: "地图上选的位置",
-    how: "位置只随你接下来的提问发送：先到这个服务器，再由它交给语言模型和地图服务，去找附近的地点。它和这次对话一起留在服务器上，删除对话就一并删除；浏览器不保存它。",
+    how: "只随接下来的提问发送：先到这个服务器，再由它交给语言模型和地图服务去找附近的地点。位置和这次对话一起留在服务器上，删除对话就一并删除；浏览器不保存它。",
     ask: "使用我的位置", again: "再试一次", pick: "在地图上点选", clear: "不再使用", asking: "正在获取位置…",
     within: "误差约 {accuracy}", sent: "会随下面的提问一起发送。",
     denied: "浏览器没有允许读取位置。", unavailable: "现在得不到位置。", timeout: "等了一会儿，没有得到位置。",
@@ -20,7 +20,7 @@ const say = speaking({
   },
   en: {
     name: "Position", near: "Near me", set: "My position", picked: "A spot on the map",
-    how: "Your position is sent only with the questions you ask next: to this server, and from there to the language model and the map service, to find what is near. It stays on the server with this conversation and goes when you delete that; the browser does not keep it.",
+    how: "Sent only with the questions you ask next: to this server, which passes it to the language model and the map service to find what is near. It stays on the server with this conversation until you delete that; the browser does not keep it.",
     ask: "Use my position", again: "Try again", pick: "Tap the map", clear: "Stop using it",
     asking: "Finding your position…", within: "within about {accuracy}", sent: "It goes with what you ask below.",
     denied: "The browser was not allowed to tell the position.", unavailable: "The position cannot be found now.",

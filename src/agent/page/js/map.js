@@ -56,6 +56,9 @@ class MapView {
     this.markers = new Map();
     this.selected = null;
     this.shown = "";
+    this.drawn = null;
+    this.bounds = [];
+    this.position = null;
     this.moved = false;
     this.canvas = el("div", { class: "map-canvas", role: "region", "aria-label": say("map") });
     this.message = el("p", { class: "map-empty" }, say("empty"));
@@ -74,11 +77,14 @@ class MapView {
   }
 
   update(turn) {
-    const scene = sceneOf(turn?.answer ?? null);
+    const answer = turn?.answer ?? null;
+    if (answer && answer === this.drawn) return;
+    this.drawn = answer;
+    const scene = sceneOf(answer);
     const shown = JSON.stringify(scene);
     if (shown === this.shown) return;
     this.shown = shown;
-    this.message.textContent = say(turn?.answer ? "none" : "empty");
+    this.message.textContent = say(answer ? "none" : "empty");
     this.#draw(scene);
   }
 
@@ -93,10 +99,10 @@ class MapView {
   showPosition(position) {
     this.person.clearLayers();
     this.position = isPoint(position) ? this.#at({ wgs84: position }) : null;
+    this.#tellWhenEmpty();
     if (!this.position) return;
     positionMarkers(position, this.position).forEach((layer) => layer.addTo(this.person));
     if (!this.markers.size) this.fit();
-    this.message.hidden = true;
   }
 
   /** Shows everything; later, if the map has no size yet. */
@@ -104,7 +110,7 @@ class MapView {
     this.moved = false;
     // Leaflet keeps the first size it is asked for; so it is not asked while there is none.
     if (!this.canvas.clientWidth || !this.canvas.clientHeight) return;
-    const points = [...(this.bounds ?? [])];
+    const points = [...this.bounds];
     if (this.position && this.#isClose(this.position, points[0])) points.push(this.position);
     if (points.length > 1) this.map.fitBounds(L.latLngBounds(points), FIT);
     else if (points.length) this.map.setView(points[0], NEARBY_ZOOM);
@@ -141,11 +147,15 @@ class MapView {
     const named = places.filter((place) => place.mentioned);
     this.bounds = (named.length ? named : places).map((place) => this.#at(place));
     if (centre) this.bounds.push(centre);
-    this.message.hidden = this.bounds.length > 0 || Boolean(this.position);
+    this.#tellWhenEmpty();
     const origin = centre ?? (this.bounds.length ? L.latLngBounds(this.bounds).getCenter() : null);
     this.ground.setOrigin(origin && L.latLng(origin));
     this.#credit(places);
     this.fit();
+  }
+
+  #tellWhenEmpty() {
+    this.message.hidden = this.bounds.length > 0 || Boolean(this.position);
   }
 
   /** Latitude and longitude on the base layer, on the same side of the date line as the rest. */
@@ -164,11 +174,7 @@ class MapView {
     const marker = this.markers.get(id);
     if (!marker) return;
     showSelected(marker, selected);
-    if (!selected) marker.closeTooltip();
-    else if (this.map._loaded) {
-      this.map.panInside(marker.getLatLng(), KEEP_IN);
-      marker.openTooltip();
-    }
+    if (selected && this.map._loaded) this.map.panInside(marker.getLatLng(), KEEP_IN);
   }
 
   #credit(places) {

@@ -49,7 +49,8 @@ function arranged(map, { pins, centre }, selected) {
     marker.setLatLng(moved ? map.layerPointToLatLng([spots[index].x, spots[index].y]) : at);
   });
   const named = pins.map((pin, index) => ({ ...pin, spot: spots[index] }))
-    .filter(({ strong, marker }) => strong && marker !== selected);
+    .filter(({ strong, marker }) => strong || marker === selected)
+    .sort((a, b) => (b.marker === selected) - (a.marker === selected));
   return [...leaders(places, spots), ...labels(map, named, centre, spots)];
 }
 
@@ -61,7 +62,7 @@ function leaders(places, spots) {
   });
 }
 
-/** The chosen pin says its name in its own way, and the faint ones when they are pointed at. */
+/** The chosen pin's name first; the faint ones say theirs when they are pointed at. */
 function labels(map, named, centre, spots) {
   const widthOf = measure(map.getContainer());
   const inside = view(map);
