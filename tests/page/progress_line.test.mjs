@@ -78,6 +78,20 @@ describe("steps", () => {
     assert.deepEqual(shown(ended), [["search_started", "done"]]);
   });
 
+  it("are part of the task, turn or topic in which they are told, as long as it lasts", () => {
+    const parents = (...events) => folded(...events).list.map(({ parent }) => parent);
+    const search = { type: "search_started", id: "T1", text: "a" };
+    const tasks = ["T1", "T2"].map((id) => ({ type: "task_started", id }));
+    assert.deepEqual(parents(...tasks, search), [null, null, 0]);
+    assert.equal(folded(...tasks, search).atOnce, 1);
+    const turn = { type: "turn_started", id: "1", speaker: "analyst" };
+    const code = { type: "code", text: "1+1", speaker: "analyst" };
+    assert.deepEqual(parents(turn, code, { ...code, speaker: "verifier" }), [null, 0, null]);
+    const topic = { type: "topic_started", text: "x" };
+    const done = { type: "topic_done", text: "x" };
+    assert.deepEqual(parents(topic, { type: "thought" }, done, { type: "thought" }), [null, 0, null]);
+  });
+
   it("are counted without the notice", () => {
     assert.equal(folded({ type: "notice", text: "!" }, { type: "thought", text: "." }).count, 1);
   });

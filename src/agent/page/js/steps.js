@@ -11,13 +11,22 @@ const ENDS = {
   done: "answering",
 };
 const BEGINS = new Set(Object.values(ENDS));
+const OF_A_TOPIC = /^(?:search_|map_|thought|gap)/;
+
+/** What holds other steps → whether a later event is one of them. */
+const HOLDS = {
+  task_started: (task, told) => told.id === task.id,
+  turn_started: (turn, told) => Boolean(told.speaker) && told.speaker === turn.speaker,
+  topic_started: (_topic, told) => OF_A_TOPIC.test(told.type),
+};
 
 /**
  * @typedef {{type: string, node?: string, id?: string, text?: string, count?: number,
  *   seconds?: number, speaker?: string, at?: number}} Told an event; `at` in milliseconds
- * @typedef {{key: number, state: "open"|"done"|"left", told: Told, calls: Told[]}} Step
- *   `told` is what the step shows now; `calls` are a map search's own questions to the map;
- *   "left": the run ended before the step did
+ * @typedef {{key: number, parent: number|null, state: "open"|"done"|"left", told: Told,
+ *   calls: Told[]}} Step `told` is what the step shows now; `parent` the key of the task, turn or
+ *   topic it is part of; `calls` are a map search's own questions to the map; "left": the run
+ *   ended before the step did
  */
 
 /** Folds events as they come. */
@@ -37,7 +46,7 @@ export class Steps {
       return map;
     }
     const state = BEGINS.has(told.type) ? "open" : "done";
-    const step = { key: this.list.length, state, told, calls: [] };
+    const step = { key: this.list.length, parent: this.#holderOf(told), state, told, calls: [] };
     this.list.push(step);
     return step;
   }
@@ -52,9 +61,22 @@ export class Steps {
     return this.list.filter((step) => step.told.type !== "notice").length;
   }
 
+  /** How many steps go on at the same time, not counting those that only hold others. */
+  get atOnce() {
+    return this.list.filter(({ state, told }) => state === "open" && !(told.type in HOLDS)).length;
+  }
+
   /** The step that is worked on: the newest open one, else the newest. */
   get current() {
     return this.list.findLast((step) => step.state === "open") ?? this.list.at(-1) ?? null;
+  }
+
+  #holderOf(told) {
+    if (told.type in HOLDS) return null;
+    const holder = this.list.findLast(
+      (step) => step.state === "open" && HOLDS[step.told.type]?.(step.told, told),
+    );
+    return holder?.key ?? null;
   }
 
   #end(step, told) {

@@ -59,9 +59,9 @@ class Timeline {
     if (before?.id !== turn.id || !this.#continues(turn.events)) this.#reset();
     this.#turn = { ...turn };
     const isLive = LIVE.has(turn.status);
+    if (before?.status !== turn.status || before?.id !== turn.id) this.#enter(turn.status, isLive);
     this.#take(turn);
     if (!isLive && turn.status !== "waiting") this.#close(turn.status === "done");
-    if (before?.status !== turn.status || before?.id !== turn.id) this.#enter(turn.status, isLive);
     this.#paintSummary();
     this.#speak(isLive);
   }
@@ -102,17 +102,13 @@ class Timeline {
   #enter(status, isLive) {
     this.node.dataset.status = status;
     this.#fold.open = isLive;
+    this.#list.tabIndex = isLive ? 0 : -1; // Then it scrolls, also by keyboard.
     if (isLive) startTicking(this.node, () => this.#paintSummary());
     else stopTicking(this.node);
   }
 
   #paint(step) {
-    let item = this.#items[step.key];
-    if (!item) {
-      item = el("li", { class: "step" });
-      this.#items[step.key] = item;
-      this.#list.append(item);
-    }
+    const item = this.#items[step.key] ?? this.#added(step);
     item.dataset.kind = step.told.type;
     item.dataset.state = step.state;
     const calls = step.state === "open" ? mapCallWords(step.calls.at(-1)?.text) : mapCallsLine(step.calls);
@@ -122,6 +118,16 @@ class Timeline {
       step.state === "left" && el("span", { class: "took" }, say("left")),
       step.told.seconds !== undefined && step.told.type !== "done" && took(step.told.seconds),
       calls && el("span", { class: "calls" }, calls));
+  }
+
+  /** A new item: after all that is part of the same task, turn or topic, else at the end. */
+  #added(step) {
+    const item = el("li", { class: "step", dataset: { level: step.parent === null ? 0 : 1 } });
+    this.#items[step.key] = item;
+    const last = this.#steps.list.findLast((other) => other.key < step.key && isBeside(other, step));
+    if (last && step.parent !== null) this.#items[last.key].after(item);
+    else this.#list.append(item);
+    return item;
   }
 
   /** A step's words; how long it took stands in a column of its own. */
@@ -142,10 +148,9 @@ class Timeline {
   }
 
   #nowLine() {
-    const { current, list } = this.#steps;
-    const others = list.filter((step) => step.state === "open").length - 1;
+    const { current, atOnce } = this.#steps;
     const line = current ? this.#line(current) : this.#config.starting[language];
-    return others > 0 ? line + say("more", { n: others }) : line;
+    return atOnce > 1 ? line + say("more", { n: atOnce - 1 }) : line;
   }
 
   #endParts(turn, passed) {
@@ -166,6 +171,11 @@ class Timeline {
     const words = isLive ? this.#now.textContent : "";
     if (this.#status.textContent !== words) this.#status.textContent = words;
   }
+}
+
+/** Whether `other` is what holds `step`, or held by the same. */
+function isBeside(other, step) {
+  return other.key === step.parent || other.parent === step.parent;
 }
 
 /** Seconds the run took, by its own count where it has ended. */
