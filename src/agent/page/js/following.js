@@ -14,30 +14,30 @@ const FINAL = new Set([401, 403, 404, 422]);
  * What a run tells, each part once; returns the run's record once it has ended.
  * @param {object} client of the LangGraph SDK
  * @param {{threadId: string, runId: string}} run
- * @param {{signal: AbortSignal, wait: (ms: number, signal: AbortSignal) => Promise<void>}} options
+ * @param {{signal: AbortSignal, wait: typeof waiting, silence?: number}} options `silence` in ms
  * @returns {AsyncGenerator<{id?: string, event: string, data: any}, object|undefined>} undefined
  *   where `signal` ended it; throws ServerError where the run cannot be reached any more
  */
-export async function* following(client, run, { signal, wait }) {
+export async function* following(client, run, { signal, wait, silence = SILENCE_MS }) {
   let last = "-1";
-  for (let failures = 0; failures < TRIES && !signal.aborted;) {
+  let failures = 0;
+  for (let vain = 1; failures < TRIES && !signal.aborted; vain += 1) {
     try {
-      for await (const part of joined(client, run, last, signal)) {
-        failures = 0;
+      for await (const part of joined(client, run, last, { signal, silence })) {
         if (!isAfter(part.id, last)) continue;
+        failures = vain = 0;
         last = part.id ?? last;
         yield part;
       }
+      // A stream may end before its run: its log is gone, or the server starts again.
       const now = await client.runs.get(run.threadId, run.runId, { signal });
       if (!isActive(now)) return now;
-      // The stream ended before the run: its log is gone, or the server starts again.
-      await wait(backoff(1), signal);
+      failures = 0;
     } catch (error) {
-      if (signal.aborted) return undefined;
-      if (FINAL.has(error?.status)) throw serverError(error);
+      if (FINAL.has(error?.status) && !signal.aborted) throw serverError(error);
       failures += 1;
-      await wait(backoff(failures), signal);
     }
+    await wait(backoff(vain), signal);
   }
   return signal.aborted ? undefined : polled(client, run, { signal, wait });
 }
@@ -74,21 +74,21 @@ export async function patiently(act, { signal, wait, tries = TRIES }) {
 }
 
 /** One connection; given up where not even a sign of life comes. */
-async function* joined(client, { threadId, runId }, lastEventId, outer) {
+async function* joined(client, { threadId, runId }, lastEventId, { signal, silence }) {
   const own = new AbortController();
   const end = () => own.abort();
-  outer.addEventListener("abort", end);
-  let silence = setTimeout(end, SILENCE_MS);
+  signal.addEventListener("abort", end);
+  let timer = setTimeout(end, silence);
   try {
     for await (const part of client.runs.joinStream(threadId, runId, { lastEventId, signal: own.signal })) {
-      clearTimeout(silence);
-      silence = setTimeout(end, SILENCE_MS);
+      clearTimeout(timer);
+      timer = setTimeout(end, silence);
       if (part.event) yield part;
     }
-    if (own.signal.aborted && !outer.aborted) throw new Error("silence");
+    if (own.signal.aborted && !signal.aborted) throw new Error("silence");
   } finally {
-    clearTimeout(silence);
-    outer.removeEventListener("abort", end);
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
   }
 }
 
