@@ -80,7 +80,7 @@ describe("a lost connection", () => {
     const { conversation, run } = await asking();
     at.server.threads.delete(conversation.threadId);
     run.drop();
-    assert.match((await until(conversation, is("failed"))).error, /deleted/);
+    assert.match((await until(conversation, is("failed"))).error, /not have it any more/);
   });
 });
 

@@ -122,13 +122,16 @@ export class Conversation extends EventTarget {
     }
   }
 
-  /** Takes up what another window did on this thread; nothing while a turn is busy here. */
+  /**
+   * Takes up what another window did on this thread; does nothing while a turn is busy here, or
+   * where the server cannot be asked. For when the page is looked at again.
+   */
   async refresh() {
     if (this.threadId === null || isBusy(this.current)) return;
     const { signal } = this.#leaving;
     const [run] = await this.#client.runs.list(this.threadId, { limit: 1, signal }).catch(() => []);
     const known = !run || this.turns.some((turn) => turn.runId === run.run_id);
-    if (!known && !signal.aborted && !isBusy(this.current)) await this.open(this.threadId);
+    if (!known && !signal.aborted && !isBusy(this.current)) await this.open(this.threadId).catch(() => {});
   }
 
   /** A thread's record, state and runs. */
