@@ -30,7 +30,6 @@ export function gridLayer(map) {
   const node = svg("svg", { class: "map-grid", "aria-hidden": "true" });
   map.getContainer().append(node);
   const draw = () => {
-    if (!map._loaded) return;
     node.replaceChildren(...lines(map, origin ?? NOWHERE, origin !== null));
   };
   map.on(EVENTS, draw);
@@ -38,7 +37,7 @@ export function gridLayer(map) {
   return {
     setOrigin(point) {
       origin = point;
-      draw();
+      map.whenReady(draw);
     },
     remove() {
       map.off(EVENTS, draw);

@@ -174,7 +174,7 @@ class MapView {
     const marker = this.markers.get(id);
     if (!marker) return;
     showSelected(marker, selected);
-    if (selected && this.map._loaded) this.map.panInside(marker.getLatLng(), KEEP_IN);
+    if (selected) this.map.whenReady(() => this.map.panInside(marker.getLatLng(), KEEP_IN));
   }
 
   #credit(places) {
@@ -189,7 +189,7 @@ class MapView {
     }
     new ResizeObserver(() => {
       this.map.invalidateSize({ animate: false, pan: this.moved });
-      if (!this.moved || !this.map._loaded) this.fit();
+      if (!this.moved) this.fit();
     }).observe(this.canvas);
   }
 }

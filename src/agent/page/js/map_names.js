@@ -5,7 +5,8 @@ import { svg } from "./svg.js";
 
 const PANE = "names";
 const FONT = "600 13px";
-const LONGEST = 150;
+/** Of the map's width. */
+const LONGEST = 0.4;
 const PIN_GAP = 26;
 const EDGE = 4;
 /** Half the width of the sign of the search's centre. */
@@ -25,18 +26,16 @@ export function pinNames(map) {
   let selected = null;
   const node = svg("svg", { class: "map-names leaflet-zoom-hide", "aria-hidden": "true", width: 1, height: 1 });
   map.createPane(PANE).append(node);
-  const draw = () => {
-    if (map._loaded) node.replaceChildren(...arranged(map, shown, selected));
-  };
+  const draw = () => node.replaceChildren(...arranged(map, shown, selected));
   map.on("zoomend moveend resize viewreset", draw);
   return {
     show(pins, centre) {
       shown = { pins, centre };
-      draw();
+      map.whenReady(draw);
     },
     select(marker) {
       selected = marker;
-      draw();
+      map.whenReady(draw);
     },
   };
 }
@@ -66,6 +65,7 @@ function leaders(places, spots) {
 function labels(map, named, centre, spots) {
   const widthOf = measure(map.getContainer());
   const inside = view(map);
+  const longest = LONGEST * (inside.right - inside.left);
   const taken = [...spots.map(pinBox), ...signs(inside)];
   const wanted = named.map(({ name, spot }) => ({ name, spot, kind: "map-name" }));
   if (centre) {
@@ -74,7 +74,7 @@ function labels(map, named, centre, spots) {
     wanted.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
   }
   return wanted.flatMap(({ name, spot, kind }) => {
-    const text = shortened(name, LONGEST, widthOf);
+    const text = shortened(name, longest, widthOf);
     const label = placeLabel(text, widthOf(text), spot, taken, inside);
     if (!label) return [];
     taken.push(label.box);
