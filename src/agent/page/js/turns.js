@@ -63,7 +63,7 @@ export function answerOf(message, values = {}) {
     usage: kept.usage ?? {},
     checks: kept.checks ?? {},
     geojson: kept.geojson ?? values.geojson ?? null,
-    anchor: values.anchors?.[0] ?? null,
+    anchor: kept.anchor ?? values.anchors?.[0] ?? null,
     needs: kept.needs ?? null,
     mode: kept.mode ?? "online",
     degraded: Boolean(kept.degraded),
