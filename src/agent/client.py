@@ -43,7 +43,8 @@ def refusal(url: str, error: httpx.HTTPError) -> AgentError:
     if isinstance(error, httpx.HTTPStatusError):
         status = status_of(error)
         if status in (401, 403):
-            return ConfigurationError(KEY_NAME, f"{url} does not accept it ({status})")
+            problem = "does not accept it" if os.environ.get(KEY_NAME) else "wants a key"
+            return ConfigurationError(KEY_NAME, f"{url} {problem} ({status})")
         if status == 404:
             return AgentError(f"{url} is not an assistant server (404)")
         return AgentError(f"{url} answered {status}: {error}")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,16 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.dev_server import DevServer, clean_environment, dev_server
+from tests.support.javascript import EXAMPLES, NEEDS_NODE, NODE, NPM, javascript_fixture
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-NODE, NPM = shutil.which("node"), shutil.which("npm")
-LANGUAGES = [
-    "python",
-    pytest.param(
-        "javascript",
-        marks=[pytest.mark.node, pytest.mark.skipif(not NPM, reason="Node.js is not installed")],
-    ),
-]
+__all__ = ["javascript_fixture"]
+
+LANGUAGES = ["python", pytest.param("javascript", marks=NEEDS_NODE)]
 
 pytestmark = [
     pytest.mark.server,
@@ -33,22 +27,6 @@ pytestmark = [
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
     with dev_server(tmp_path_factory.mktemp("server")) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def javascript(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The JavaScript examples beside their packages, installed as their README says."""
-    folder = tmp_path_factory.mktemp("javascript")
-    shutil.copytree(
-        EXAMPLES / "javascript", folder, dirs_exist_ok=True,
-        ignore=shutil.ignore_patterns("node_modules"),
-    )  # fmt: skip
-    command = [str(NPM), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=240
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return folder
 
 
 @pytest.fixture

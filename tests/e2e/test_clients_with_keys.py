@@ -1,0 +1,129 @@
+"""Python's SDK, JavaScript's, an MCP client and `tanlu ask`: at a server with keys, and without.
+
+A server without keys takes no notice of one that is sent.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.errors import AuthenticationError
+
+from tests.support.command_line import EN, NO_MAP, Cli, cli_fixture
+from tests.support.command_line import KEYS as FIELDS
+from tests.support.dev_server import DevServer, clean_environment, dev_server
+from tests.support.javascript import NEEDS_NODE, NODE, javascript_fixture
+from tests.support.mcp_client import HEADERS, connected, message, structured
+from tests.support.two_owners import ALICE, KEYS
+
+__all__ = ["cli_fixture", "javascript_fixture"]
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(300)]
+
+WRONG = "alice-key-0123456789abcdeX"
+ASK: Any = {"messages": [{"role": "user", "content": EN}]}
+CHEAP: Any = {"geo_routing": "never", "max_research_loops": 1}
+
+
+@pytest.fixture(scope="module", name="keyed")
+def keyed_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    with dev_server(tmp_path_factory.mktemp("keyed"), env=KEYS) as server:
+        yield server
+
+
+@pytest.fixture(scope="module", name="open_to_all")
+def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    with dev_server(tmp_path_factory.mktemp("open")) as server:
+        yield server
+
+
+@pytest.fixture(params=["keyed", "open_to_all", "open_to_all without"])
+def place(request: pytest.FixtureRequest) -> tuple[DevServer, str]:
+    """A server, and the key that is sent there."""
+    name, _, without = request.param.partition(" ")
+    return request.getfixturevalue(name), "" if without else ALICE
+
+
+async def test_python_s_sdk(place: tuple[DevServer, str]) -> None:
+    server, key = place
+    async with get_client(url=server.url, api_key=key or None) as client:
+        thread = await client.threads.create()
+        values: Any = await client.runs.wait(thread["thread_id"], "agent", input=ASK, context=CHEAP)
+        assert values["messages"][-1]["additional_kwargs"]["sources"]
+        assert await client.threads.search(ids=[thread["thread_id"]])
+
+
+@pytest.mark.parametrize(
+    "place", [pytest.param(p, marks=NEEDS_NODE) for p in ("keyed", "open_to_all")], indirect=True
+)
+def test_javascript_s_sdk(place: tuple[DevServer, str], javascript: Path) -> None:
+    done = run_example(javascript, *place)
+    assert done.returncode == 0, done.stderr
+    assert "](http" in done.stdout
+
+
+async def test_an_mcp_client(place: tuple[DevServer, str]) -> None:
+    server, key = place
+    async with connected(server.url, key=key) as session:
+        tools = (await session.list_tools()).tools
+        given = {"question": EN}
+        first = structured(await session.call_tool("agent", given))
+        again = {"question": EN, "thread_id": first["thread_id"]}
+        second = structured(await session.call_tool("agent", again))
+    assert "agent" in {tool.name for tool in tools}
+    assert first["thread_id"] == second["thread_id"]
+    async with get_client(url=server.url, api_key=key or None) as client:
+        assert await client.threads.get(first["thread_id"])
+
+
+def test_the_command_line(place: tuple[DevServer, str], cli: Cli) -> None:
+    server, key = place
+    env = {"TANLU_API_KEY": key} if key else {}
+    done = cli.run("ask", "--url", server.url, "--json", *NO_MAP, EN, **env)
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(done.stdout))[: len(FIELDS)] == FIELDS
+
+
+@pytest.mark.parametrize("sent", [WRONG, ""])
+async def test_a_wrong_key_is_said_plainly_to_every_sdk(keyed: DevServer, sent: str) -> None:
+    async with get_client(url=keyed.url, api_key=sent or None) as client:
+        with pytest.raises(AuthenticationError, match="a key is needed: x-api-key"):
+            await client.threads.create()
+    headers = {**HEADERS, "authorization": f"Bearer {sent}"} if sent else HEADERS
+    async with httpx.AsyncClient(base_url=keyed.url, headers=headers, trust_env=False) as http:
+        reply = await http.post("/mcp", json=message("tools/list", 1))
+        assert reply.status_code == 401
+        assert reply.json()["detail"].startswith("a key is needed")
+        assert reply.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(("sent", "told"), [(WRONG, "does not accept it"), ("", "wants a key")])
+def test_a_wrong_key_is_one_line_of_the_command_line(
+    keyed: DevServer, cli: Cli, sent: str, told: str
+) -> None:
+    env = {"TANLU_API_KEY": sent} if sent else {}
+    done = cli.run("ask", "--url", keyed.url, EN, **env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"tanlu: TANLU_API_KEY: {keyed.url} {told} (401)\n"
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("_", [pytest.param(None, marks=NEEDS_NODE)])
+def test_a_wrong_key_ends_a_javascript_example(keyed: DevServer, javascript: Path, _: None) -> None:
+    done = run_example(javascript, keyed, WRONG)
+    assert done.returncode == 1
+    assert "401" in done.stderr
+    assert WRONG not in done.stderr
+
+
+def run_example(folder: Path, server: DevServer, key: str) -> subprocess.CompletedProcess[str]:
+    env = clean_environment(TANLU_URL=server.url, TANLU_API_KEY=key)
+    return subprocess.run(
+        [str(NODE), str(folder / "stream.mjs"), EN],
+        cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False, timeout=120,
+    )  # fmt: skip
