@@ -19,7 +19,7 @@ CHIPS = (
     '<style>.c{}</style><div class="c"><a href="https://www.google.com/search?q=1">咖啡</a></div>'
 )
 NAMES = ["places.geojson", "places.gpx", "report.html", "answer.md"]
-_MINUTE = re.compile(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC")
+_MOMENT = re.compile(r"20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:[\d.]+\+00:00| UTC)")
 
 
 @pytest.fixture(scope="module", name="server")
@@ -61,7 +61,7 @@ async def sign_in(browser: httpx.AsyncClient, key: str) -> None:
 
 
 def timeless(text: str) -> str:
-    return _MINUTE.sub("WHEN", text)
+    return _MOMENT.sub("WHEN", text)
 
 
 async def test_the_page_loads_before_a_sign_in_and_answers_only_after(
@@ -113,6 +113,23 @@ async def test_exports_are_what_the_command_line_writes(
     )
     named = files["answer.md"].headers["content-disposition"]
     assert named.startswith('attachment; filename="answer.md"; filename*=UTF-8')
+
+
+async def test_after_a_follow_up_the_earlier_answer_is_still_the_same_file(
+    browser: httpx.AsyncClient, client: LangGraphClient, thread: str
+) -> None:
+    await sign_in(browser, ALICE)
+    before = {name: (await browser.get(f"/app/runs/{thread}/{name}")).text for name in NAMES}
+    state: Any = await client.threads.get_state(thread)
+    message = state["values"]["messages"][-1]["id"]
+    follow_up: Any = {"messages": [{"role": "user", "content": "Coffee near the Bund"}]}
+    await client.runs.wait(thread, "agent", input=follow_up)
+    query = {"message": message}
+    for name in NAMES:
+        last = (await browser.get(f"/app/runs/{thread}/{name}")).text
+        earlier = (await browser.get(f"/app/runs/{thread}/{name}", params=query)).text
+        assert last != before[name]
+        assert timeless(earlier) == timeless(before[name]), name
 
 
 async def test_an_answer_belongs_to_its_owner_and_nobody_else_learns_of_it(
