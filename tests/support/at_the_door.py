@@ -27,7 +27,8 @@ async def _came(request: Request) -> Response:
 
 async def _talked(socket: WebSocket) -> None:
     await socket.accept()
-    await socket.close()
+    async for said in socket.iter_text():
+        await socket.send_text(f"heard {len(said)}")
 
 
 def server() -> Starlette:
@@ -67,10 +68,18 @@ async def raw(
     scope: dict[str, Any], headers: Iterable[tuple[bytes, bytes]], parts: Iterable[bytes] = ()
 ) -> list[Message]:
     """What no client library sends: headers twice or not at all, web sockets, endless bodies."""
-    waiting = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
+    parts = list(parts)
+    waiting: list[dict[str, Any]] = [
+        {"type": "http.request", "body": part, "more_body": True} for part in parts
+    ]
     waiting.append({"type": "http.request", "body": b"", "more_body": False})
     if scope["type"] == "websocket":
-        waiting = [{"type": "websocket.connect"}, {"type": "websocket.disconnect"}]
+        said = [{"type": "websocket.receive", "text": part.decode()} for part in parts]
+        waiting = [
+            {"type": "websocket.connect"},
+            *said,
+            {"type": "websocket.disconnect", "code": 1000},
+        ]
     sent: list[Message] = []
 
     async def receive() -> Message:

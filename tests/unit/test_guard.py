@@ -168,3 +168,11 @@ async def test_a_body_without_a_length_is_counted() -> None:
     parts = [b"x" * 400_000] * 3
     sent = await raw({"type": "http", "method": "POST"}, [(b"host", b"localhost")], parts)
     assert sent[0]["status"] == 413
+
+
+async def test_a_web_socket_that_says_too_much_at_once_is_left() -> None:
+    socket = {"type": "websocket", "path": "/threads/1/stream/events", "scheme": "ws"}
+    said = [b"x" * LARGEST_BODY, b"x" * (LARGEST_BODY + 1), b"more"]
+    accepted, *heard = await raw(socket, [(b"host", b"localhost")], said)
+    assert accepted["type"] == "websocket.accept"
+    assert [message.get("text") for message in heard] == [f"heard {LARGEST_BODY}"]

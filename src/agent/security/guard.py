@@ -58,7 +58,7 @@ class Guard:
             answer = preflight(connection.headers["origin"], connection.headers)
             await answer(scope, receive, send)
         elif scope["type"] == "websocket":
-            await self._app(scope, receive, send)
+            await self._app(scope, _short_messages(receive), send)
         else:
             await self._limited(scope, receive, reply)
 
@@ -95,6 +95,19 @@ class _Body:
         if not self.refused:
             self._began = True
             await self._send(message)
+
+
+def _short_messages(receive: Receive) -> Receive:
+    """What a web socket says, until one message is too large: that ends the conversation."""
+
+    async def received() -> Message:
+        message = await receive()
+        said = message.get("bytes") or (message.get("text") or "").encode()
+        return (
+            {"type": "websocket.disconnect", "code": 1009} if len(said) > LARGEST_BODY else message
+        )
+
+    return received
 
 
 def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
