@@ -1,0 +1,73 @@
+"""One Chromium and one server per module; a visit of its own for every test."""
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.dev_server import DevServer
+from tests.support.page_server import page_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.support.browser import Visit, Visits
+
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[_FAILED] = True
+    return report
+
+
+@pytest.fixture(scope="module", name="chromium")
+def chromium_fixture() -> "Iterator[Browser]":
+    from tests.support.browser import chromium
+
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module", name="server")
+def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """With sample data; a module with other settings has a fixture of this name itself."""
+    with page_server(tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
+@pytest.fixture(name="visit")
+def visit_fixture(
+    chromium: "Browser", server: DevServer, request: pytest.FixtureRequest
+) -> "Iterator[Visits]":
+    """Begins a visit; at the end each must have gone without an error nobody sees."""
+    from tests.support.browser import Visit
+
+    visits: list[Visit] = []
+
+    def begin(**options: object) -> Visit:
+        visits.append(Visit(chromium, server.url, **options))
+        return visits[-1]
+
+    yield begin
+    if request.node.stash.get(_FAILED, False):
+        _photograph(request, visits)
+    for visit in visits:
+        visit.close()
+
+
+def _photograph(request: pytest.FixtureRequest, visits: "list[Visit]") -> None:
+    """What the pages of a failed test look like."""
+    from tests.support.browser import artifacts
+
+    folder = artifacts(request.getfixturevalue("tmp_path"))
+    pages = [page for visit in visits for page in visit.context.pages]
+    for number, page in enumerate(pages):
+        path = folder / f"{request.node.name}-{number}.png"
+        page.screenshot(path=path)
+        print(f"{page.url} looked like {path}")
