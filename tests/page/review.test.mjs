@@ -10,7 +10,9 @@ const plan = await import(`${JS}/review_plan.js`);
 const { taskLine, estimateLines } = await import(`${JS}/review_words.js`);
 
 const TASK = { intent: "nearby", place: "王府井", city: "北京", keywords: ["公园"], radius_m: 1500 };
-const WRITTEN = { queries: [{ query: "王府井 遛娃", map: TASK, rationale: "why" }, { query: "北京 亲子", map: null }] };
+const WRITTEN = {
+  queries: [{ query: "王府井 遛娃", map: TASK, rationale: "why" }, { query: "北京 亲子", map: null }],
+};
 
 describe("a plan", () => {
   it("goes back as it was written where nothing is changed, without what the run does not read", () => {

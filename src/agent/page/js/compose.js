@@ -3,6 +3,7 @@
 import { assistantChoice } from "./assistant_choice.js";
 import { el, fill } from "./dom.js";
 import { icon } from "./icons.js";
+import { isBusy } from "./turns.js";
 import { speaking } from "./words.js";
 
 const say = speaking({
@@ -15,7 +16,7 @@ const say = speaking({
     stopping: "正在停止…",
     plan: "先看计划",
     plan_hint: "搜索之前先给出计划，可以修改",
-    waiting: "计划在等你决定",
+    waiting: "计划等待确认",
     long: "还可以写 {left} 个字",
     over: "超出 {over} 个字",
   },
@@ -33,7 +34,6 @@ const say = speaking({
     over: "{over} characters too many",
   },
 });
-const BUSY = ["starting", "running"];
 const NEARLY_FULL = 200;
 
 /**
@@ -91,9 +91,15 @@ class Composer {
 
   focus() { this.#text.focus(); }
 
+  /** A question that was not taken is there to be asked again. */
+  giveBack(question) {
+    this.#text.value ||= question;
+    this.#show();
+  }
+
   /** Follows the conversation: `turn` is its last one, or null before the first question. */
   update(turn) {
-    this.#busy = BUSY.includes(turn?.status);
+    this.#busy = isBusy(turn);
     this.#waiting = turn?.status === "waiting";
     if (!this.#busy) this.#stopping = false;
     this.#text.placeholder = turn ? say("next") : say("first");

@@ -11,6 +11,7 @@ import { hasPlaces, Selection } from "./selection.js";
 import { assistants } from "./server.js";
 import { Sidebar } from "./sidebar.js";
 import { accountMenu } from "./signin.js";
+import { isBusy } from "./turns.js";
 import { Turns } from "./turns_view.js";
 import { welcome } from "./welcome.js";
 import { speaking } from "./words.js";
@@ -27,13 +28,13 @@ const say = speaking({
 });
 const NAME = document.title;
 const ON_THE_MAP = "agent";
-const BUSY = ["starting", "running"];
 
 export class Page {
   #config;
   #signIn;
   #told = "";
   #picking = false;
+  #opening = false;
 
   /**
    * @param {object} config of /app/config.json
@@ -48,7 +49,7 @@ export class Page {
     this.turns = new Turns(part("turns"), config, {
       threadId: () => this.conversation.threadId,
       onPlace: (turnId, placeId, why) => this.selection.choose(turnId, placeId, why),
-      onReview: (answer) => this.conversation.resume(answer),
+      onReview: (answer) => this.#decide(answer),
       onAgain: (turn) => this.#again(turn),
       empty: welcome(config, { onExample: (question) => this.#ask({ ...this.composer.options, question }) }),
     });
@@ -61,6 +62,7 @@ export class Page {
     this.sidebar = new Sidebar({
       onOpen: (threadId) => this.#go(threadId),
       onClose: () => this.layout.closeThreads(),
+      onRefused: () => this.#signIn.open(this.#config.user),
       onRemoved: (threadId) => { if (threadId === this.conversation.threadId) this.#new(); },
     });
   }
@@ -88,17 +90,20 @@ export class Page {
   /** Opens what the address names: a thread, or the empty page. */
   async #follow() {
     const threadId = new URL(location.href).searchParams.get("thread");
-    if (threadId && threadId === this.conversation.threadId) return;
+    if (threadId && threadId === this.conversation.threadId) return undefined;
     this.conversation.reset();
+    this.#opening = Boolean(threadId);
     this.#show();
-    if (!threadId) return;
+    if (!threadId) return undefined;
     try {
       await this.conversation.open(threadId);
+      this.#opening = false;
       this.#show();
       this.composer.choose(this.conversation.current?.assistant);
       this.turns.showLast();
     } catch (error) {
       if (error.status === 401) return this.#signIn.open(this.#config.user);
+      this.#opening = false;
       this.turns.fail(failed({ text: say("lost", { reason: error.message }), again: () => this.#follow() }));
     }
     return undefined;
@@ -128,14 +133,21 @@ export class Page {
     this.sidebar.refresh();
   }
 
-  #ask({ question, assistant, review }) {
+  async #ask({ question, assistant, review }) {
     const near = this.near.value && { lng: this.near.value.lng, lat: this.near.value.lat };
-    const asking = this.conversation.ask(question, { assistant, near, review, settings: {} });
+    const asking = this.conversation.ask(question, { assistant, near, review });
     this.layout.show("answer");
     this.#show();
     this.turns.showLast();
-    // What fails is told on the turn itself.
-    asking?.catch?.(() => {});
+    // What fails is told by its turn; without a turn nothing was asked.
+    if (!(await asking)) this.composer.giveBack(question);
+  }
+
+  #decide(answer) {
+    const going = this.conversation.resume(answer);
+    this.#show();
+    this.turns.showLast();
+    return going;
   }
 
   #again(turn) {
@@ -162,7 +174,7 @@ export class Page {
 
   #show() {
     const { turns, current = null } = this.conversation;
-    this.turns.update(turns);
+    this.turns.update(turns, { opening: this.#opening });
     this.composer.update(current);
     this.selection.update(turns);
     this.layout.hasMap(this.#needsMap(turns, current));
@@ -174,7 +186,7 @@ export class Page {
   /** Once shown it stays for the thread, so that nothing jumps when an answer has no places. */
   #needsMap(turns, current) {
     if (!turns.length && !this.near.value) return this.#picking;
-    const looksForPlaces = BUSY.includes(current?.status) && current.assistant === ON_THE_MAP;
+    const looksForPlaces = isBusy(current) && current.assistant === ON_THE_MAP;
     const position = this.near.value && this.#config.tiles;
     return Boolean(this.layout.withMap || looksForPlaces || position || this.#picking || turns.some(hasPlaces));
   }
@@ -183,10 +195,9 @@ export class Page {
   #tell(current) {
     const now = current && `${current.id} ${current.status}`;
     if (now === this.#told) return;
-    const known = this.#told.split(" ")[0] === current?.id;
+    const isKnown = this.#told.split(" ")[0] === current?.id;
     this.#told = now ?? "";
-    const ended = current && !BUSY.includes(current.status);
-    fill(part("status"), known && ended ? say(current.status) : null);
-    if (known && ended) this.sidebar.refresh();
+    fill(part("status"), isKnown && !isBusy(current) ? say(current.status) : null);
+    if (isKnown) this.sidebar.refresh();
   }
 }

@@ -158,7 +158,7 @@ function mapSwitch(line) {
     type: "checkbox", checked: line.onMap, onchange: () => { line.onMap = box.checked; },
   });
   return el("label", { class: "review-map" }, box,
-    el("span", { class: "tag" }, say("map")), el("span", {}, taskLine(line.map)));
+    el("span", {}, el("span", { class: "tag" }, say("map")), ` ${taskLine(line.map)}`));
 }
 
 function estimateNode(estimate) {

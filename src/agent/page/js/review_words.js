@@ -73,7 +73,8 @@ export function taskLine(task) {
 
 /**
  * What a plan will take: counts and money. The counts are of the plan as the assistant wrote it.
- * @param {{searches: number, map_calls: number, model_calls: number, cost_usd: {low: number, high: number}|null}} estimate
+ * @param {{searches: number, map_calls: number, model_calls: number,
+ *   cost_usd: {low: number, high: number}|null}} estimate
  * @returns {{counts: string, cost: string}}
  */
 export function estimateLines(estimate) {
@@ -92,5 +93,6 @@ function placeOf(task) {
 }
 
 function radiusOf(metres) {
-  return metres < 1000 ? say("metres", { n: metres }) : say("kilometres", { n: Number((metres / 1000).toFixed(1)) });
+  if (metres < 1000) return say("metres", { n: metres });
+  return say("kilometres", { n: Number((metres / 1000).toFixed(1)) });
 }

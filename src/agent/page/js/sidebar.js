@@ -23,6 +23,7 @@ const AGAIN_MS = 5000;
 export class Sidebar {
   #onOpen;
   #onRemoved;
+  #onRefused;
   #current = null;
   #threads = [];
   #wanted = PAGE;
@@ -32,11 +33,13 @@ export class Sidebar {
   #more;
 
   /**
-   * @param {{onOpen: (threadId: string) => void, onRemoved: (threadId: string) => void, onClose: () => void}} options
+   * @param {{onOpen: (threadId: string) => void, onRemoved: (threadId: string) => void,
+   *   onRefused: () => void, onClose: () => void}} options `onRefused`: the server wants a key
    */
-  constructor({ onOpen, onRemoved, onClose }) {
+  constructor({ onOpen, onRemoved, onRefused, onClose }) {
     this.#onOpen = onOpen;
     this.#onRemoved = onRemoved;
+    this.#onRefused = onRefused;
     this.#more = el("button", {
       class: "button quiet", type: "button", hidden: true,
       onclick: () => { this.#wanted += PAGE; this.refresh(); },
@@ -64,14 +67,15 @@ export class Sidebar {
       this.#threads = await recentThreads({ limit: this.#wanted + 1, offset: 0 });
       fill(this.#problem);
     } catch (error) {
-      if (error?.status === 401) return;
+      if (error.status === 401) return this.#onRefused();
       fill(this.#problem, failed({ text: say("failed", { reason: error.message }), again: () => this.refresh() }));
-      return;
+      return undefined;
     }
     this.#show();
     if (this.#threads.some((thread) => thread.status === "busy") && !document.hidden) {
       this.#timer = setTimeout(() => this.refresh(), AGAIN_MS);
     }
+    return undefined;
   }
 
   #show() {

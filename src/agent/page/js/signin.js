@@ -14,7 +14,8 @@ const say = speaking({
   },
   en: {
     title: "Sign in", lead: "This server works for people with a key.", key: "Key", submit: "Sign in",
-    wrong: "That key is not right.", many: "Too many tries; wait a little.", failed: "Signing in failed: {reason}",
+    wrong: "That key is not right.", many: "Too many tries; wait a little.",
+    failed: "Signing in failed: {reason}",
     out: "Sign out", account: "Account",
   },
 });

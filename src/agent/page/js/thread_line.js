@@ -7,11 +7,11 @@ import { language, speaking } from "./words.js";
 const say = speaking({
   zh: {
     untitled: "（没有标题）", remove: "删除“{title}”", sure: "删除？", yes: "删除", no: "不删",
-    busy: "进行中", interrupted: "等待决定", error: "出错",
+    now: "刚刚", busy: "进行中", interrupted: "等待决定", error: "出错",
   },
   en: {
     untitled: "(untitled)", remove: "Delete “{title}”", sure: "Delete?", yes: "Delete", no: "Keep",
-    busy: "running", interrupted: "waits for you", error: "failed",
+    now: "just now", busy: "running", interrupted: "waits for you", error: "failed",
   },
 });
 const DAY_S = 86_400;
@@ -44,8 +44,8 @@ export function threadLine(thread, { current, href, onOpen, onRemove }) {
 export function ago(iso, now = Date.now()) {
   const seconds = (now - Date.parse(iso)) / 1000;
   if (!(seconds < 6 * DAY_S)) return dated.format(new Date(iso));
-  const [unit, name] = STEPS.findLast(([size]) => seconds >= size) ?? STEPS[0];
-  return relative.format(-Math.floor(Math.max(0, seconds) / unit), name);
+  const [unit, name] = STEPS.findLast(([size]) => seconds >= size) ?? [];
+  return unit ? relative.format(-Math.floor(seconds / unit), name) : say("now");
 }
 
 function stateOf({ status, updated_at: when }) {
@@ -55,11 +55,12 @@ function stateOf({ status, updated_at: when }) {
 
 function offerRemoval(end, title, onRemove) {
   const name = say("remove", { title });
-  const remove = el("button", { class: "button quiet", type: "button", "aria-label": name, title: name }, icon("remove"));
+  const named = { type: "button", "aria-label": name, title: name };
+  const remove = el("button", { class: "button quiet", ...named }, icon("remove"));
   const keep = () => { fill(end, remove); remove.focus(); };
   remove.addEventListener("click", () => {
     const no = el("button", { class: "button", type: "button", onclick: keep }, say("no"));
-    const yes = el("button", { class: "button danger", type: "button", "aria-label": name, onclick: onRemove }, say("yes"));
+    const yes = el("button", { class: "button danger", ...named, onclick: onRemove }, say("yes"));
     const sure = el("span", {
       class: "sure",
       onkeydown: (event) => {

@@ -21,11 +21,17 @@ const say = speaking({
  * @param {object} config
  * @param {{threadId: () => string, onPlace: (turnId: string, placeId: string, why?: string) => void,
  *   onReview: (answer: object) => Promise<void>, onAgain: (turn: object) => void}} options
- * @returns {{node: HTMLElement, update: (turn: object) => void, select: (placeId: string) => void}}
+ * @returns {{node: HTMLElement, update: (turn: object) => void, select: (placeId: string) => void,
+ *   focus: () => void}}
  */
 export function turnView(config, options) {
   const view = new TurnView(config, options);
-  return { node: view.node, update: (turn) => view.update(turn), select: (id) => view.select(id) };
+  return {
+    node: view.node,
+    update: (turn) => view.update(turn),
+    select: (id) => view.select(id),
+    focus: () => view.focus(),
+  };
 }
 
 class TurnView {
@@ -66,13 +72,16 @@ class TurnView {
     this.#showEnd(turn);
   }
 
+  /** Where reading begins. */
+  focus() { this.#question.focus({ preventScroll: true }); }
+
   /** The place's card, in view. */
   select(placeId) { this.#places.select(placeId); }
 
   #showEnd(turn) {
     const again = () => this.#onAgain(turn);
     if (turn.status === "failed") fill(this.#end, failed({ text: turn.error ?? say("interrupted"), again }));
-    else if (turn.status === "stopped") fill(this.#end, el("p", { class: "muted", dataset: { part: "stopped" } }, say("stopped")));
+    else if (turn.status === "stopped") fill(this.#end, el("p", { class: "muted" }, say("stopped")));
     else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
     else fill(this.#end);
   }

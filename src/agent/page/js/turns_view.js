@@ -1,6 +1,6 @@
 /** All questions of the conversation, in order; nothing is drawn again that did not change. */
 
-import { fill } from "./dom.js";
+import { el, fill } from "./dom.js";
 import { turnView } from "./turn_view.js";
 
 export class Turns {
@@ -8,6 +8,7 @@ export class Turns {
   #config;
   #options;
   #views = new Map();
+  #opening = el("div", { class: "opening", "aria-hidden": "true" }, el("p"), el("p"), el("p"), el("p"));
 
   /**
    * @param {HTMLElement} place
@@ -20,10 +21,14 @@ export class Turns {
     this.#options = options;
   }
 
-  /** @param {object[]} turns of the conversation, oldest first */
-  update(turns) {
+  /**
+   * @param {object[]} turns of the conversation, oldest first
+   * @param {{opening: boolean}} now whether a conversation is on its way
+   */
+  update(turns, { opening }) {
     const ids = turns.map((turn) => turn.id);
-    if (ids.join() !== [...this.#views.keys()].join() || !ids.length) this.#arrange(ids);
+    const instead = opening ? this.#opening : this.#options.empty;
+    if (ids.join() !== [...this.#views.keys()].join() || !ids.length) this.#arrange(ids, instead);
     for (const turn of turns) this.#views.get(turn.id).update(turn);
   }
 
@@ -36,19 +41,23 @@ export class Turns {
   /** Shows a place's card in its answer. */
   select(turnId, placeId) { this.#views.get(turnId)?.select(placeId); }
 
-  /** The newest question at the top of the window. */
+  /** The newest question at the top of the window; reading goes on there, unless one is writing. */
   showLast() {
     const last = [...this.#views.values()].at(-1);
+    if (!last) return;
     if (this.#views.size > 1) last.node.scrollIntoView({ block: "start" });
     else scrollTo(0, 0);
+    // A phone's keyboard would hide what is to be read.
+    const isWriting = document.activeElement?.matches("textarea") && !matchMedia("(pointer: coarse)").matches;
+    if (!isWriting) last.focus();
   }
 
-  #arrange(ids) {
+  #arrange(ids, instead) {
     for (const id of this.#views.keys()) if (!ids.includes(id)) this.#views.delete(id);
     const kept = new Map(ids.map((id) => [id, this.#views.get(id) ?? turnView(this.#config, this.#options)]));
     this.#views = kept;
-    const nodes = ids.length ? [...kept.values()].map((view) => view.node) : [this.#options.empty];
-    const same = nodes.length === this.#place.children.length && nodes.every((node, at) => this.#place.children[at] === node);
-    if (!same) fill(this.#place, ...nodes);
+    const nodes = ids.length ? [...kept.values()].map((view) => view.node) : [instead];
+    const shown = this.#place.children;
+    if (nodes.length !== shown.length || nodes.some((node, at) => shown[at] !== node)) fill(this.#place, ...nodes);
   }
 }

@@ -12,7 +12,8 @@ const say = speaking({
   },
   en: {
     title: "Scout it out before you go",
-    lead: "Ask what is nearby, how to get there, when it opens, or anything that needs checking. It searches the web and the map, and every claim comes with its source.",
+    lead: "Ask what is nearby, how to get there, when it opens, or anything that needs checking. "
+      + "It searches the web and the map, and every claim comes with its source.",
     examples: "Questions to try",
   },
 });
@@ -24,8 +25,9 @@ const say = speaking({
  */
 export function welcome(config, { onExample }) {
   const examples = config.examples?.[language] ?? [];
-  const list = el("ul", { class: "examples", "aria-label": say("examples") }, ...examples.map((question) =>
-    el("li", {}, el("button", { class: "example", type: "button", onclick: () => onExample(question) },
-      el("span", {}, question), icon("send")))));
-  return el("section", { class: "welcome" }, el("h2", {}, say("title")), el("p", {}, say("lead")), list);
+  const example = (question) => el("li", {},
+    el("button", { class: "example", type: "button", onclick: () => onExample(question) },
+      el("span", {}, question), icon("send")));
+  return el("section", { class: "welcome" }, el("h2", {}, say("title")), el("p", {}, say("lead")),
+    el("ul", { class: "examples", "aria-label": say("examples") }, ...examples.map(example)));
 }
