@@ -9,131 +9,35 @@ import asyncio
 import contextlib
 import logging
 import os
-import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-)
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.pregel import Pregel
 from pydantic import SecretStr
 
 from agent.errors import AgentError, ConfigurationError
-from agent.journal import BUSY_SECONDS, Place, ReplyJournal, SqliteFile, connect
+from agent.journal import Place, ReplyJournal
 from agent.outbox import AcceptedRun, End, RunOutbox
 from agent.redaction import hide
 from agent.settings import Settings
+from agent.sqlite_threads import ThreadSaver, open_folder
 
 if TYPE_CHECKING:
     from agent.postgres.saver import PostgresThreads
 
-T = TypeVar("T")
 Saver: TypeAlias = "ThreadSaver | PostgresThreads"
 Opened = contextlib.AbstractAsyncContextManager[Saver]
 log = logging.getLogger(__name__)
 
-THREADS_FILE = "threads.sqlite"
 _after_runs: list[Callable[[], Awaitable[None]]] = []
-_making = False
-
-
-class ThreadSaver(AsyncSqliteSaver):
-    """AsyncSqliteSaver that can also undo a run and shorten a thread's history.
-
-    What every step of a run needs goes to the file in one hop to a thread: the parent takes three
-    to five under one lock, so that a busy event loop makes all runs wait for each other.
-    """
-
-    def __init__(
-        self, connection: aiosqlite.Connection, file: SqliteFile, *, serde: SerializerProtocol
-    ) -> None:
-        super().__init__(connection, serde=serde)
-        self._file = file
-        self._blocking: SqliteSaver | None = None
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint of a config, or the last one of its thread."""
-        return await self._in_one_hop(lambda saver: saver.get_tuple(config))
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Store a checkpoint; its config."""
-        return await self._in_one_hop(
-            lambda saver: saver.put(config, checkpoint, metadata, new_versions)
-        )
-
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """Store what one task of a step wrote."""
-        await self._in_one_hop(lambda saver: saver.put_writes(config, writes, task_id, task_path))
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Remove a thread; through the same connection, so that runs do not wait for its lock."""
-        await self._in_one_hop(lambda saver: saver.delete_thread(thread_id))
-
-    async def _in_one_hop(self, work: Callable[[SqliteSaver], T]) -> T:
-        def with_saver(connection: sqlite3.Connection) -> T:
-            if self._blocking is None:
-                self._blocking = SqliteSaver(connection, serde=self.serde)
-            return work(self._blocking)
-
-        return await self._file.run(with_saver)
-
-    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
-        """Remove every checkpoint these runs wrote (a client's `rollback`)."""
-        await self.setup()
-        async with self.lock:
-            for run_id in run_ids:
-                await self._delete(
-                    "json_extract(CAST(metadata AS TEXT), '$.run_id') = ?", (str(run_id),)
-                )
-            await self.conn.commit()
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """`keep_latest` leaves each thread its last checkpoint, `delete_all` nothing."""
-        await self.setup()
-        keep = (
-            " AND checkpoint_id < (SELECT max(c.checkpoint_id) FROM checkpoints AS c"
-            " WHERE c.thread_id = checkpoints.thread_id"
-            " AND c.checkpoint_ns = checkpoints.checkpoint_ns)"
-        )
-        async with self.lock:
-            for thread_id in thread_ids:
-                condition = "thread_id = ?" + ("" if strategy == "delete_all" else keep)
-                await self._delete(condition, (str(thread_id),))
-            await self.conn.commit()
-
-    async def _delete(self, condition: str, values: tuple[str, ...]) -> None:
-        chosen = (
-            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE {condition}"  # noqa: S608
-        )
-        key = "(thread_id, checkpoint_ns, checkpoint_id)"
-        await self.conn.execute(f"DELETE FROM writes WHERE {key} IN ({chosen})", values)  # noqa: S608
-        await self.conn.execute(f"DELETE FROM checkpoints WHERE {condition}", values)  # noqa: S608
+_made: "Saver | None" = None
 
 
 @asynccontextmanager
@@ -145,7 +49,7 @@ async def open_saver(where: Place, *, may_wait: bool = False) -> AsyncIterator[S
     # Only LangGraph's and LangChain's own types are built from stored bytes, never others.
     serde = JsonPlusSerializer(allowed_msgpack_modules=None)
     if isinstance(where, Path):
-        opened: Opened = _in_folder(where, serde)
+        opened: Opened = open_folder(where, serde)
     else:
         opened = await asyncio.to_thread(_in_database, where, serde, may_wait)
     async with opened as saver:
@@ -156,21 +60,6 @@ def _in_database(url: SecretStr, serde: SerializerProtocol, may_wait: bool) -> O
     from agent.postgres.saver import open_database
 
     return open_database(url, serde, may_wait=may_wait)
-
-
-@asynccontextmanager
-async def _in_folder(folder: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadSaver]:
-    path = folder / THREADS_FILE
-    await asyncio.to_thread(lambda: connect(path).close())
-    file = SqliteFile(path, lambda opened: None)
-    async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
-        await connection.execute("PRAGMA synchronous=NORMAL")
-        saver = ThreadSaver(connection, file, serde=serde)
-        try:
-            await saver.setup()
-            yield saver
-        finally:
-            await file.aclose()
 
 
 def data_folder() -> Path:
@@ -197,18 +86,18 @@ def on_platform() -> bool:
 @asynccontextmanager
 async def make() -> AsyncIterator[Saver]:
     """What langgraph.json names as `checkpointer.path`; refuses to replace the platform's own."""
-    global _making
+    global _made
     if on_platform():
         raise ConfigurationError(
             "LANGGRAPH_CHECKPOINTER",
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
     async with open_saver(memory_place(), may_wait=True) as saver:
-        _making = True
+        _made = saver
         try:
             yield saver
         finally:
-            _making = False
+            _made = None
             await _close_registered()
 
 
@@ -218,9 +107,18 @@ def close_after_runs(close: Callable[[], Awaitable[None]]) -> bool:
     The server closes its checkpointer after its workers, but our lifespan before them: a service
     closed there would be missing to runs that are only then cancelled.
     """
-    if _making:
+    if _made is not None:
         _after_runs.append(close)
-    return _making
+    return _made is not None
+
+
+async def askers_of(thread_id: str) -> set[str]:
+    """Whose keys the steps of a thread were made with, "" for none; empty where it has none.
+
+    A server that was killed, or another one of the same database, has the steps of threads that
+    its own list does not show.
+    """
+    return await _made.askers(thread_id) if _made is not None else set()
 
 
 async def _close_registered() -> None:

@@ -73,7 +73,7 @@ class RunWatch:
         try:
             yield
         except (sqlite3.Error, httpx.HTTPError, RuntimeError, ValueError, TimeoutError) as error:
-            log.error("%s: %s", loss, error or f"no answer in {_HOLD_SECONDS:g} s")
+            log.error("%s: %s", loss, str(error) or f"no answer in {_HOLD_SECONDS:g} s")
 
     def look(self) -> None:
         """Something may have ended."""

@@ -76,3 +76,41 @@ async def test_a_run_goes_on_as_its_owner_s(opened: Open) -> None:
                 await bob.threads.get(thread_id)
             given: Any = {"thread_id": thread_id, "if_exists": "do_nothing"}
             assert (await bob.http.client.post("/threads", json=given)).status_code == 409
+
+
+async def test_another_server_of_the_same_memory_gives_a_thread_to_its_owner_only(
+    tmp_path: Path,
+) -> None:
+    config = {"graphs": {"owner": "tests.support.owner_graph:graph"}}
+    with probe_service() as (_, url):
+        memory = str(tmp_path / "memory")
+        environment = {"PROBE_URL": url, "PYTHONPATH": str(REPOSITORY), **KEYS}
+        environment["TANLU_DATA_DIR"] = memory
+        with dev_server(tmp_path / "first", env=environment, config=config) as first:
+            async with get_client(url=first.url, api_key=ALICE) as alice:
+                thread_id, run = await ask(alice, "done")
+                await alice.runs.join(thread_id, run)
+        with dev_server(tmp_path / "second", env=environment, config=config) as second:
+            async with get_client(url=second.url, api_key=BOB) as bob:
+                await nothing_of(bob, thread_id)
+            async with get_client(url=second.url, api_key=ALICE) as alice:
+                await alice.threads.create(thread_id=thread_id, graph_id="owner")
+                assert await answer(alice, thread_id) == "owner: 'alice'"
+            async with get_client(url=second.url, api_key=BOB) as bob:
+                await nothing_of(bob, thread_id)
+
+
+async def nothing_of(bob: LangGraphClient, thread_id: str) -> None:
+    """Neither a thread nor a run may come to be under another's id."""
+    http = bob.http.client
+    given: Any = {"thread_id": thread_id, "if_exists": "do_nothing", "metadata": {"graph_id": "x"}}
+    assert (await http.post("/threads", json=given)).status_code == 409
+    run: Any = {"assistant_id": "owner", "input": {"messages": "bob"}}
+    reply = await http.post(
+        f"/threads/{thread_id}/runs/wait", json={**run, "if_not_exists": "create"}
+    )
+    assert reply.status_code == 404
+    command = {"id": 1, "method": "run.start", "params": run}
+    reply = await http.post(f"/threads/{thread_id}/commands", json=command)
+    assert reply.json()["type"] == "error"
+    assert (await http.get(f"/threads/{thread_id}/state")).status_code == 404

@@ -20,6 +20,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from pydantic import SecretStr
 
 from agent.errors import ConfigurationError
+from agent.marks import OWNER
 from agent.postgres.connection import NAME, Connection, Session, setting_up
 from agent.postgres.ledger import storable
 
@@ -41,6 +42,7 @@ _FORGET_RUNS = (
     "WITH gone AS (DELETE FROM checkpoints WHERE metadata ->> 'run_id' = ANY(%(runs)s)"
     " RETURNING thread_id) SELECT DISTINCT thread_id FROM gone",
 )
+_ASKERS = "SELECT DISTINCT coalesce(metadata ->> %s, '') FROM checkpoints WHERE thread_id = %s"
 _UNUSED_VALUES = (
     "DELETE FROM checkpoint_blobs AS b WHERE b.thread_id = ANY(%s) AND NOT EXISTS ("
     "SELECT 1 FROM checkpoints AS c WHERE c.thread_id = b.thread_id"
@@ -129,6 +131,12 @@ class PostgresThreads(BasePostgresSaver):
                 connection.execute(_UNUSED_VALUES, (threads,))
 
         await self._run(work)
+
+    async def askers(self, thread_id: str) -> set[str]:
+        """Whose keys a thread's steps were made with; "" for steps without one."""
+        values = (OWNER, thread_id)
+        rows = await self._run(lambda connection: connection.execute(_ASKERS, values).fetchall())
+        return {str(asker) for (asker,) in rows}
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """`keep_latest` leaves each thread its last checkpoint, `delete_all` nothing."""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from langgraph_sdk import Auth, get_client
 from langgraph_sdk.errors import NotFoundError
 
+from agent.checkpointer import askers_of
 from agent.errors import ConfigurationError
 from agent.marks import OWNER
 from agent.security.access import access, identify, needs_no_key
@@ -59,7 +60,10 @@ async def threads(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.threads.create
 async def create_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """A new thread belongs to its maker; the filter refuses an id that is somebody else's."""
-    return _made(ctx, value, check_settings)
+    found = _made(ctx, value, check_settings)
+    if not await _unclaimed(_caller(ctx), value.get("thread_id")):
+        raise Auth.exceptions.HTTPException(409, "Conflict")
+    return found
 
 
 @auth.on.threads.update
@@ -91,6 +95,8 @@ async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
         check_run({**asked, "metadata": value.get("metadata")})
 
     found = _made(ctx, value, check)
+    if not await _unclaimed(_caller(ctx), value.get("thread_id")):
+        raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
     # A step not yet on disk when the process dies would be paid for again. A run without a thread
     # writes none, and the library fails where it waits for that.
     if not asked.get("temporary"):
@@ -189,6 +195,22 @@ def _changed(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value],
     if owner and value.get("metadata"):
         value["metadata"][OWNER] = owner
     return {OWNER: owner} if owner else None
+
+
+async def _unclaimed(owner: str, thread_id: Any) -> bool:
+    """Whether a thread may become the owner's that this server has not in its list, but whose
+    steps another server or an earlier one has written."""
+    if not owner or thread_id is None:
+        return True
+    askers = await askers_of(str(thread_id))
+    if not askers or owner in askers:
+        return True
+    async with get_client() as client:
+        try:
+            await client.threads.get(str(thread_id))
+        except NotFoundError:
+            return False
+    return True
 
 
 def _check(value: Value, owner: str, check: Callable[[Value], None]) -> None:

@@ -52,7 +52,7 @@ class SignIn:
         self._tries = tries or Tries()
 
     async def sign_in(self, request: Request) -> Response:
-        """{"key"} → {"user"} and the cookie; 401 for a wrong key, 429 after too many of them."""
+        """The cookie for a key that is sent as JSON; 401 for a wrong key, 429 after too many."""
         given = access()
         if given.open:
             return _said({"user": None})

@@ -1,0 +1,213 @@
+"""Whose a run is, in the outbox and in a thread's steps; and how long its client waits for that."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from langgraph_sdk import get_client
+from starlette.types import Scope
+
+from agent.checkpointer import open_saver
+from agent.journal import Place
+from agent.marks import MARK, OWNER
+from agent.offline.service import serve
+from agent.outbox import RunOutbox
+from agent.recording import RecordRuns
+from agent.recovery import RunWatch
+from agent.security.access import access
+from tests.integration.test_memory_threads import counting_graph
+from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
+from tests.support.run_fixtures import a_run
+
+__all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
+
+KEY = "alice-key-0123456789"
+
+
+async def test_a_run_is_taken_up_with_its_asker(where: Place) -> None:
+    dying = RunOutbox(where)
+    await dying.accept(a_run(asker="alice"))
+    await dying.accept(ended := a_run(asker="bob"))
+    await dying.finish(ended.run_id)
+    await dying.aclose()
+    living = RunOutbox(where)
+    (run,) = await living.unfinished()
+    assert run.asker == "alice"
+    assert await living.lately_ended() == [(ended.thread_id, "agent", "bob")]
+    await living.aclose()
+
+
+async def test_an_outbox_of_before_there_were_keys_is_gone_on_with(tmp_path: Path) -> None:
+    old = RunOutbox(tmp_path)
+    await old.accept(run := a_run())
+    await old.aclose()
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db:
+        db.execute("ALTER TABLE runs DROP COLUMN asker")
+        db.commit()
+    outbox = RunOutbox(tmp_path)
+    (found,) = await outbox.unfinished()
+    assert (found.run_id, found.asker) == (run.run_id, "")
+    await outbox.accept(a_run(asker="alice"))
+    assert [r.asker for r in await outbox.working()] == ["alice"]
+    await outbox.aclose()
+
+
+async def test_a_thread_s_steps_tell_whose_keys_they_were_made_with(where: Place) -> None:
+    async with open_saver(where) as saver:
+        graph = counting_graph().compile(checkpointer=saver)
+        for thread, metadata in (("t", {OWNER: "alice"}), ("u", {}), ("other", {OWNER: "bob"})):
+            config: Any = {"configurable": {"thread_id": thread}, "metadata": metadata}
+            await graph.ainvoke({"steps": []}, config, durability="sync")
+        assert await saver.askers("t") == {"alice"}
+        assert await saver.askers("u") == {""}
+        assert await saver.askers("nobody's") == set()
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TANLU_API_KEYS", f"alice:{KEY}")
+    access.cache_clear()
+    yield
+    access.cache_clear()
+
+
+@asynccontextmanager
+async def watching(folder: Path, url: str = "http://127.0.0.1:1") -> AsyncIterator[RunWatch]:
+    outbox = RunOutbox(folder, "server")
+    async with get_client(url=url) as client:
+        yield RunWatch(outbox, client)
+    await outbox.aclose()
+
+
+async def posted(watch: RunWatch, path: str, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    """A request on a server that accepts everything."""
+
+    async def server(scope: Scope, receive: Any, send: Any) -> None:
+        where = (b"content-location", b"/threads/t/runs/run-1")
+        await send({"type": "http.response.start", "status": 200, "headers": [where]})
+        reply = b'{"type": "success", "result": {"run_id": "run-1"}}'
+        await send({"type": "http.response.body", "body": reply})
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(_: Any) -> None:
+        return
+
+    class App:
+        class state:  # noqa: N801 - as Starlette has it
+            pass
+
+    App.state.watch = watch  # type: ignore[attr-defined]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": list(headers), "app": App}
+    await RecordRuns(server)(scope, receive, send)
+
+
+@pytest.mark.parametrize(
+    "header", [(b"x-api-key", KEY.encode()), (b"authorization", b"Bearer " + KEY.encode()),
+               (b"cookie", b"a=b; tanlu_key=" + KEY.encode())],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/threads/t/runs", "/threads/t/commands"])
+async def test_a_run_is_written_down_with_whose_key_it_came(
+    keys: None, tmp_path: Path, path: str, header: tuple[bytes, bytes]
+) -> None:
+    body = b'{"assistant_id": "agent", "method": "run.start", "params": {"assistant_id": "agent"}}'
+    async with watching(tmp_path) as watch:
+        await posted(watch, path, body, header)
+        (run,) = await watch._outbox.working()
+    assert (run.run_id, run.asker) == ("run-1", "alice")
+
+
+async def test_a_client_does_not_wait_for_a_disk_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("agent.recovery._HOLD_SECONDS", 0.05)
+    body = b'{"assistant_id": "agent"}'
+    async with watching(tmp_path) as watch:
+        with stuck(watch._outbox, monkeypatch):
+            await asyncio.wait_for(posted(watch, "/threads/t/runs", body), 5)
+            await asyncio.wait_for(watch.deleted("t"), 5)
+    assert "run=run-1 is not in the outbox: no answer in 0.05 s" in caplog.text
+    assert "thread=t stays in the outbox: no answer in 0.05 s" in caplog.text
+
+
+@contextlib.contextmanager
+def stuck(outbox: RunOutbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    async def never(*_: Any) -> Any:
+        await asyncio.Event().wait()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(outbox, "accept", never)
+        patched.setattr(outbox, "working", never)
+        yield
+
+
+class Listing:
+    """A server that knows nothing of our run but lists others of its thread."""
+
+    def __init__(self, *runs: dict[str, Any]) -> None:
+        self.runs, self.created = list(runs), list[dict[str, Any]]()
+        self.threads: list[dict[str, Any]] = []
+        self.app = web.Application()
+        self.app.add_routes([
+            web.get("/threads/{thread}/runs", self._list),
+            web.get("/threads/{thread}/state", self._state),
+            web.post("/threads", self._thread),
+            web.post("/threads/{thread}/runs", self._create),
+        ])  # fmt: skip
+
+    async def _list(self, _: web.Request) -> web.Response:
+        return web.json_response(self.runs)
+
+    async def _state(self, _: web.Request) -> web.Response:
+        return web.json_response({"values": {}, "next": [], "tasks": [], "metadata": {}})
+
+    async def _thread(self, request: web.Request) -> web.Response:
+        self.threads.append(await request.json())
+        return web.json_response(self.threads[-1])
+
+    async def _create(self, request: web.Request) -> web.Response:
+        self.created.append(await request.json())
+        return web.json_response({"run_id": "begun"})
+
+
+async def taken_up(folder: Path, server: Listing, run_id: str) -> list[str]:
+    """The ids our outbox has for the run, after a start beside that server."""
+    dying = RunOutbox(folder, "server")
+    await dying.accept(a_run(run_id=run_id, asker="alice"))
+    await dying.aclose()
+    with serve(server.app) as running:
+        async with watching(folder, running.url) as watch:
+            await watch.recover()
+            return [run.run_id for run in await watch._outbox.working()]
+
+
+async def test_a_run_that_its_client_goes_on_with_is_not_begun_beside_it(tmp_path: Path) -> None:
+    again = {"run_id": "again", "status": "running", "metadata": {MARK: "first"}}
+    server = Listing(again)
+    assert await taken_up(tmp_path, server, "first") == ["again"]
+    assert server.created == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"run_id": "o", "status": "success", "metadata": {MARK: "first"}},
+        {"run_id": "o", "status": "running", "metadata": {}},
+    ],
+)
+async def test_beside_other_runs_it_is_begun_as_its_owner_s_and_waits_its_turn(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    server = Listing(other)
+    assert await taken_up(tmp_path, server, "first") == ["begun"]
+    ((made,), (created,)) = server.threads, server.created
+    assert made["metadata"] == {OWNER: "alice", "graph_id": "agent"}
+    assert created["metadata"] == {OWNER: "alice", MARK: "first"}
+    assert created["multitask_strategy"] == "enqueue"
