@@ -1,6 +1,6 @@
 /** The question box: what to ask, who answers, from where, and whether to see the plan first. */
 
-import { assistantChoice } from "./assistant_choice.js";
+import { AssistantChoice } from "./assistant_choice.js";
 import { el, fill } from "./dom.js";
 import { icon } from "./icons.js";
 import { isBusy } from "./turns.js";
@@ -64,7 +64,7 @@ class Composer {
     this.#config = config;
     this.#onAsk = onAsk;
     this.#onStop = onStop;
-    this.#assistant = assistantChoice({ onChange: () => this.#showPlanSwitch() });
+    this.#assistant = new AssistantChoice({ onChange: () => this.#showPlanSwitch() });
     this.#planBox = el("input", { type: "checkbox", role: "switch" });
     this.#plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
       this.#planBox, el("span", {}, say("plan")));
@@ -80,7 +80,7 @@ class Composer {
 
   /** Who would be asked now, and whether the plan is wanted first. */
   get options() {
-    return { assistant: this.#assistant.value, review: this.#planBox.checked && this.#reviews() };
+    return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked && this.#reviews() };
   }
 
   /** Another control beside the assistant's. */
@@ -148,7 +148,7 @@ class Composer {
 
   #left() { return (this.#config.max_question ?? Infinity) - [...this.#text.value.trim()].length; }
 
-  #reviews() { return (this.#config.review ?? []).includes(this.#assistant.value); }
+  #reviews() { return (this.#config.review ?? []).includes(this.#assistant.chosen.graphId); }
 
   #showPlanSwitch() { this.#plan.hidden = !this.#reviews(); }
 

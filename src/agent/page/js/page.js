@@ -27,6 +27,7 @@ const say = speaking({
   },
 });
 const NAME = document.title;
+const TITLE_LENGTH = 60;
 const ON_THE_MAP = "agent";
 
 export class Page {
@@ -73,6 +74,7 @@ export class Page {
     part("map-column").append(...this.selection.nodes);
     part("composer").replaceChildren(this.composer.node);
     if (this.#config.user) part("bar-end").append(accountMenu(this.#config.user));
+    history.scrollRestoration = "manual";
     this.#listen();
     this.sidebar.refresh();
     assistants().then((list) => this.composer.offer(list), () => {});
@@ -179,7 +181,7 @@ export class Page {
     this.selection.update(turns);
     this.layout.hasMap(this.#needsMap(turns, current));
     this.#tell(current);
-    document.title = current ? `${turns[0].question.slice(0, 60)} · ${NAME}` : NAME;
+    document.title = current ? `${turns[0].question.slice(0, TITLE_LENGTH)} · ${NAME}` : NAME;
     if (!current) this.sidebar.mark(null);
   }
 

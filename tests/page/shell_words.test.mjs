@@ -1,0 +1,42 @@
+/** Who may be asked and how long ago a question was, in words. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+// The words are chosen when their module is read.
+Object.defineProperty(globalThis, "navigator", { value: { languages: ["zh-CN"] }, configurable: true });
+const JS = "../../src/agent/page/js";
+const { choicesOf } = await import(`${JS}/assistant_words.js`);
+const { ago } = await import(`${JS}/thread_line.js`);
+
+describe("an assistant on offer", () => {
+  const made = { assistant_id: "5e1f", graph_id: "agent", name: "My guide", description: "Only parks." };
+
+  it("is called by what it does where we know it, and asked for by its graph", () => {
+    const [own] = choicesOf([{ assistant_id: "fe09", graph_id: "agent", name: "agent", description: "…" }]);
+    assert.equal(own.value, "agent");
+    assert.equal(own.title, "查一查");
+  });
+
+  it("keeps its own name and id where somebody made it over a graph", () => {
+    const [other] = choicesOf([made]);
+    assert.deepEqual(other, { value: "5e1f", graphId: "agent", title: "My guide", line: "Only parks." });
+  });
+
+  it("goes by its graph's id where nothing is known of it", () => {
+    const [unknown] = choicesOf([{ assistant_id: "1", graph_id: "constructor", name: "constructor", description: "" }]);
+    assert.deepEqual(unknown, { value: "constructor", graphId: "constructor", title: "constructor", line: "" });
+  });
+});
+
+describe("how long ago", () => {
+  const NOW = Date.parse("2026-05-20T12:00:00Z");
+  for (const [then, words] of [
+    ["2026-05-20T11:59:30Z", "刚刚"],
+    ["2026-05-20T12:00:10Z", "刚刚"],
+    ["2026-05-20T11:57:00Z", "3分钟前"],
+    ["2026-05-20T09:30:00Z", "2小时前"],
+    ["2026-05-19T11:00:00Z", "昨天"],
+    ["2026-05-02T12:00:00Z", "5月2日"],
+  ]) it(`${then} is ${words}`, () => assert.equal(ago(then, NOW), words));
+});
