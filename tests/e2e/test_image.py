@@ -78,11 +78,20 @@ def test_stored_bytes_are_read_strictly_in_the_image(dockerfile: list[str]) -> N
     }
 
 
-def test_the_image_serves_our_mcp_endpoint_and_not_the_built_in_one(dockerfile: list[str]) -> None:
+def test_the_image_serves_our_application_and_asks_our_rules(dockerfile: list[str]) -> None:
     http = dockerfile[position(dockerfile, "^ENV LANGGRAPH_HTTP=")]
     assert json.loads(http.split("=", 1)[1].strip("'")) == {
         "app": "agent.app:app",
+        "enable_custom_route_auth": True,
         "disable_mcp": True,
+        "disable_a2a": True,
+        "disable_ui": True,
+        "disable_webhooks": True,
+    }
+    rules = dockerfile[position(dockerfile, "^ENV LANGGRAPH_AUTH=")]
+    assert json.loads(rules.split("=", 1)[1].strip("'")) == {
+        "path": "agent.security:auth",
+        "disable_studio_auth": True,
     }
 
 
