@@ -123,3 +123,10 @@ def test_what_the_server_itself_adds_passes() -> None:
 @pytest.mark.parametrize("odd", [None, [], "text", 5, {"configurable": []}])
 def test_a_value_of_another_shape_is_the_server_s_to_refuse(odd: object) -> None:
     check_run({"config": odd, "context": odd, "metadata": odd})
+
+
+def test_a_context_that_the_server_repeats_in_its_config_is_named_as_it_was_sent() -> None:
+    context = {"api_key": "x"}
+    config = {"configurable": {**context, "__context_provided__": True}}
+    with pytest.raises(InputError, match=r"^context\.api_key: "):
+        check_run({"context": context, "config": config})

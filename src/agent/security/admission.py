@@ -101,8 +101,10 @@ def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _without_servers_own(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a config a client can have sent."""
+    """What of a config a client can have sent; a context is found there once more, and told so."""
     given = _object(config, "configurable")
+    if given.get("__context_provided__"):
+        return {**config, "configurable": {}}
     sent = {name: value for name, value in given.items() if not _SERVERS_OWN.match(str(name))}
     return {**config, "configurable": sent}
 
