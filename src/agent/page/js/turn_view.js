@@ -4,6 +4,7 @@ import { answerView } from "./answer.js";
 import { el, fill } from "./dom.js";
 import { exportsView } from "./exports.js";
 import { gapsView } from "./gaps.js";
+import { icon } from "./icons.js";
 import { failed } from "./notice.js";
 import { placesView } from "./places.js";
 import { reviewView } from "./review.js";
@@ -13,8 +14,8 @@ import { timelineView } from "./timeline.js";
 import { speaking } from "./words.js";
 
 const say = speaking({
-  zh: { stopped: "已停止。", interrupted: "没有完成。" },
-  en: { stopped: "Stopped.", interrupted: "Not finished." },
+  zh: { again: "再问一次", interrupted: "没有完成。" },
+  en: { again: "Ask again", interrupted: "Not finished." },
 });
 
 /**
@@ -81,8 +82,12 @@ class TurnView {
   #showEnd(turn) {
     const again = () => this.#onAgain(turn);
     if (turn.status === "failed") fill(this.#end, failed({ text: turn.error ?? say("interrupted"), again }));
-    else if (turn.status === "stopped") fill(this.#end, el("p", { class: "muted" }, say("stopped")));
+    else if (turn.status === "stopped") fill(this.#end, askAgain(again));
     else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
     else fill(this.#end);
   }
+}
+
+function askAgain(onclick) {
+  return el("button", { class: "button", type: "button", onclick }, icon("again"), say("again"));
 }
