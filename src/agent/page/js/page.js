@@ -12,7 +12,7 @@ import { assistants } from "./server.js";
 import { Sidebar } from "./sidebar.js";
 import { accountMenu } from "./signin.js";
 import { isBusy } from "./turns.js";
-import { Turns } from "./turns_view.js";
+import { opening, Turns } from "./turns_view.js";
 import { welcome } from "./welcome.js";
 import { speaking } from "./words.js";
 
@@ -28,14 +28,13 @@ const say = speaking({
 });
 const NAME = document.title;
 const TITLE_LENGTH = 60;
-const ON_THE_MAP = "agent";
 
 export class Page {
   #config;
   #signIn;
   #told = "";
   #picking = false;
-  #opening = false;
+  #instead = null;
 
   /**
    * @param {object} config of /app/config.json
@@ -94,19 +93,19 @@ export class Page {
     const threadId = new URL(location.href).searchParams.get("thread");
     if (threadId && threadId === this.conversation.threadId) return undefined;
     this.conversation.reset();
-    this.#opening = Boolean(threadId);
+    this.#instead = threadId ? opening() : null;
     this.#show();
     if (!threadId) return undefined;
     try {
       await this.conversation.open(threadId);
-      this.#opening = false;
+      this.#instead = null;
       this.#show();
       this.composer.choose(this.conversation.current?.assistant);
       this.turns.showLast();
     } catch (error) {
       if (error.status === 401) return this.#signIn.open(this.#config.user);
-      this.#opening = false;
-      this.turns.fail(failed({ text: say("lost", { reason: error.message }), again: () => this.#follow() }));
+      this.#instead = failed({ text: say("lost", { reason: error.message }), again: () => this.#follow() });
+      this.#show();
     }
     return undefined;
   }
@@ -176,7 +175,7 @@ export class Page {
 
   #show() {
     const { turns, current = null } = this.conversation;
-    this.turns.update(turns, { opening: this.#opening });
+    this.turns.update(turns, this.#instead);
     this.composer.update(current);
     this.selection.update(turns);
     this.layout.hasMap(this.#needsMap(turns, current));
@@ -188,7 +187,7 @@ export class Page {
   /** Once shown it stays for the thread, so that nothing jumps when an answer has no places. */
   #needsMap(turns, current) {
     if (!turns.length && !this.near.value) return this.#picking;
-    const looksForPlaces = isBusy(current) && current.assistant === ON_THE_MAP;
+    const looksForPlaces = current?.events.some((told) => told.type === "map_started");
     const position = this.near.value && this.#config.tiles;
     return Boolean(this.layout.withMap || looksForPlaces || position || this.#picking || turns.some(hasPlaces));
   }

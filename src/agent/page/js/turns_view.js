@@ -3,12 +3,15 @@
 import { el, fill } from "./dom.js";
 import { turnView } from "./turn_view.js";
 
+/** A conversation on its way: lines where it will be. */
+export const opening = () =>
+  el("div", { class: "opening", "aria-hidden": "true" }, el("p"), el("p"), el("p"), el("p"));
+
 export class Turns {
   #place;
   #config;
   #options;
   #views = new Map();
-  #opening = el("div", { class: "opening", "aria-hidden": "true" }, el("p"), el("p"), el("p"), el("p"));
 
   /**
    * @param {HTMLElement} place
@@ -23,19 +26,14 @@ export class Turns {
 
   /**
    * @param {object[]} turns of the conversation, oldest first
-   * @param {{opening: boolean}} now whether a conversation is on its way
+   * @param {HTMLElement|null} instead what stands here while there are none; null: the welcome
    */
-  update(turns, { opening }) {
+  update(turns, instead) {
     const ids = turns.map((turn) => turn.id);
-    const instead = opening ? this.#opening : this.#options.empty;
-    if (ids.join() !== [...this.#views.keys()].join() || !ids.length) this.#arrange(ids, instead);
+    if (ids.join() !== [...this.#views.keys()].join() || !ids.length) {
+      this.#arrange(ids, instead ?? this.#options.empty);
+    }
     for (const turn of turns) this.#views.get(turn.id).update(turn);
-  }
-
-  /** One line instead of a conversation. */
-  fail(line) {
-    this.#views.clear();
-    fill(this.#place, line);
   }
 
   /** Shows a place's card in its answer. */
