@@ -149,6 +149,14 @@ async def test_another_s_checkpoints_are_not_one_s_own_run_s_start(
     assert SECRET not in (await bob.get(f"/threads/{thread}/history?limit=50")).text
 
 
+async def test_a_cron_runs_as_nobody_but_its_maker(house: House, bob: httpx.AsyncClient) -> None:
+    user = {"langgraph_auth_user": {"identity": "alice"}, "langgraph_auth_user_id": "alice"}
+    ask = {"assistant_id": "probe", "schedule": "0 0 1 1 *", "config": {"configurable": user}}
+    made = (await bob.post("/runs/crons", json=ask)).json()
+    assert (made["user_id"], made["metadata"]["tanlu_owner"]) == ("bob", "bob")
+    assert "alice" not in str(made)
+
+
 async def test_the_protocol_s_socket_says_nothing_of_another_s_thread(house: House) -> None:
     where = house.server.url.replace("http", "ws")
     path = f"/threads/{house.ids['busy']}/stream/events"

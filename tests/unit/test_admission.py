@@ -101,11 +101,12 @@ def test_other_names_pass(name: str) -> None:
     "given",
     [
         {"context": {"langgraph_auth_user_id": "alice"}},
+        {"context": {"langgraph_auth_permissions": ["all"]}},
         {"context": {"langgraph_auth_user": {"identity": "alice"}}},
     ],
 )
 def test_a_user_is_not_a_client_s_to_name(given: Mapping[str, Any]) -> None:
-    with pytest.raises(InputError, match=r"^context\.langgraph_auth_user"):
+    with pytest.raises(InputError, match=r"^context\.langgraph_auth_"):
         check_run(given)
 
 
@@ -130,3 +131,7 @@ def test_a_context_that_the_server_repeats_in_its_config_is_named_as_it_was_sent
     config = {"configurable": {**context, "__context_provided__": True}}
     with pytest.raises(InputError, match=r"^context\.api_key: "):
         check_run({"context": context, "config": config})
+
+
+def test_the_user_that_a_cron_brings_along_passes() -> None:
+    check_run({"context": {"langgraph_auth_user": object(), "max_research_loops": 1}})

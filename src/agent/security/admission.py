@@ -25,6 +25,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _SERVERS_OWN = re.compile(r"langgraph_|__")
 """Names in `config.configurable` that the server itself adds before it asks us."""
 _AUTHENTICATED = "langgraph_auth_"
+_JSON = (str, int, float, list, dict)
 _SHOWN = 120
 
 
@@ -51,8 +52,9 @@ def check_settings(asked: Mapping[str, Any]) -> None:
     if "recursion_limit" in config:
         _check_steps(config["recursion_limit"])
     context = _object(asked, "context")
-    for name in context:
-        if str(name).startswith(_AUTHENTICATED):
+    for name, value in context.items():
+        # A cron brings its user along, as an object; what a client sends is JSON.
+        if str(name).startswith(_AUTHENTICATED) and isinstance(value, _JSON):
             raise InputError(f"context.{name}"[:_SHOWN], "is the server's to set")
     for where, value in (
         ("config", settings), ("context", context), ("metadata", _object(asked, "metadata")),
