@@ -23,7 +23,7 @@ from tests.support.map_fixtures import SCRIPT, until
 
 pytestmark = pytest.mark.node
 SERVICES = ("tavily", "serper", "bocha")
-HASTY = {"map_call_seconds": 0.4, "map_start_seconds": 0.6, "search_timeout_seconds": 0.4}
+HASTY = {"map_call_seconds": 0.4, "map_start_seconds": 8, "search_timeout_seconds": 0.4}
 
 
 @asynccontextmanager
@@ -180,8 +180,11 @@ async def test_a_map_server_that_misbehaves_is_a_gap_and_the_web_answers(
     fault: str, tmp_path: Path
 ) -> None:
     command = [sys.executable, str(SCRIPT), fault, str(tmp_path / "been")]
-    patience = {"huge_result": {"map_call_seconds": 10}, "hang_at_start": {}}
-    limits = HASTY | patience.get(fault, {"map_start_seconds": 5})
+    patience = {
+        "huge_result": {"map_call_seconds": 10},
+        "hang_at_start": {"map_start_seconds": 0.6},
+    }
+    limits = HASTY | patience.get(fault, {})
     async with closing_leaves_nothing(**limits, amap_mcp_command=command) as lab:
         result = await ended(lab, ZH)
     answered_with_gap(result, *([COMMANDS[fault]] if COMMANDS[fault] else []))

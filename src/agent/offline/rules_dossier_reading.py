@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent.evidence.markers import MARKER
-from agent.language import Language
+from agent.language import Language, filled
 
 from .rules_text import Sentence, sentences
 
@@ -95,8 +95,7 @@ def figures(text: str, language: Language) -> list[Told]:
     found.sort(key=lambda match: max(re.findall(r"\d{4}", match[5]), default=""), reverse=True)
     told = list[Told]()
     for name, item, value, unit, period in (match.groups() for match in found):
-        sentence = _SAID[language]
-        for key, said in (("name", item), ("value", value), ("unit", unit), ("period", period)):
-            sentence = sentence.replace(f"{{{key}}}", said)
+        said = {"name": item, "value": value, "unit": unit, "period": period}
+        sentence = filled(_SAID[language], said)
         told.append(Told("statement", Sentence(f"{sentence}[^{name}]")))
     return told

@@ -1,6 +1,6 @@
 """What the offline team says, in both languages."""
 
-from agent.language import Language
+from agent.language import Language, filled
 
 _SAYS: dict[str, dict[Language, str]] = {
     "found": {"zh": "查到：{said}{mark}", "en": "Found: {said}{mark}"},
@@ -82,10 +82,7 @@ _ATTRIBUTES: dict[str, str] = {
 
 def say(name: str, language: Language, **values: str) -> str:
     """The text of that name with its values put in."""
-    text = _SAYS[name][language]
-    for key, value in values.items():
-        text = text.replace(f"{{{key}}}", value)
-    return text
+    return filled(_SAYS[name][language], values)
 
 
 def attribute_name(attribute: str, language: Language) -> str:
