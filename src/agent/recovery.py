@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
 _SETTLE_SECONDS = 0.2
-_HOLD_SECONDS = 8.0
-"""A client's reply is held back so long at most, until its run is written down."""
+_HOLD_SECONDS = 5.0
+"""A client's reply waits so long at most for each of the two things that write its run down."""
 _LISTED = 20
 _MISSED_SECONDS = 20.0
 """A living server that lost its connection is back by then, and so is one that restarts."""

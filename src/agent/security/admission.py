@@ -13,10 +13,6 @@ MAX_SETTINGS = 8_000
 MAX_STEPS = 1_000
 """Steps of the graph; the longest deep research a Configuration allows takes fewer."""
 
-_SIZES = {
-    "input": MAX_INPUT, "command": MAX_INPUT,
-    "context": MAX_SETTINGS, "config": MAX_SETTINGS, "metadata": MAX_SETTINGS,
-}  # fmt: skip
 _SECRET = re.compile(
     r"(^|_)(api_?keys?|keys?|token|secrets?|pass(word|wd|phrase)s?|credentials?|authorization"
     r"|cookies?|bearer)$"
@@ -35,30 +31,30 @@ def check_run(asked: Mapping[str, Any]) -> None:
     `asked` has the request's names (input, command, context, config, metadata, webhook), all of
     them optional and none of them checked yet.
     """
-    for name, most in _SIZES.items():
-        if name != "config" and weight(asked.get(name)) > most:
-            raise InputError(name, f"is longer than {most} characters")
+    for name in ("input", "command"):
+        _check_weight(name, asked.get(name), MAX_INPUT)
     if asked.get("webhook"):
         raise InputError("webhook", "is not served; join the run or its stream instead")
     check_settings(asked)
 
 
 def check_settings(asked: Mapping[str, Any]) -> None:
-    """The part of `check_run` that a stored assistant must pass, too."""
-    config = _object(asked, "config")
-    settings = _without_servers_own(config)
-    if weight(settings) > MAX_SETTINGS:
-        raise InputError("config", f"is longer than {MAX_SETTINGS} characters")
+    """The part of `check_run` that what is kept, as an assistant or a thread, must pass, too."""
+    config, context = _object(asked, "config"), _object(asked, "context")
+    settings = {
+        "config": _without_servers_own(config),
+        "context": context,
+        "metadata": _object(asked, "metadata"),
+    }
+    for where, value in settings.items():
+        _check_weight(where, value, MAX_SETTINGS)
     if "recursion_limit" in config:
         _check_steps(config["recursion_limit"])
-    context = _object(asked, "context")
     for name, value in context.items():
         # A cron brings its user along, as an object; what a client sends is JSON.
         if str(name).startswith(_AUTHENTICATED) and isinstance(value, _JSON):
             raise InputError(f"context.{name}"[:_SHOWN], "is the server's to set")
-    for where, value in (
-        ("config", settings), ("context", context), ("metadata", _object(asked, "metadata")),
-    ):  # fmt: skip
+    for where, value in settings.items():
         check_names(where, value)
 
 
@@ -89,6 +85,11 @@ def weight(value: Any) -> int:
         elif isinstance(found, (list, tuple)):
             waiting += found
     return total
+
+
+def _check_weight(name: str, value: Any, most: int) -> None:
+    if weight(value) > most:
+        raise InputError(name, f"is longer than {most} characters")
 
 
 def _check_steps(steps: Any) -> None:
