@@ -1,12 +1,150 @@
 """A question about a place: watched, answered, and read on the page and the map."""
 
-from tests.support.browser import BROWSER, Visits, expect
-from tests.support.browser_page import ask, ends, part
+import re
+
+import pytest
+
+from tests.support.browser import BROWSER, Locator, Page, Visits, expect
+from tests.support.browser_page import ask, ends, part, watch, watched
 from tests.support.command_line import ZH
+from tests.support.dev_server import DevServer
+from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
+PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "东单公园", "中国妇女儿童博物馆"]
 
 
-def test_a_question_about_a_place_is_answered_with_sources(visit: Visits) -> None:
-    answered = ends(ask(visit().tab(), ZH))
-    expect(part(answered, "sources")).to_be_visible()
+@pytest.fixture(scope="module", name="thread")
+def thread_fixture(server: DevServer) -> str:
+    """With the answer to the question, to be opened as often as wanted."""
+    return answered_thread(server, ZH)
+
+
+@pytest.fixture(name="page")
+def page_fixture(visit: Visits, thread: str) -> Page:
+    """The thread on a wide screen."""
+    page = visit().tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    return page
+
+
+def pin(page: Page, name: str) -> Locator:
+    return part(page, "map").get_by_role("button", name=re.compile(rf"^\d\. {re.escape(name)}"))
+
+
+def card(page: Page, name: str) -> Locator:
+    return part(page, "places").get_by_role("button").filter(has_text=name)
+
+
+def test_a_run_is_watched_from_the_question_to_the_answer(visit: Visits) -> None:
+    page = visit().tab()
+    expect(part(page, "notice")).to_contain_text("示例模式")
+    watch(page)
+    turn = ends(ask(page, ZH))
+    begun = {kind for moment in watched(page) for kind in moment["open"]}
+    assert {"search_started", "map_started", "answering"} <= begun
+    final = part(turn, "answer").locator(".prose").inner_text()
+    expect(part(turn, "answer").locator("a.cite")).not_to_have_count(0)
+    assert all(name in final for name in PLACES)
+    assert "[" not in final, "a citation was left as its number in brackets"
+    expect(part(page, "notice")).to_contain_text("示例模式")
+    expect(page).to_have_title(re.compile(ZH))
+
+
+def test_the_research_can_be_read_afterwards(visit: Visits) -> None:
+    turn = ends(ask(visit().tab(), ZH))
+    timeline = part(turn, "timeline")
+    expect(timeline.locator("details")).not_to_have_attribute("open", "")
+    expect(timeline.locator("summary")).to_contain_text(
+        re.compile(r"研究过程 · \d+ 步 · [\d.]+ s · \d+ 次网页搜索 · .*\d+ 次模型调用")
+    )
+    timeline.locator("summary").click()
+    kinds = timeline.locator(".step").evaluate_all("all => all.map((step) => step.dataset.kind)")
+    assert {"queries", "search_done", "map_done", "done"} <= set(kinds)
+    expect(timeline.locator('.step[data-state="open"]')).to_have_count(0)
+    expect(timeline.locator('.step[data-kind="search_done"]').first).to_contain_text(
+        re.compile(r"\d+")
+    )
+
+
+def test_a_citation_tells_title_site_and_sentence(page: Page) -> None:
+    answer = part(page, "answer")
+    cited = answer.locator("a.cite", has_text=re.compile("^5$")).first
+    told = part(page, "citation")
+    cited.hover()
+    expect(told).to_be_visible()
+    expect(told.locator(".card-title")).to_contain_text("王府井带孩子怎么玩")
+    expect(told.locator(".card-site")).to_contain_text("sample.tanlu.invalid")
+    expect(told.locator("blockquote.nearest")).to_contain_text("步行十几分钟")
+    page.mouse.move(5, 5)
+    expect(told).to_be_hidden()
+    cited.click()
+    page.mouse.move(5, 5)
+    expect(told).to_be_visible()
+    expect(told.get_by_role("link", name="打开来源")).to_have_attribute(
+        "rel", "noopener nofollow ugc"
+    )
+    page.keyboard.press("Escape")
+    expect(told).to_be_hidden()
+
+
+def test_the_citation_of_a_place_shows_it_on_the_map(page: Page) -> None:
+    cited = part(page, "answer").locator("a.cite", has_text=re.compile("^3$")).first
+    cited.click()
+    expect(pin(page, PLACES[2])).to_have_attribute("aria-pressed", "true")
+    part(page, "citation").get_by_role("button", name="在地图上看").click()
+    expect(part(page, "citation")).to_be_hidden()
+    expect(pin(page, PLACES[2])).to_have_attribute("aria-pressed", "true")
+
+
+def test_map_and_list_select_each_other(page: Page) -> None:
+    expect(part(page, "map").locator("[data-place-id]")).to_have_count(len(PLACES))
+    pin(page, PLACES[1]).click()
+    expect(card(page, PLACES[1])).to_have_attribute("aria-expanded", "true")
+    expect(card(page, PLACES[1])).to_be_in_viewport()
+    shown = part(page, "places").locator("[data-place-id].selected")
+    expect(shown).to_contain_text("高德地图")
+    card(page, PLACES[3]).click()
+    expect(shown).to_have_count(1)
+    expect(pin(page, PLACES[3])).to_have_attribute("aria-pressed", "true")
+    expect(pin(page, PLACES[1])).to_have_attribute("aria-pressed", "false")
+    expect(shown.get_by_role("link", name="在高德地图中打开")).to_have_attribute(
+        "href", re.compile("^https://uri.amap.com/marker")
+    )
+    card(page, PLACES[3]).click()
+    expect(shown).to_have_count(0)
+    expect(pin(page, PLACES[3])).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_place_leads_to_the_sources_that_name_it(page: Page) -> None:
+    card(page, PLACES[0]).click()
+    part(page, "places").get_by_role("link", name=re.compile("^来源 1$")).click()
+    source = part(page, "sources").locator('[data-source-number="1"]')
+    expect(source).to_be_focused()
+    expect(source).to_contain_text(PLACES[0])
+
+
+def test_on_a_phone_the_map_has_a_side_of_its_own(visit: Visits, thread: str) -> None:
+    phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+    page = visit(**phone).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    expect(part(page, "map")).to_be_hidden()
+    page.get_by_role("button", name="地图", exact=True).tap()
+    pin(page, PLACES[2]).tap()
+    chosen = page.locator(".map-choice")
+    expect(chosen).to_contain_text(PLACES[2])
+    chosen.get_by_role("button", name="看详情").tap()
+    expect(part(page, "map")).to_be_hidden()
+    expect(card(page, PLACES[2])).to_be_in_viewport()
+    expect(card(page, PLACES[2])).to_have_attribute("aria-expanded", "true")
+
+
+def test_the_page_speaks_english_to_those_who_do(visit: Visits) -> None:
+    page = visit(locale="en-GB").tab()
+    expect(part(page, "notice")).to_contain_text("Sample mode")
+    turn = ends(ask(page, "How do sodium-ion batteries work?"))
+    expect(part(turn, "timeline").locator("summary")).to_contain_text("Research")
+    expect(part(turn, "sources")).to_contain_text("Sources")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    words = page.get_by_role("main").inner_text() + part(page, "map").inner_text()
+    assert not re.search(r"[\u4e00-\u9fff]", words), words

@@ -1,12 +1,26 @@
 """The page as a person finds their way in it: by names, roles and the parts of an answer."""
 
 import re
+from typing import Any
 
 from tests.support.browser import Locator, Page, expect
 
 QUESTION = re.compile("^(问题|Question)$")
 SEND = re.compile("^(提问|Ask)$")
 STOP = re.compile("^(停止|Stop)$")
+_WATCH = """() => {
+  globalThis.watched = [];
+  const look = () => {
+    const turn = [...document.querySelectorAll("article.turn")].at(-1);
+    if (!turn) return;
+    const text = turn.querySelector('[data-part="answer"] .prose').textContent;
+    const steps = [...turn.querySelectorAll('.step[data-state="open"]')];
+    const open = steps.map((step) => step.dataset.kind);
+    watched.push({ status: turn.dataset.status, text, open });
+  };
+  const told = { subtree: true, childList: true, characterData: true, attributes: true };
+  new MutationObserver(look).observe(document.querySelector('[data-part="turns"]'), told);
+}"""
 
 
 def part(scope: Page | Locator, name: str) -> Locator:
@@ -41,3 +55,14 @@ def thread_of(page: Page) -> str:
     found = re.search(r"[?&]thread=([0-9a-f-]{36})", page.url)
     assert found, page.url
     return found[1]
+
+
+def watch(page: Page) -> None:
+    """Keeps what the last turn's views go through from now on."""
+    page.evaluate(_WATCH)
+
+
+def watched(page: Page) -> list[dict[str, Any]]:
+    """Each moment: the turn's `status`, its answer's `text`, the kinds of its `open` steps."""
+    moments: list[dict[str, Any]] = page.evaluate("watched")
+    return moments

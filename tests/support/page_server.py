@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from langgraph_sdk import get_sync_client
+
 from tests.support.dev_server import DevServer, dev_server
 
 
@@ -14,3 +16,13 @@ def page_server(folder: Path, **options: Any) -> Iterator[DevServer]:
     with dev_server(folder, **options) as server:
         yield server
         assert "the page's policy stopped something" not in server.output()
+
+
+def answered_thread(server: DevServer, *questions: str, assistant: str = "agent") -> str:
+    """The id of a new thread on which these questions were asked and answered."""
+    with get_sync_client(url=server.url) as client:
+        thread: str = client.threads.create(graph_id=assistant)["thread_id"]
+        for question in questions:
+            said: Any = {"messages": [{"role": "user", "content": question}]}
+            client.runs.wait(thread, assistant, input=said)
+    return thread

@@ -1,0 +1,165 @@
+"""A run under way: its answer grows, it outlives reloads and lost connections, and it stops."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from langgraph_sdk import get_sync_client
+
+from tests.support.browser import BROWSER, Locator, Page, Visits, expect
+from tests.support.browser_page import STOP, ask, ends, part, thread_of, watch, watched
+from tests.support.command_line import EN
+from tests.support.dev_server import DevServer
+from tests.support.page_gemini import HeldGemini, held_gemini
+from tests.support.page_server import page_server
+
+pytestmark = BROWSER
+SUBJECT = "sodium"
+OTHER = "What is a good coffee grinder?"
+
+
+@pytest.fixture(scope="module", name="service")
+def service_fixture() -> Iterator[tuple[HeldGemini, dict[str, str]]]:
+    with held_gemini() as started:
+        yield started
+
+
+@pytest.fixture(scope="module", name="server")
+def server_fixture(
+    service: tuple[HeldGemini, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DevServer]:
+    with page_server(tmp_path_factory.mktemp("server"), env=service[1]) as started:
+        yield started
+
+
+@pytest.fixture(name="gemini")
+def gemini_fixture(service: tuple[HeldGemini, dict[str, str]]) -> Iterator[HeldGemini]:
+    gemini = service[0]
+    gemini.requests.clear()
+    yield gemini
+    gemini.let_go()
+
+
+def searching(page: Page, gemini: HeldGemini) -> Locator:
+    """A turn whose searches have been sent and wait for their replies."""
+    gemini.hold()
+    turn = ask(page, EN)
+    expect(turn.locator('.step[data-kind="search_started"]').first).to_be_visible()
+    gemini.waits()
+    return turn
+
+
+def everything_once(page: Page, visit: Visits) -> None:
+    """The page shows what somebody sees who opens the thread afterwards."""
+    turn = page.locator("article.turn")
+    expect(turn).to_have_count(1)
+    ends(turn)
+    later = visit().tab(f"/app?thread={thread_of(page)}")
+    ends(later.locator("article.turn"))
+    for name in ("answer", "sources"):
+        assert part(turn, name).inner_text() == part(later, name).inner_text()
+    part(turn, "timeline").locator("summary").click()
+    words = turn.locator(".step .words").all_inner_texts()
+    assert len(words) > 4
+    assert len(words) == len(set(words)), words
+    expect(turn.locator('.step[data-kind="search_done"]')).to_have_count(2)
+
+
+def test_the_answer_comes_in_while_it_is_written(visit: Visits) -> None:
+    page = visit().tab()
+    watch(page)
+    turn = ends(ask(page, EN))
+    growing = [m["text"] for m in watched(page) if m["status"] == "running" and m["text"]]
+    assert len(set(growing)) > 2
+    assert [len(text) for text in growing] == sorted(len(text) for text in growing)
+    final = part(turn, "answer").locator(".prose").text_content() or ""
+    plain = re.sub(r"\[?\d\]?|\s", "", final)
+    assert all(plain.startswith(re.sub(r"\[?\d\]?|\s", "", text)) for text in growing)
+
+
+def test_a_page_loaded_anew_goes_on_with_the_run(visit: Visits, gemini: HeldGemini) -> None:
+    page = visit().tab()
+    searching(page, gemini)
+    thread_of(page)
+    page.reload()
+    turn = page.locator("article.turn")
+    expect(turn).to_have_attribute("data-status", "running")
+    expect(turn.locator('.step[data-kind="queries"]')).to_have_count(1)
+    expect(turn.locator('.step[data-kind="search_started"][data-state="open"]')).to_have_count(2)
+    gemini.let_go()
+    everything_once(page, visit)
+
+
+def test_a_lost_connection_is_taken_up_where_it_was(visit: Visits, gemini: HeldGemini) -> None:
+    person = visit()
+    person.forgive("ERR_INTERNET_DISCONNECTED")
+    page = person.tab()
+    turn = searching(page, gemini)
+    thread_of(page)
+    person.context.set_offline(True)
+    gemini.let_go()
+    page.wait_for_event("requestfailed")
+    expect(turn).to_have_attribute("data-status", "running")
+    person.context.set_offline(False)
+    everything_once(page, visit)
+
+
+def test_a_stopped_run_makes_no_further_call(
+    visit: Visits, gemini: HeldGemini, server: DevServer
+) -> None:
+    page = visit().tab()
+    turn = searching(page, gemini)
+    page.get_by_role("button", name=STOP).click()
+    ends(turn, "stopped")
+    with get_sync_client(url=server.url) as client:
+        (run,) = client.runs.list(thread_of(page))
+        assert run["status"] == "interrupted"
+    asked = gemini.asked(SUBJECT)
+    assert asked == 3, "its queries, then two searches"
+    gemini.let_go()
+    page.get_by_role("button", name="新问题").click()
+    ends(ask(page, OTHER))
+    assert len(gemini.requests) > asked + 3
+    assert gemini.asked(SUBJECT) == asked
+
+
+def test_after_a_stop_the_same_thread_answers_the_next_question(
+    visit: Visits, gemini: HeldGemini
+) -> None:
+    page = visit().tab()
+    stopped = searching(page, gemini)
+    page.get_by_role("button", name=STOP).click()
+    ends(stopped, "stopped")
+    gemini.let_go()
+    ends(ask(page, OTHER))
+    page.reload()
+    turns = page.locator("article.turn")
+    expect(turns).to_have_count(2)
+    ends(turns.nth(0), "stopped")
+    ends(turns.nth(1))
+
+
+def test_two_tabs_see_the_same_run(visit: Visits, gemini: HeldGemini) -> None:
+    person = visit()
+    first = person.tab()
+    searching(first, gemini)
+    second = person.tab(f"/app?thread={thread_of(first)}")
+    other = second.locator("article.turn")
+    expect(other.locator('.step[data-kind="search_started"]')).to_have_count(2)
+    gemini.let_go()
+    ends(other)
+    ends(first.locator("article.turn"))
+    assert part(other, "answer").inner_text() == part(first, "answer").inner_text()
+
+
+def test_a_run_stopped_in_one_tab_is_stopped_in_the_other(
+    visit: Visits, gemini: HeldGemini
+) -> None:
+    person = visit()
+    first = person.tab()
+    turn = searching(first, gemini)
+    second = person.tab(f"/app?thread={thread_of(first)}")
+    expect(second.locator("article.turn")).to_have_attribute("data-status", "running")
+    second.get_by_role("button", name=STOP).click()
+    ends(second.locator("article.turn"), "stopped")
+    ends(turn, "stopped")
