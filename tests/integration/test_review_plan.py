@@ -14,7 +14,8 @@ from agent.configuration import configure
 from agent.errors import ConfigurationError
 from agent.evidence.types import MapTask
 from agent.graph import build_graph
-from tests.support.faults import at
+from agent.offline.brain import Answer
+from tests.support.faults import MoodyBrain, at
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 from tests.support.map_fixtures import until
 from tests.support.run_fixtures import a_run
@@ -80,6 +81,17 @@ async def test_the_plan_as_it_was_shown_comes_to_the_same_answer_as_without_a_re
     for name in ("model_calls", "searches"):
         assert told(state)["usage"][name] == told(plain)["usage"][name]
     assert {s["url"] for s in told(state)["sources"]} == {s["url"] for s in told(plain)["sources"]}
+
+
+async def test_a_query_longer_than_may_come_back_is_shown_as_it_may(lab: Lab) -> None:
+    brain = MoodyBrain(lab.gemini.brain)
+    lab.gemini.brain = brain
+    written = {"query": [{"query": "王府井\u202e " + "书店" * 300}], "rationale": ""}
+    brain.say("generate_query", Answer(json=written), None)
+    shown = await paused(lab)
+    assert len(shown["queries"][0]["query"]) == 400
+    state = await resumed(lab, {"queries": shown["queries"]})
+    assert told(state)["queries"][0]["query"] == shown["queries"][0]["query"]
 
 
 async def test_reflection_may_still_ask_follow_ups(lab: Lab) -> None:

@@ -44,3 +44,10 @@ test("long names end in an ellipsis, whole characters only", () => {
   assert.equal(shortened("  王府井   书店 ", 100, widthOf), "王府井 书店");
   assert.equal(shortened("🍜🍜🍜🍜🍜🍜", 50, (text) => [...text].length * 10), "🍜🍜🍜🍜…");
 });
+
+test("a name without end is measured a hundred times or so, not once for every letter", () => {
+  let measured = 0;
+  const widthOf = (text) => { measured += 1; return text.length * 10; };
+  assert.equal(shortened("长".repeat(100_000), 50, widthOf), "长长长长…");
+  assert.ok(measured < 200, String(measured));
+});

@@ -67,6 +67,7 @@ describe("a map task in words", () => {
     [{ intent: "area", city: "杭州", keywords: ["茶馆"] }, "茶馆 in 杭州"],
     [{ intent: "poi", place: "故宫博物院" }, "The place 故宫博物院"],
     [{ intent: "route", origin: "A", destination: "B", mode: "walking" }, "Way on foot: A → B"],
+    [{ intent: "route", origin: "A", destination: "B", mode: "constructor" }, "Way constructor: A → B"],
     [{ intent: "route", destination: "B" }, "Way: the position given → B"],
     [{ intent: "distance", origin: "A", destination: "B" }, "Distance: A → B"],
     [{ intent: "weather", city: "北京" }, "Weather in 北京"],

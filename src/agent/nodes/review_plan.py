@@ -9,9 +9,10 @@ from pydantic import TypeAdapter
 
 from agent.configuration import Configuration
 from agent.errors import InputError
+from agent.evidence.queries import clean_text
 from agent.evidence.types import MapTask, Query
 from agent.nodes.plan_estimate import estimate_of
-from agent.nodes.reviewed import read_review
+from agent.nodes.reviewed import MAX_QUERY, read_review
 from agent.nodes.toolbox import Services
 from agent.progress import event
 from agent.state import (
@@ -70,12 +71,12 @@ def _answered(review: PlanReview, turn: Turn, configuration: Configuration) -> l
 
 
 def _shown(query: Query) -> Query:
-    """The query with what its map task says, without what it leaves open."""
-    task = query["map"]
+    """The query as it may come back, with what its map task says, without what it leaves open."""
+    text, task = clean_text(query["query"], MAX_QUERY), query["map"]
     if task is None:
-        return query
+        return Query(query=text, map=None)
     said = {name: value for name, value in task.items() if value not in (None, [])}
-    return Query(query=query["query"], map=cast(MapTask, said))
+    return Query(query=text, map=cast(MapTask, said))
 
 
 def _without_the_wait(turn: Turn, now: float) -> Turn:

@@ -7,6 +7,8 @@
 const MOST_TURNS = 60;
 const LINE = 14;
 const BESIDE = 20;
+/** No map shows more of a name; measuring every length of a very long one would take minutes. */
+const MOST_LETTERS = 120;
 
 /**
  * Moves spots that lie on each other apart, outwards in a spiral; earlier ones stay.
@@ -67,8 +69,8 @@ export function placeLabel(text, width, pin, taken, inside) {
 /** The text cut so that it is at most as wide, by the measure given. */
 export function shortened(text, longest, widthOf) {
   const told = text.split(/\s+/).filter(Boolean).join(" ");
-  if (widthOf(told) <= longest) return told;
-  const letters = [...told];
+  const letters = [...told].slice(0, MOST_LETTERS);
+  if (letters.join("") === told && widthOf(told) <= longest) return told;
   while (letters.length && widthOf(`${letters.join("")}…`) > longest) letters.pop();
   return `${letters.join("").trimEnd()}…`;
 }

@@ -51,6 +51,7 @@ const WORDS = {
   },
 };
 const say = speaking(WORDS);
+const MODES = new Set(["walking", "driving", "bicycling", "transit"]);
 const DEFAULT_RADIUS_M = 2000;
 
 /**
@@ -65,7 +66,7 @@ export function taskLine(task) {
     place: placeOf(task),
     keywords: (task.keywords ?? []).join(say("between")) || say("anything"),
     radius: radiusOf(task.radius_m ?? DEFAULT_RADIUS_M),
-    mode: task.mode ? say(task.mode) : "",
+    mode: MODES.has(task.mode) ? say(task.mode) : task.mode ?? "",
     origin: task.origin || say("here"),
     destination: task.destination || say("here"),
   }).replace(/ +([:：])/, "$1");

@@ -1,0 +1,151 @@
+"""Hostile texts in a thread's history: shown as the text they are, and nothing else."""
+
+import html
+from typing import Any
+
+import pytest
+from langgraph_sdk import get_sync_client
+
+from tests.support.browser import BROWSER, Page, Visits, expect
+from tests.support.browser_page import part
+from tests.support.dev_server import DevServer
+from tests.support.hostile_page import among_hostile, nothing_acts
+from tests.support.hostile_texts import LINKS, MARKUP, TEXTS, exchange
+
+pytestmark = BROWSER
+LONG = "长" * 20_000 + "<img src=x onerror=ran('long')>" + "W" * 80_000
+
+
+def written(server: DevServer, texts: dict[str, str]) -> str:
+    """A thread with an exchange for each text."""
+    return kept(server, [said for name, text in texts.items() for said in exchange(name, text)])
+
+
+def kept(server: DevServer, messages: list[dict[str, Any]]) -> str:
+    """A thread of the page's with these messages."""
+    title = messages[0]["content"][:2000]
+    with get_sync_client(url=server.url) as client:
+        thread = client.threads.create(
+            graph_id="agent", metadata={"title": title, "asked_over": "page"}
+        )
+        client.threads.update_state(
+            thread["thread_id"], {"messages": messages}, as_node="finalize_answer"
+        )
+    return str(thread["thread_id"])
+
+
+@pytest.fixture(scope="module", name="thread")
+def thread_fixture(server: DevServer) -> str:
+    return written(server, TEXTS)
+
+
+def opened(page: Page, turns: int) -> None:
+    expect(page.locator("article.turn")).to_have_count(turns)
+    expect(part(page.locator("article.turn").last, "exports")).to_be_visible()
+
+
+def test_every_text_of_an_opened_thread_is_shown_as_text(visit: Visits, thread: str) -> None:
+    page = among_hostile(visit).tab(f"/app?thread={thread}")
+    opened(page, len(TEXTS))
+    for turn, (name, text) in zip(page.locator("article.turn").all(), TEXTS.items(), strict=True):
+        expect(turn.get_by_role("heading", level=2)).to_contain_text(name)
+        for shown in ("places", "gaps", "sources"):
+            assert plain(text) in plain(part(turn, shown).text_content() or ""), (name, shown)
+        if name in MARKUP:
+            assert plain(text) in plain(part(turn, "answer").text_content() or ""), name
+    nothing_acts(page)
+
+
+def test_places_sources_and_citations_open_without_anything_running(
+    visit: Visits, thread: str
+) -> None:
+    page = among_hostile(visit).tab(f"/app?thread={thread}")
+    opened(page, len(TEXTS))
+    page.evaluate(
+        "for (const way of document.querySelectorAll('.place-line, .sources summary')) way.click()"
+    )
+    last = page.locator("article.turn").last
+    last.locator("a.cite[data-source-number='1']").first.click()
+    expect(part(page, "citation")).to_be_visible()
+    nothing_acts(page)
+
+
+def test_pins_their_names_and_tips_are_text(visit: Visits, server: DevServer) -> None:
+    name, text = "image", MARKUP["image"]
+    page = among_hostile(visit).tab(f"/app?thread={written(server, {name: text})}")
+    pins = part(page, "map").locator(".map-pin")
+    expect(pins).to_have_count(4)
+    for pin in pins.all():
+        assert text in (pin.get_attribute("aria-label") or "")
+    pins.first.hover()
+    expect(page.locator(".map-tip")).to_contain_text(text)
+    pins.first.click()
+    expect(page.locator(".map-choice")).to_contain_text(text)
+    expect(part(page, "places").locator(".place.selected .place-more")).to_contain_text(text)
+    nothing_acts(page)
+
+
+def test_links_that_are_no_links_are_shown_without_one(visit: Visits, thread: str) -> None:
+    page = among_hostile(visit).tab(f"/app?thread={thread}")
+    opened(page, len(TEXTS))
+    sources = part(page.locator("article.turn").first, "sources").locator(".source")
+    expect(sources).to_have_count(len(LINKS))
+    linked = [source.locator("a[href]").count() for source in sources.all()]
+    assert linked == [int(link.startswith("http")) for link in LINKS]
+
+
+def test_search_suggestions_stay_in_a_frame_that_can_do_nothing(
+    visit: Visits, server: DevServer
+) -> None:
+    person = among_hostile(visit)
+    person.forgive("^console: Blocked script execution")  # The frame's own sandbox tells.
+    question, answer = exchange("suggestions", "text")
+    suggested = [MARKUP["script"], MARKUP["image"].replace("src=x", "src=data:,")]
+    answer["additional_kwargs"]["search_entry_points"] = suggested
+    page = person.tab(f"/app?thread={kept(server, [question, answer])}")
+    frame = part(page, "suggestions").locator("iframe")
+    expect(frame).to_have_count(2)
+    for number in range(2):
+        frame.nth(number).scroll_into_view_if_needed()
+        expect(frame.nth(number).content_frame.locator("script, img").first).to_be_attached()
+    nothing_acts(page)
+
+
+def test_a_name_of_a_hundred_thousand_characters_breaks_no_page(
+    visit: Visits, server: DevServer
+) -> None:
+    question, answer = exchange("long", "text")
+    told = answer["additional_kwargs"]
+    told["places"][0]["name"] = told["sources"][1]["title"] = told["gaps"][0]["message"] = LONG
+    thread = kept(server, [question, answer])
+    for width in (360, 1440):
+        page = among_hostile(visit, viewport={"width": width, "height": 800}).tab(
+            f"/app?thread={thread}"
+        )
+        opened(page, 1)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        nothing_acts(page)
+
+
+def test_an_address_names_no_thread_but_says_so_in_text(visit: Visits) -> None:
+    person = among_hostile(visit)
+    person.forgive("status of 4")
+    page = person.tab("/app?thread=%3Cimg%20src=x%20onerror=ran('address')%3E")
+    expect(page.get_by_role("alert")).to_be_visible()
+    nothing_acts(page)
+
+
+def test_reports_of_hostile_threads_run_nothing(visit: Visits, server: DevServer) -> None:
+    person = among_hostile(visit)
+    for name in ("image", "script", "closing", "base", "style"):
+        thread = written(server, {name: MARKUP[name]})
+        report = person.context.new_page()
+        report.goto(f"/app/runs/{thread}/report.html")
+        expect(report.locator("body")).to_contain_text(MARKUP[name])
+        assert report.locator("img[src='x'], base, iframe:not([sandbox]), form, math").count() == 0
+
+
+def plain(text: str) -> str:
+    """Its letters, with Markdown's entities read and without spaces and what cannot be seen."""
+    text = html.unescape(text)
+    return "".join(letter for letter in text if letter.isprintable() and not letter.isspace())
