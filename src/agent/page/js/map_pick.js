@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { speaking } from "./words.js";
 
 const say = speaking({
-  zh: { ask: "点一下地图上你所在的位置", middle: "就用中心点", cancel: "取消" },
+  zh: { ask: "点一下地图上您所在的位置", middle: "就用中心点", cancel: "取消" },
   en: { ask: "Tap the map where you are", middle: "Use the middle", cancel: "Cancel" },
 });
 

@@ -1,5 +1,7 @@
 /** A progress event in plain words, as the terminal and MCP clients are told it. */
 
+import { oneDecimal } from "./rounding.js";
+
 const WIDEST = 160;
 const WIDEST_NOTICE = 600;
 const LISTS = new Set(["queries", "sub_questions", "tasks"]);
@@ -26,15 +28,7 @@ export function eventLine(told, config, language) {
     text: LISTS.has(told.type) ? splitLines(text).join(language === "zh" ? "；" : "; ") : text,
   };
   const line = oneLine(template.replace(/\{(count|speaker|text)\}/g, (_, key) => values[key]), WIDEST);
-  return typeof told.seconds === "number" ? `${line} (${tenths(told.seconds)} s)` : line;
-}
-
-/** Seconds with one decimal; a tie goes to the even digit, as Python rounds. */
-export function tenths(seconds) {
-  const isTie = Number.isInteger(seconds * 4) && !Number.isInteger(seconds * 2);
-  if (!isTie) return seconds.toFixed(1);
-  const below = Math.floor(seconds * 10);
-  return ((below % 2 === 0 ? below : below + 1) / 10).toFixed(1);
+  return typeof told.seconds === "number" ? `${line} (${oneDecimal(told.seconds)} s)` : line;
 }
 
 /** The text without line breaks and control characters, cut to `longest` characters. */

@@ -2,7 +2,8 @@
 
 import { el, fill } from "./dom.js";
 import { mapCallWords, mapCallsLine } from "./map_calls.js";
-import { eventLine, tenths } from "./progress_line.js";
+import { eventLine } from "./progress_line.js";
+import { oneDecimal } from "./rounding.js";
 import { Steps, eventsOfQueries } from "./steps.js";
 import { startTicking, stopTicking } from "./ticking.js";
 import { duration, usageLine } from "./usage.js";
@@ -188,5 +189,5 @@ function secondsOf(turn) {
 }
 
 function took(seconds) {
-  return el("span", { class: "took" }, `${tenths(seconds)} s`);
+  return el("span", { class: "took" }, `${oneDecimal(seconds)} s`);
 }

@@ -3,6 +3,8 @@
  * their order and numbers, the sources that speak of them, the photo. Pure.
  */
 
+import { halfEven, oneDecimal } from "./rounding.js";
+
 /** @typedef {"zh"|"en"} Language */
 
 export const AMAP_ATTRIBUTION = "数据 © 高德地图";
@@ -113,17 +115,4 @@ export function photoUrl(address) {
 /** Up to six significant digits, without trailing noughts. */
 function general(value) {
   return String(Number(value.toPrecision(6)));
-}
-
-/** Rounded as the exports round: a half goes to the even neighbour. */
-function halfEven(value) {
-  const below = Math.floor(value);
-  if (value - below === 0.5) return below % 2 === 0 ? below : below + 1;
-  return Math.round(value);
-}
-
-/** Of a positive number. Only x.25 and x.75 are exact halves here, and toFixed takes both up. */
-function oneDecimal(value) {
-  const fixed = value.toFixed(1);
-  return value - Math.floor(value) === 0.25 ? `${Math.floor(value)}.2` : fixed;
 }
