@@ -102,6 +102,38 @@ describe("steps", () => {
   });
 });
 
+describe("steps that are told again, as a task tried again tells them", () => {
+  const begun = (id, text) => ({ type: "search_started", id, text });
+  const done = (id, text) => ({ type: "search_done", id, text, count: 3 });
+
+  it("stay one line each, open again", () => {
+    const both = [begun("w0", "a"), begun("w1", "b")];
+    assert.deepEqual(shown(folded(...both, ...both)), [["search_started", "open"], ["search_started", "open"]]);
+    const again = folded(begun("w0", "a"), done("w0", "a"), begun("w0", "a"));
+    assert.deepEqual(shown(again), [["search_started", "open"]]);
+    assert.deepEqual(shown(folded(begun("w0", "a"), done("w0", "a"), begun("w0", "a"), done("w0", "a"))), [["search_done", "done"]]);
+  });
+
+  it("count the calls to the map that are made again only", () => {
+    const started = { type: "map_started", id: "a0", text: "b" };
+    const call = { type: "map_call", id: "a0", text: "maps_geo x" };
+    assert.equal(folded(started, call, started, call).list[0].calls.length, 1);
+  });
+
+  it("are one where what has no id is told twice in a row, or still goes on", () => {
+    const queries = { type: "queries", text: "a\nb", count: 2 };
+    assert.deepEqual(shown(folded(queries, queries)), [["queries", "done"]]);
+    assert.deepEqual(shown(folded({ type: "answering" }, { type: "answering" })), [["answering", "open"]]);
+  });
+
+  it("are two where the same was done twice", () => {
+    const reflection = { type: "reflection", text: "hours", count: 1 };
+    assert.equal(folded(reflection, begun("w2", "hours"), reflection).list.length, 3);
+    const reading = [{ type: "reading", text: "x", count: 2 }, { type: "compressed", text: "x", count: 1 }];
+    assert.equal(folded(...reading, ...reading).list.length, 2);
+  });
+});
+
 describe("calls to the map", () => {
   it("are told in words, an unknown tool as it is", () => {
     assert.equal(mapCallWords("maps_around_search 咖啡馆"), "looking nearby for 咖啡馆");

@@ -24,18 +24,21 @@ const HOLDS = {
  * @typedef {{type: string, node?: string, id?: string, text?: string, count?: number,
  *   seconds?: number, speaker?: string, at?: number}} Told an event; `at` in milliseconds
  * @typedef {{key: number, parent: number|null, state: "open"|"done"|"left", told: Told,
- *   calls: Told[]}} Step `told` is what the step shows now; `parent` the key of the task, turn or
- *   topic it is part of; `calls` are a map search's own questions to the map; "left": the run
- *   ended before the step did
+ *   calls: Told[], first: Told}} Step `told` is what the step shows now, `first` what it began with;
+ *   `parent` the key of the task, turn or topic it is part of; `calls` are a map search's own
+ *   questions to the map; "left": the run ended before the step did
  */
 
 /** Folds events as they come. */
 export class Steps {
   /** @type {Step[]} in the order they began */
   list = [];
+  #last = null;
 
   /** Takes one event in; the step it began or changed, null if it is part of none. */
   take(told) {
+    const before = this.#last;
+    this.#last = told;
     const begun = ENDS[told.type];
     const mine = begun ? this.#open(begun, told) : null;
     if (mine) return this.#end(mine, told);
@@ -46,9 +49,20 @@ export class Steps {
       return map;
     }
     const state = BEGINS.has(told.type) ? "open" : "done";
-    const step = { key: this.list.length, parent: this.#holderOf(told), state, told, calls: [] };
+    const again = this.#again(told, before);
+    if (again) return Object.assign(again, { state, told, calls: [] });
+    const step = { key: this.list.length, parent: this.#holderOf(told), state, told, calls: [], first: told };
     this.list.push(step);
     return step;
+  }
+
+  /**
+   * The step that began with the very same: a task that is tried again tells it again. Without an
+   * id only what goes on, or was just told, is known to be the same.
+   */
+  #again(told, before) {
+    const isKnown = told.id || (before && isSame(before, told));
+    return this.list.findLast((step) => (isKnown || step.state === "open") && isSame(step.first, told));
   }
 
   /** The run has ended: what is still open stays as it was left, or is done with it. */
@@ -94,6 +108,9 @@ export class Steps {
     return same ?? (told.id || kind === "answering" ? open[0] : null) ?? null;
   }
 }
+
+const isSame = (one, other) =>
+  ["type", "id", "text", "speaker"].every((name) => one[name] === other[name]);
 
 /** The queries of a finished answer as events, for a turn whose own are not kept. */
 export function eventsOfQueries(queries) {
