@@ -45,12 +45,13 @@ async function followed(one, options = {}) {
 describe("a run", () => {
   it("is joined again where not even a sign of life comes", async () => {
     const silent = async function* (signal) {
+      yield part("4-0");
       yield part("5-0");
       await new Promise((_, reject) => { signal.addEventListener("abort", () => reject(new Error("AbortError"))); });
     };
-    const one = client([silent, async function* () { yield part("6-0"); }]);
+    const one = client([silent, async function* () { yield part("5-0"); yield part("6-0"); }]);
     const { told, run } = await followed(one, { silence: 20 });
-    assert.deepEqual([told, one.joins, run.status], [["5-0", "6-0"], ["-1", "5-0"], "success"]);
+    assert.deepEqual([told, one.joins, run.status], [["4-0", "5-0", "6-0"], ["-1", "4-0"], "success"]);
   });
 
   it("is joined ever more seldom where its stream ends at once", async () => {
@@ -91,6 +92,21 @@ describe("a run", () => {
     });
     const { told } = await followed(client(streams, (asked) => (asked < 2 ? "running" : "success")));
     assert.deepEqual(told, ["9-0", "10-0", "10-1"]);
+  });
+});
+
+describe("parts of the same millisecond", () => {
+  const under = (id, text) => ({ id, event: "custom", data: { type: "search_done", text } });
+
+  it("are told, each once, also where the connection broke between them", async () => {
+    const streams = [
+      async function* () { yield* [under("4-0", "a"), under("5-0", "b"), under("5-0", "c")]; },
+      async function* () { yield* [under("5-0", "b"), under("5-0", "c"), under("5-0", "d"), under("6-0", "d")]; },
+    ];
+    const one = client(streams, (asked) => (asked < 2 ? "running" : "success"));
+    const { told } = await followed(one);
+    assert.deepEqual(told, ["4-0", "5-0", "5-0", "5-0", "6-0"]);
+    assert.deepEqual(one.joins, ["-1", "4-0"]);
   });
 });
 

@@ -19,14 +19,13 @@ const FINAL = new Set([401, 403, 404, 422]);
  *   where `signal` ended it; throws ServerError where the run cannot be reached any more
  */
 export async function* following(client, run, { signal, wait, silence = SILENCE_MS }) {
-  let last = "-1";
+  const told = new Told();
   let failures = 0;
   for (let vain = 1; failures < TRIES && !signal.aborted; vain += 1) {
     try {
-      for await (const part of joined(client, run, last, { signal, silence })) {
-        if (!isAfter(part.id, last)) continue;
+      for await (const part of joined(client, run, told.since, { signal, silence })) {
+        if (!told.take(part)) continue;
         failures = vain = 0;
-        last = part.id ?? last;
         yield part;
       }
       // A stream may end before its run: its log is gone, or the server starts again.
@@ -92,11 +91,34 @@ async function* joined(client, { threadId, runId }, lastEventId, { signal, silen
   }
 }
 
-/** Whether an event id comes after another; ids are `<ms>-<n>` where the server can replay. */
-function isAfter(id, last) {
-  const [one, other] = [id, last].map((text) => /^(\d+)-(\d+)$/.exec(text ?? "")?.slice(1).map(Number));
-  if (!one || !other) return true;
-  return one[0] > other[0] || (one[0] === other[0] && one[1] > other[1]);
+/** What was told already: a server replays from an id on, and may give several parts the same id. */
+class Told {
+  /** A new connection asks for what came after this: all under the last id may not have come. */
+  since = "-1";
+  #last = "-1";
+  #under = new Set();
+
+  /** Whether the part is new, which it is once. */
+  take({ id, event, data }) {
+    if (!id) return true;
+    const order = compared(id, this.#last);
+    const part = JSON.stringify([event, data]);
+    if (order < 0 || (order === 0 && this.#under.has(part))) return false;
+    if (order > 0) {
+      this.since = this.#last;
+      this.#last = id;
+      this.#under.clear();
+    }
+    this.#under.add(part);
+    return true;
+  }
+}
+
+/** Below 0 where an id comes before another; ids are `<ms>-<n>` where the server can replay. */
+function compared(id, other) {
+  if (id === other) return 0;
+  const [one, two] = [id, other].map((text) => /^(\d+)-(\d+)$/.exec(text)?.slice(1).map(Number));
+  return one && two ? one[0] - two[0] || one[1] - two[1] : 1;
 }
 
 const backoff = (failures) => Math.min(500 * 2 ** (failures - 1), LONGEST_WAIT_MS);
