@@ -87,7 +87,9 @@ def test_the_readme_says_what_one_needs_first(page: str) -> None:
     assert 'pip install uv && uv run tanlu ask "王府井附近适合遛娃的好去处"' in text
     assert "uv run pytest" in text
     assert "--n-jobs-per-worker 64" in text
+    assert "docs/images/page.png" in text
     assert "docs/images/ask.svg" in text
+    assert "http://127.0.0.1:2024/app" in text
     for name in ("GEMINI_API_KEY", "AMAP_MAPS_API_KEY", "Web服务", "GCJ-02", "WGS-84", "高德"):
         assert name in text
 
