@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.marks import MARK
 from agent.outbox import AcceptedRun
-from agent.recovery import RunWatch
+from agent.recovery import HEARD, RunWatch
 from agent.security.access import access, identify
 
 _CREATES = re.compile(r"/threads/(?P<thread>[^/]+)/(?P<how>runs|runs/stream|runs/wait|commands)/?$")
@@ -21,7 +21,7 @@ _ENDS = re.compile(r"^POST .*/runs/(.+/)?cancel/?$|^DELETE .*/threads/[^/]+(/run
 _DELETES = re.compile(r"^DELETE .*/threads/(?P<thread>[^/]+)/?$")
 _REPEATED = (
     "command", "checkpoint", "checkpoint_id", "metadata", "interrupt_before", "interrupt_after",
-    "webhook",
+    "webhook", *HEARD,
 )  # fmt: skip
 _INTERNAL = ("thread_id", "checkpoint_id", "checkpoint_ns", "run_id")
 

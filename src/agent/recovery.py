@@ -21,11 +21,13 @@ from langgraph_sdk.errors import APIStatusError, NotFoundError
 from langgraph_sdk.schema import Run
 
 from agent.errors import AgentError
-from agent.marks import MARK, OWNER
+from agent.marks import MARK, OF_THREAD, OWNER
 from agent.outbox import AcceptedRun, End, RunOutbox
 
 log = logging.getLogger(__name__)
 
+HEARD = ("stream_mode", "stream_subgraphs", "stream_resumable")
+"""Of a request: what those who listen to its run are told, and to its continuation as well."""
 _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
 _SETTLE_SECONDS = 0.2
@@ -144,7 +146,7 @@ class RunWatch:
     async def _continue(self, run: AcceptedRun) -> None:
         if await self._server_knows(run) or await self._goes_on(run):
             return
-        await self._make_known(run.thread_id, run.assistant, run.asker)
+        await self._make_known(run.thread_id, run.assistant, run.asker, told=run.options)
         state = await self._client.threads.get_state(run.thread_id)
         begun = _belongs(state.get("metadata") or {}, run)
         if begun and (ended := _ended(state)):
@@ -165,7 +167,7 @@ class RunWatch:
             metadata={**given, **_owned(run.asker), MARK: run.run_ids[0]},
             multitask_strategy="enqueue",
             durability="sync",
-            **({} if begun else options),
+            **{name: options[name] for name in options if name in HEARD or not begun},
         )
 
     async def _goes_on(self, run: AcceptedRun) -> bool:
@@ -182,8 +184,13 @@ class RunWatch:
                 return True
         return False
 
-    async def _make_known(self, thread_id: str, assistant: str, asker: str) -> None:
-        """A thread the server forgot is one again; its checkpoints were never lost."""
+    async def _make_known(
+        self, thread_id: str, assistant: str, asker: str, told: Mapping[str, Any] | None = None
+    ) -> None:
+        """A thread the server forgot is one again; its checkpoints were never lost.
+
+        `told` are the options of a run on it, which may name it.
+        """
         try:
             UUID(assistant)
         except ValueError:
@@ -191,8 +198,9 @@ class RunWatch:
         else:
             graph = (await self._client.assistants.get(assistant))["graph_id"]
         await self._client.threads.create(
-            thread_id=thread_id, if_exists="do_nothing", graph_id=graph, metadata=_owned(asker)
-        )
+            thread_id=thread_id, if_exists="do_nothing", graph_id=graph,
+            metadata={**_named(told or {}), **_owned(asker)},
+        )  # fmt: skip
 
     async def _server_knows(self, run: AcceptedRun) -> bool:
         """Whether the server itself remembers the run; then it also continues it."""
@@ -209,6 +217,12 @@ _END_OF_THREAD: dict[str, End] = {
     "error": "error",
     "interrupted": "interrupted",
 }
+
+
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run's metadata says of its whole thread."""
+    given = options.get("metadata") or {}
+    return {name: given[name] for name in OF_THREAD if name in given}
 
 
 def _owned(asker: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import random
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -65,6 +65,16 @@ async def answered(client: LangGraphClient, thread_id: str, *, seconds: float = 
             await asyncio.sleep(0.2)
 
 
+async def listed(client: LangGraphClient, thread_id: str) -> Any:
+    """The thread's runs, once the server knows some."""
+    async with asyncio.timeout(30):
+        while True:
+            with suppress(NotFoundError):
+                if runs := await client.runs.list(thread_id):
+                    return runs
+            await asyncio.sleep(0.1)
+
+
 OPEN_RUNS = "SELECT count(*) FROM runs WHERE status = 'open'"
 
 
@@ -119,6 +129,24 @@ async def test_a_run_accepted_seconds_before_kill_9_ends_by_itself_and_repeats_n
     assert len([m for m in state["values"]["messages"] if m["type"] == "human"]) == 1
     assert probe.arrived.pop("turn/work-1") == 2
     assert set(probe.arrived.values()) == {1}
+
+
+async def test_who_listens_to_a_continued_run_is_told_what_they_asked_for(
+    clients: Clients, probe: Probe
+) -> None:
+    probe.held = {"turn/work-1"}
+    client = await clients.open()
+    thread_id = (await client.threads.create())["thread_id"]
+    heard: Any = {"stream_mode": ["tasks"], "stream_resumable": True}
+    heard |= {"metadata": {"title": "turn"}, "input": question("turn")}
+    await client.runs.create(thread_id, "probe", **heard)
+    await asyncio.to_thread(probe.wait_for, "turn/work-1")
+    client = await clients.after_kill_9()
+    probe.held, (run,) = set(), await listed(client, thread_id)
+    parts = client.runs.join_stream(thread_id, run["run_id"], last_event_id="-1")
+    assert {part.event async for part in parts} == {"metadata", "tasks"}
+    (thread,) = await client.threads.search(metadata={"title": "turn"})
+    assert thread["thread_id"] == thread_id
 
 
 async def test_runs_that_wait_in_the_queue_are_not_lost(clients: Clients, probe: Probe) -> None:

@@ -26,9 +26,9 @@ export class Run {
 
   record() {
     const { run_id, thread_id, status, created_at, updated_at, asked } = this;
-    const { input = null, command = null, context = {} } = asked;
+    const { input = null, command = null, context = {}, metadata } = asked;
     const kwargs = { input, command, context };
-    return { run_id, thread_id, status, created_at, updated_at, metadata: { graph_id: "agent" }, kwargs };
+    return { run_id, thread_id, status, created_at, updated_at, metadata: { graph_id: "agent", ...metadata }, kwargs };
   }
 
   tell(event, data) {
@@ -120,6 +120,15 @@ export class StandIn {
     return run;
   }
 
+  /** As after kill -9: the thread and its run are not known any more. */
+  forget(run) {
+    const thread = this.threads.get(run.thread_id);
+    this.threads.delete(run.thread_id);
+    thread.runs = [];
+    run.drop();
+    return thread;
+  }
+
   async #serve(request, response) {
     const url = new URL(request.url, this.url);
     const route = `${request.method} ${url.pathname.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "*")}`;
@@ -132,7 +141,8 @@ export class StandIn {
     const thread = this.threads.get(threadId);
     const run = thread?.runs.find((one) => one.run_id === runId);
     const act = ROUTES[route];
-    if (!act || (threadId && route.includes("*") && !thread)) return reply(response, 404, { detail: "not found" });
+    const isGone = threadId && route.includes("*") && !thread;
+    if (!act || isGone || (route.includes("/runs/*") && !run)) return reply(response, 404, { detail: "not found" });
     const lost = refused !== undefined;
     const answer = act.call(this, { thread, run, body, request, response: lost ? null : response, query: url.searchParams });
     return lost ? response.destroy() : answer;

@@ -1,11 +1,12 @@
 /** A conversation: the turns of one thread, kept as the server has them. */
 
-import { following, patiently, waiting } from "./following.js";
+import { patiently, waiting } from "./following.js";
 import { Hearing } from "./hearing.js";
+import { heardOut } from "./hearing_out.js";
 import { newId } from "./ids.js";
 import { client as pageClient, failureText, serverError } from "./server.js";
 import { makeThread, startRun } from "./starting.js";
-import { isBusy, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
+import { idsOf, isBusy, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
 
 const RUNS = 100;
 /** How long servers keep what a run told. */
@@ -179,9 +180,9 @@ export class Conversation extends EventTarget {
       if (signal.aborted) return;
       this.#name(threadId);
       if (this.#stopping.has(turn)) return this.#end(turn, "stopped");
-      const run = await startRun(this.#client, threadId, turn, payload);
+      const run = await startRun(this.#client, { threadId, question: this.turns[0].question }, turn, payload);
       if (signal.aborted) return;
-      Object.assign(turn, { runId: run.run_id, status: "running", began: turn.began ?? Date.parse(run.created_at) });
+      Object.assign(turn, { ...idsOf(run), status: "running", began: turn.began ?? Date.parse(run.created_at) });
       if (this.#stopping.has(turn)) this.#cancel(turn);
       this.#follow(turn);
       this.#changed();
@@ -195,29 +196,34 @@ export class Conversation extends EventTarget {
   /** Hears a run to its end, then reads what the thread has of it. */
   async #follow(turn) {
     const { signal } = this.#leaving;
-    const hearing = new Hearing(turn);
+    const { threadId } = this;
     const options = { signal, wait: this.#wait };
+    const changed = (isAnother) => {
+      if (isAnother && this.#stopping.has(turn)) this.#cancel(turn);
+      this.#changed();
+    };
     try {
-      const parts = following(this.#client, { threadId: this.threadId, runId: turn.runId }, options);
-      let part = await parts.next();
-      for (; !part.done; part = await parts.next()) if (hearing.hear(part.value)) this.#changed();
-      if (part.value && !signal.aborted) await this.#settle(turn, part.value, hearing.failure, options);
+      const ended = await heardOut(this.#client, { threadId, turn }, { ...options, changed });
+      if (ended && !signal.aborted) await this.#settle(turn, ended, options);
     } catch (error) {
-      if (!signal.aborted) this.#end(turn, "failed", this.#refused(error).message);
+      if (signal.aborted) return;
+      if (error?.status === 404 && this.#stopping.has(turn)) this.#end(turn, "stopped");
+      else this.#end(turn, "failed", this.#refused(error).message);
     }
   }
 
-  async #settle(turn, run, failure, options) {
+  /** Takes what the thread has of a run that ended. */
+  async #settle(turn, { status, failure }, options) {
     const { threadId } = this;
     const { signal } = options;
     const state = await patiently(() => this.#client.threads.getState(threadId, undefined, { signal }), options);
     if (!state || signal.aborted) return;
     const review = reviewOf(state);
-    if (run.status === "error" || run.status === "timeout") this.#end(turn, "failed", failureText(failure));
+    if (status === "error" || status === "timeout") this.#end(turn, "failed", failureText(failure));
     else if (takeAnswer(turn, state.values)) this.#end(turn, "done");
     else if (this.#stopping.has(turn)) this.#end(turn, "stopped");
     else if (review && turn === this.current) this.#end(turn, "waiting", null, review);
-    else if (run.status === "interrupted") this.#end(turn, "stopped");
+    else if (status === "interrupted") this.#end(turn, "stopped");
     else this.#end(turn, "failed", failureText(null));
   }
 
@@ -250,7 +256,7 @@ export class Conversation extends EventTarget {
 
   #end(turn, status, error = null, review = null) {
     this.#stopping.delete(turn);
-    Object.assign(turn, { status, error, review, endedAt: Date.now() });
+    Object.assign(turn, { status, error, review, isLost: false, endedAt: Date.now() });
     this.#changed();
   }
 

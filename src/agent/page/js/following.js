@@ -1,6 +1,6 @@
 /** A run's stream to its very end, over lost connections and servers that start again. */
 
-import { serverError } from "./server.js";
+import { ServerError, serverError } from "./server.js";
 import { isActive } from "./turns.js";
 
 const TRIES = 8;
@@ -10,40 +10,56 @@ const LONGEST_WAIT_MS = 5000;
 const SILENCE_MS = 25_000;
 const FINAL = new Set([401, 403, 404, 422]);
 
+/** The server that came back does not know the run: it may go on under another id. */
+export class LostRun extends ServerError {
+  name = "LostRun";
+
+  constructor() {
+    super(404, serverError({ status: 404 }).message);
+  }
+}
+
 /**
  * What a run tells, each part once; returns the run's record once it has ended.
  * @param {object} client of the LangGraph SDK
  * @param {{threadId: string, runId: string}} run
  * @param {{signal: AbortSignal, wait: typeof waiting, silence?: number}} options `silence` in ms
  * @returns {AsyncGenerator<{id?: string, event: string, data: any}, object|undefined>} undefined
- *   where `signal` ended it; throws ServerError where the run cannot be reached any more
+ *   where `signal` ended it; throws ServerError where the run cannot be reached any more, LostRun
+ *   where it is gone since the connection broke
  */
 export async function* following(client, run, { signal, wait, silence = SILENCE_MS }) {
   const told = new Told();
   let failures = 0;
+  let broke = false;
   for (let vain = 1; failures < TRIES && !signal.aborted; vain += 1) {
     try {
       for await (const part of joined(client, run, told.since, { signal, silence })) {
         if (!told.take(part)) continue;
         failures = vain = 0;
+        if (part.id) broke = false;
         yield part;
       }
       // A stream may end before its run: its log is gone, or the server starts again.
       const now = await client.runs.get(run.threadId, run.runId, { signal });
       if (!isActive(now)) return now;
       failures = 0;
+      broke = false;
     } catch (error) {
-      if (FINAL.has(error?.status) && !signal.aborted) throw serverError(error);
+      if (FINAL.has(error?.status) && !signal.aborted) throw serverError(broke ? gone(error) : error);
       failures += 1;
+      broke = true;
     }
     await wait(backoff(vain), signal);
   }
   return signal.aborted ? undefined : polled(client, run, { signal, wait });
 }
 
+const gone = (error) => (error?.status === 404 ? new LostRun() : error);
+
 /** The run's record once it has ended, by asking every few seconds. */
 async function polled(client, run, { signal, wait }) {
-  const ask = () => client.runs.get(run.threadId, run.runId, { signal });
+  const ask = () => client.runs.get(run.threadId, run.runId, { signal }).catch((error) => { throw gone(error); });
   for (;;) {
     const now = await patiently(ask, { signal, wait, tries: POLLS });
     if (!now || !isActive(now)) return now;
@@ -121,7 +137,8 @@ function compared(id, other) {
   return one && two ? one[0] - two[0] || one[1] - two[1] : 1;
 }
 
-const backoff = (failures) => Math.min(500 * 2 ** (failures - 1), LONGEST_WAIT_MS);
+/** Milliseconds to wait after so many failures in a row. @param {number} failures */
+export const backoff = (failures) => Math.min(500 * 2 ** (failures - 1), LONGEST_WAIT_MS);
 
 /** Waits; sooner over where `signal` ends it. @param {number} ms @param {AbortSignal} signal */
 export function waiting(ms, signal) {

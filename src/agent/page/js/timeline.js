@@ -14,11 +14,13 @@ const say = speaking({
     research: "研究过程", stopped: "已停止", failed: "没有完成", waiting: "等您确认计划",
     steps: "{n} 步", step: "1 步", more: "（另有 {n} 项在进行）",
     written: "答案已写好，引用 {n} 个来源", left: "未完成", list: "研究步骤",
+    lost: "服务器重启过，正在接着做…",
   },
   en: {
     research: "Research", stopped: "Stopped", failed: "Not finished", waiting: "Waiting for your plan",
     steps: "{n} steps", step: "1 step", more: " (and {n} more)",
     written: "Answer written, sources cited: {n}", left: "not finished", list: "Steps of the research",
+    lost: "The server restarted; the run is about to go on …",
   },
 });
 const LIVE = new Set(["starting", "running"]);
@@ -149,6 +151,7 @@ class Timeline {
   }
 
   #nowLine() {
+    if (this.#turn.isLost) return say("lost");
     const { current, atOnce } = this.#steps;
     const line = current ? this.#line(current) : this.#config.starting[language];
     return atOnce > 1 ? line + say("more", { n: atOnce - 1 }) : line;

@@ -62,7 +62,7 @@ class TurnView {
   update(turn) {
     const now = JSON.stringify([
       turn.status, turn.messageId, turn.text?.length, turn.events.length, turn.error, turn.endedAt,
-      Boolean(turn.answer), turn.review,
+      turn.isLost, Boolean(turn.answer), turn.review,
     ]);
     if (now === this.#seen) return;
     this.#seen = now;

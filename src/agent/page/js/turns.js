@@ -17,9 +17,15 @@
  * @property {string|null} error one line
  * @property {object} settings the run's context, the same again after a review
  * @property {number|null} began ms since the epoch by the server's clock
+ * @property {string|null} firstRunId under which the server took the question, where it died since
+ * @property {boolean} isLost the server died; the run is about to go on
  */
 
 const ACTIVE = new Set(["pending", "running"]);
+/** Of a run's metadata: the first id of what it goes on with, after its server died. */
+export const MARK = "tanlu_run";
+/** Of the metadata of a run begun here: its turn's id. */
+export const TURN = "turn";
 const ENDS = { error: "failed", timeout: "failed", interrupted: "stopped" };
 const LISTS = ["sources", "places", "routes", "weather", "gaps", "queries", "search_entry_points"];
 
@@ -37,7 +43,8 @@ export const isBusy = (turn) => turn?.status === "starting" || turn?.status === 
 export function newTurn(given) {
   return {
     runId: null, messageId: null, status: "starting", startedAt: Date.now(), endedAt: null,
-    events: [], text: "", answer: null, review: null, error: null, settings: {}, began: null, ...given,
+    events: [], text: "", answer: null, review: null, error: null, settings: {}, began: null, firstRunId: null,
+    isLost: false, ...given,
   };
 }
 
@@ -107,13 +114,22 @@ export function turnsOf(values, runs, assistant) {
   let resumed = null;
   for (const run of [...runs].reverse().sort((one, other) => one.created_at.localeCompare(other.created_at))) {
     const asked = questionOf(run);
-    const own = asked ? turns.find((one) => !known.has(one) && isAsked(one, asked)) : resumed;
+    const own = turns.find((one) => one.id === run.metadata?.[TURN])
+      ?? (asked ? turns.find((one) => !known.has(one) && isAsked(one, asked)) : wentOn(run, runs, turns) ?? resumed);
     const turn = own ?? (asked && added(turns, asked, run, known));
     if (turn) takeRun(turn, run);
     known.add(turn);
     resumed = turn;
   }
   return turns;
+}
+
+/** The last turn that no run was asked for, where this one goes on with what was lost. */
+function wentOn(run, runs, turns) {
+  if (!run.metadata?.[MARK] || run.kwargs?.command) return null;
+  const asked = runs.map(questionOf).filter(Boolean);
+  const last = turns.at(-1);
+  return !last || asked.some((one) => isAsked(last, one)) ? null : last;
 }
 
 /** A turn whose question the state does not have (its run ended, or waits, before the first step). */
@@ -124,10 +140,13 @@ function added(turns, asked, run, known) {
   return turn;
 }
 
+/** A run's id, and the one under which it was first taken. @param {object} run */
+export const idsOf = (run) => ({ runId: run.run_id, firstRunId: run.metadata?.[MARK] ?? run.run_id });
+
 /** What a run's record tells about its turn. */
 function takeRun(turn, run) {
   if (!turn.runId) turn.startedAt = turn.began = Date.parse(run.created_at);
-  turn.runId = run.run_id;
+  Object.assign(turn, idsOf(run));
   turn.settings = run.kwargs?.context ?? {};
   turn.assistant = turn.answer?.assistant ?? run.metadata?.graph_id ?? turn.assistant;
   turn.endedAt = isActive(run) ? null : Date.parse(run.updated_at);
