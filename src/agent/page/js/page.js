@@ -85,7 +85,15 @@ export class Page {
     this.conversation.addEventListener("thread", () => this.#named());
     this.conversation.addEventListener("signin", () => this.#signIn.open(this.#config.user));
     addEventListener("popstate", () => this.#follow());
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.sidebar.refresh(); });
+    document.addEventListener("visibilitychange", () => this.#catchUp());
+    addEventListener("online", () => this.#catchUp());
+  }
+
+  /** What other windows did meanwhile. */
+  #catchUp() {
+    if (document.hidden) return;
+    this.sidebar.refresh();
+    this.conversation.refresh();
   }
 
   /** Opens what the address names: a thread, or the empty page. */
