@@ -50,8 +50,8 @@ def visit_fixture(
 
     visits: list[Visit] = []
 
-    def begin(**options: object) -> Visit:
-        visits.append(Visit(chromium, server.url, **options))
+    def begin(url: str = server.url, **options: object) -> Visit:
+        visits.append(Visit(chromium, url, **options))
         return visits[-1]
 
     yield begin

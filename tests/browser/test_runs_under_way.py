@@ -19,25 +19,24 @@ OTHER = "What is a good coffee grinder?"
 
 
 @pytest.fixture(scope="module", name="service")
-def service_fixture() -> Iterator[tuple[HeldGemini, dict[str, str]]]:
+def service_fixture() -> Iterator[HeldGemini]:
     with held_gemini() as started:
         yield started
 
 
 @pytest.fixture(scope="module", name="server")
 def server_fixture(
-    service: tuple[HeldGemini, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+    service: HeldGemini, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DevServer]:
-    with page_server(tmp_path_factory.mktemp("server"), env=service[1]) as started:
+    with page_server(tmp_path_factory.mktemp("server"), env=service.environment) as started:
         yield started
 
 
 @pytest.fixture(name="gemini")
-def gemini_fixture(service: tuple[HeldGemini, dict[str, str]]) -> Iterator[HeldGemini]:
-    gemini = service[0]
-    gemini.requests.clear()
-    yield gemini
-    gemini.let_go()
+def gemini_fixture(service: HeldGemini) -> Iterator[HeldGemini]:
+    service.requests.clear()
+    yield service
+    service.let_go()
 
 
 def searching(page: Page, gemini: HeldGemini) -> Locator:

@@ -24,6 +24,7 @@ class HeldGemini(GeminiService):
     def __init__(self) -> None:
         speed = Speed(tokens_per_second=400)
         super().__init__(SampleBrain(), key=CANARY, speed=lambda turn: speed)
+        self.environment: dict[str, str] = {}
         self._free = threading.Event()
         self._free.set()
         self._held: Kind = searches
@@ -53,8 +54,12 @@ class HeldGemini(GeminiService):
 
 
 @contextmanager
-def held_gemini() -> Iterator[tuple[HeldGemini, dict[str, str]]]:
-    """The running service, and the environment of a server that uses it."""
+def held_gemini() -> Iterator[HeldGemini]:
+    """The running service; its `environment` is that of a server that uses it."""
     service = HeldGemini()
     with serve(service.app) as running:
-        yield service, {"GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": running.url}
+        service.environment = {
+            "GEMINI_API_KEY": CANARY,
+            "GOOGLE_GEMINI_BASE_URL": running.url,
+        }
+        yield service

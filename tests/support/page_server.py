@@ -19,9 +19,11 @@ def page_server(folder: Path, **options: Any) -> Iterator[DevServer]:
 
 
 def answered_thread(server: DevServer, *questions: str, assistant: str = "agent") -> str:
-    """The id of a new thread on which these questions were asked and answered."""
+    """The id of a new thread of the page on which these questions were asked and answered."""
     with get_sync_client(url=server.url) as client:
-        thread: str = client.threads.create(graph_id=assistant)["thread_id"]
+        told = {"asked_over": "page", "title": questions[0]}
+        made = client.threads.create(graph_id=assistant, metadata=told)
+        thread: str = made["thread_id"]
         for question in questions:
             said: Any = {"messages": [{"role": "user", "content": question}]}
             client.runs.wait(thread, assistant, input=said)

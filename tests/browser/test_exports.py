@@ -1,0 +1,102 @@
+"""An answer taken along: four files, and a link that opens the thread again."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.browser import BROWSER, Page, Visits, expect
+from tests.support.browser_page import ends, part
+from tests.support.command_line import EN, ZH
+from tests.support.dev_server import DevServer
+from tests.support.page_server import answered_thread
+
+pytestmark = BROWSER
+PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "东单公园", "中国妇女儿童博物馆"]
+
+
+@pytest.fixture(scope="module", name="thread")
+def thread_fixture(server: DevServer) -> str:
+    """Two answers: one with places, then one without."""
+    return answered_thread(server, ZH, EN)
+
+
+@pytest.fixture(name="page")
+def page_fixture(visit: Visits, thread: str) -> Page:
+    page = visit().tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn").last)
+    return page
+
+
+def downloaded(page: Page, name: str) -> tuple[str, str]:
+    """File name and text of an export of the first answer."""
+    with page.expect_download() as download:
+        part(page, "exports").first.get_by_role("link", name=name).click()
+    return download.value.suggested_filename, Path(download.value.path()).read_text("utf-8")
+
+
+def test_the_markdown_is_the_answer_with_its_sources(page: Page) -> None:
+    name, text = downloaded(page, "Markdown")
+    assert name == f"{ZH}.md"
+    assert all(place in text for place in PLACES)
+    assert re.search(r"\[1\]\(https://uri\.amap\.com/", text)
+    assert "**来源**" in text
+    assert "sodium" not in text
+
+
+def test_the_geojson_has_the_places_and_what_they_lie_around(page: Page) -> None:
+    name, text = downloaded(page, "GeoJSON")
+    assert name == f"{ZH}.geojson"
+    features = json.loads(text)["features"]
+    assert {f["properties"]["name"] for f in features} == {*PLACES, "王府井"}
+    assert all(39.8 < f["geometry"]["coordinates"][1] < 40 for f in features)
+
+
+def test_the_gpx_has_a_waypoint_for_each_place(page: Page) -> None:
+    name, text = downloaded(page, "GPX")
+    assert name == f"{ZH}.gpx"
+    assert re.findall("<name>(.+?)</name>", text)[-len(PLACES) :] == PLACES
+
+
+def test_the_report_opens_in_a_tab_and_needs_nothing_else(page: Page) -> None:
+    with page.context.expect_page() as opened:
+        part(page, "exports").first.get_by_role("link", name="网页").click()
+    report = opened.value
+    report.wait_for_load_state()
+    for place in PLACES:
+        expect(report.locator("body")).to_contain_text(place)
+    expect(report.locator("svg").first).to_be_visible()
+    asked = report.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert asked == []
+
+
+def test_an_answer_without_places_offers_no_file_of_places(page: Page) -> None:
+    last = part(page, "exports").last
+    expect(last.get_by_role("link")).to_have_text(["Markdown", "网页（含地图）"])
+    with page.expect_download() as download:
+        last.get_by_role("link", name="Markdown").click()
+    text = Path(download.value.path()).read_text("utf-8")
+    assert "sodium" in text
+    assert PLACES[0] not in text
+
+
+def test_the_copied_link_opens_the_thread(visit: Visits, thread: str) -> None:
+    person = visit(permissions=["clipboard-read", "clipboard-write"])
+    page = person.tab(f"/app?thread={thread}")
+    footer = part(page, "exports").first
+    footer.get_by_role("button", name="复制对话链接").click()
+    expect(footer.get_by_role("status")).to_have_text("已复制")
+    address = page.evaluate("navigator.clipboard.readText()")
+    assert address == f"{person.url}/app?thread={thread}"
+
+
+def test_without_a_clipboard_the_link_can_be_copied_by_hand(visit: Visits, thread: str) -> None:
+    person = visit()
+    person.context.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: null })")
+    page = person.tab(f"/app?thread={thread}")
+    footer = part(page, "exports").first
+    footer.get_by_role("button", name="复制对话链接").click()
+    field = footer.get_by_role("textbox", name="请手动复制这个链接")
+    expect(field).to_have_value(f"{person.url}/app?thread={thread}")
+    expect(field).to_be_focused()
