@@ -149,3 +149,28 @@ def test_the_page_speaks_english_to_those_who_do(visit: Visits) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "en")
     words = page.get_by_role("main").inner_text() + part(page, "map").inner_text()
     assert not re.search(r"[\u4e00-\u9fff]", words), words
+
+
+def test_an_example_is_asked_with_one_click(visit: Visits) -> None:
+    page = visit().tab()
+    page.get_by_role("button", name=ZH).click()
+    turn = ends(page.locator("article.turn"))
+    expect(turn.get_by_role("heading", name=ZH)).to_be_visible()
+    expect(part(turn, "places").locator("[data-place-id]")).to_have_count(len(PLACES))
+
+
+def test_another_assistant_answers_where_it_is_chosen(visit: Visits) -> None:
+    page = visit().tab()
+    chooser = page.get_by_role("button", name=re.compile("^由谁来答"))
+    chooser.click()
+    page.get_by_role("radio", name=re.compile("^求准答案")).check()
+    expect(chooser).to_contain_text("求准答案")
+    expect(page.get_by_role("switch", name="先看计划")).to_be_hidden()
+    page.keyboard.press("Escape")
+    turn = ends(ask(page, "东京塔和埃菲尔铁塔哪个更高，高多少米？"))
+    part(turn, "timeline").locator("summary").click()
+    expect(part(turn, "timeline").locator('.step[data-kind="turn"]')).not_to_have_count(0)
+    expect(part(page, "map")).to_be_hidden()
+    page.reload()
+    ends(page.locator("article.turn"))
+    expect(chooser).to_contain_text("求准答案")

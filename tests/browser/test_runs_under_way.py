@@ -162,3 +162,16 @@ def test_a_run_stopped_in_one_tab_is_stopped_in_the_other(
     second.get_by_role("button", name=STOP).click()
     ends(second.locator("article.turn"), "stopped")
     ends(turn, "stopped")
+
+
+def test_a_question_that_could_not_be_sent_is_sent_again(visit: Visits) -> None:
+    person = visit()
+    person.forgive("ERR_INTERNET_DISCONNECTED")
+    page = person.tab()
+    person.context.set_offline(True)
+    turn = ends(ask(page, EN), "failed")
+    expect(turn.get_by_role("alert")).to_be_visible()
+    person.context.set_offline(False)
+    turn.get_by_role("button", name="再试一次").click()
+    ends(page.locator("article.turn").last)
+    expect(part(page, "threads").locator(".thread").first).to_contain_text(EN)
