@@ -17,12 +17,14 @@ from agent.recovery import HEARD, RunWatch
 from agent.security.access import access, identify
 
 _CREATES = re.compile(r"/threads/(?P<thread>[^/]+)/(?P<how>runs|runs/stream|runs/wait|commands)/?$")
+_TALKS = re.compile(r"/threads/(?P<thread>[^/]+)/stream/events/?$")
 _ENDS = re.compile(r"^POST .*/runs/(.+/)?cancel/?$|^DELETE .*/threads/[^/]+(/runs/[^/]+)?/?$")
 _DELETES = re.compile(r"^DELETE .*/threads/(?P<thread>[^/]+)/?$")
 _REPEATED = (
     "command", "checkpoint", "checkpoint_id", "metadata", "interrupt_before", "interrupt_after",
     "webhook", *HEARD,
 )  # fmt: skip
+_STARTS = ("run.start", "input.respond")
 _INTERNAL = ("thread_id", "checkpoint_id", "checkpoint_ns", "run_id")
 
 
@@ -36,6 +38,8 @@ class RecordRuns:
         watch = _watch(scope)
         if watch is None:
             await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._talk(watch, scope, receive, send)
         elif scope["method"] == "POST" and (creates := _CREATES.search(scope["path"])):
             await self._create(creates, watch, (scope, receive, send))
         elif _ENDS.search(f"{scope['method']} {scope['path']}"):
@@ -47,6 +51,12 @@ class RecordRuns:
                 watch.look()
         else:
             await self._app(scope, receive, send)
+
+    async def _talk(self, watch: RunWatch, scope: Scope, receive: Receive, send: Send) -> None:
+        if talks := _TALKS.search(scope["path"]):
+            commands = _Commands(watch, talks["thread"], _asker(scope))
+            receive, send = commands.received(receive), commands.sent(send)
+        await self._app(scope, receive, send)
 
     async def _create(
         self, creates: re.Match[str], watch: RunWatch, call: tuple[Scope, Receive, Send]
@@ -89,6 +99,15 @@ class _Asked:
         run = _run("", self.thread_id, {**params, "command": {"resume": resume}})
         await self.watch.answered(replace(run, asker=self.asker))
 
+    async def replied(self, reply: Mapping[str, Any]) -> None:
+        """The request was a protocol v2 command; its reply says which run it started."""
+        run_id = _inner(reply, "result").get("run_id")
+        method, params = self.request.get("method"), _inner(self.request, "params")
+        if run_id and method == "run.start":
+            await self.accepted(run_id, params)
+        elif method == "input.respond" and reply.get("type") == "success":
+            await self.answered(params)
+
 
 class _RunReply:
     """Holds the start of the reply to `…/runs*` back until the row is committed."""
@@ -118,7 +137,7 @@ class _DeleteReply:
 
 
 class _CommandReply:
-    """Holds the reply to a protocol v2 command back: its body says which run it started."""
+    """Holds the reply to a protocol v2 command back until what it started is written down."""
 
     def __init__(self, asked: _Asked, send: Send) -> None:
         self._asked, self._send = asked, send
@@ -128,16 +147,38 @@ class _CommandReply:
         self._held.append(message)
         if message["type"] == "http.response.body" and not message.get("more_body"):
             body = b"".join(m.get("body", b"") for m in self._held[1:])
-            reply = _parsed(body) or {}
-            run_id = _inner(reply, "result").get("run_id")
-            request = self._asked.request
-            method, params = request.get("method"), _inner(request, "params")
-            if run_id and method == "run.start":
-                await self._asked.accepted(run_id, params)
-            elif method == "input.respond" and reply.get("type") == "success":
-                await self._asked.answered(params)
+            await self._asked.replied(_parsed(body) or {})
             for held in self._held:
                 await self._send(held)
+
+
+class _Commands:
+    """What a web socket asks, until it is answered; the replies are held back as those above."""
+
+    def __init__(self, watch: RunWatch, thread_id: str, asker: str) -> None:
+        self._watch, self._thread_id, self._asker = watch, thread_id, asker
+        self._asked: dict[int, _Asked] = {}
+
+    def received(self, receive: Receive) -> Receive:
+        async def noted() -> Message:
+            message = await receive()
+            command = _parsed(message.get("text") or b"") or {}
+            if isinstance(number := command.get("id"), int) and command.get("method") in _STARTS:
+                self._asked[number] = _Asked(self._watch, self._thread_id, command, self._asker)
+            return message
+
+        return noted
+
+    def sent(self, send: Send) -> Send:
+        async def held(message: Message) -> None:
+            # Events pass unread, unless a command waits for its reply.
+            reply = (_parsed(message.get("text") or b"") or {}) if self._asked else {}
+            number = reply.get("id")
+            if isinstance(number, int) and (asked := self._asked.pop(number, None)):
+                await asked.replied(reply)
+            await send(message)
+
+        return held
 
 
 def _run(run_id: str, thread_id: str, request: Mapping[str, Any]) -> AcceptedRun:
@@ -165,7 +206,7 @@ def _asker(scope: Scope) -> str:
 
 
 def _watch(scope: Scope) -> RunWatch | None:
-    if scope["type"] != "http" or "app" not in scope:
+    if scope["type"] not in {"http", "websocket"} or "app" not in scope:
         return None
     watch: RunWatch | None = getattr(scope["app"].state, "watch", None)
     return watch
@@ -180,7 +221,7 @@ async def _read(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def _parsed(body: bytes) -> dict[str, Any] | None:
+def _parsed(body: bytes | str) -> dict[str, Any] | None:
     try:
         parsed = json.loads(body)
     except ValueError:

@@ -101,7 +101,7 @@ async def test_an_accepted_run_is_written_down_with_what_it_needs(api: Api, how:
             "agent",
             {"messages": "王府井"},
             {"max_research_loops": 1},
-            {"metadata": {"source": "test"}},
+            {"metadata": {"source": "test"}, "stream_mode": "values"},
         )
     ]
     assert api.watch.looks == 1
