@@ -98,13 +98,13 @@ describe("a run that the server lost", () => {
     assert.equal(turn.status, "running");
   });
 
-  it("is given up after about a minute", async () => {
+  it("is given up after about two minutes", async () => {
     const { conversation, waits } = await restarted();
     const turn = await until(conversation, is("failed"));
     assert.match(turn.error, /not have it any more/);
     assert.equal(turn.isLost, false);
     const waited = waits.reduce((sum, ms) => sum + ms, 0);
-    assert.ok(waited > 50_000 && waited < 90_000, String(waited));
+    assert.ok(waited > 110_000 && waited < 150_000, String(waited));
   });
 
   it("and that is to be stopped is stopped once it goes on", async () => {

@@ -4,8 +4,8 @@ import { backoff, patiently } from "./following.js";
 import { serverError } from "./server.js";
 import { MARK } from "./turns.js";
 
-/** About a minute: servers that share their runs take up those of another after half of it. */
-const LOOKS = 16;
+/** About two minutes: of a machine that is gone, servers that share its runs know after one and a half. */
+const LOOKS = 28;
 const LISTED = 20;
 const PATIENT_TRIES = 60;
 
