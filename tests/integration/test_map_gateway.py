@@ -163,7 +163,7 @@ async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> 
     )
     asked = lab.amap.asked("/v3/place/around")[0]["location"]
     assert asked.startswith("116.411")
-    assert survey.places[0]["distance_from"] == "你的位置"
+    assert survey.places[0]["distance_from"] == "您的位置"
     assert lab.amap.asked("/v3/geocode/geo") == []
 
 

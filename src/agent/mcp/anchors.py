@@ -19,7 +19,7 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 _WIDE = frozenset({"国家", "省", "市", "区县", "直辖市", "地级市", "县级市"})
 _VILLAGES = frozenset({"村庄", "乡镇", "村", "乡", "镇"})
-_HERE: dict[Language, str] = {"zh": "你的位置", "en": "your location"}
+_HERE: dict[Language, str] = {"zh": "您的位置", "en": "your location"}
 _HERE_WORDS = frozenset(
     {
         "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
