@@ -1,4 +1,4 @@
-.PHONY: help dev test check format pins bench eval image vendor
+.PHONY: help dev test check format pins bench eval image vendor shots
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
 dev:             ## the LangGraph server; one run at a time is its default, so we say how many
@@ -29,5 +29,8 @@ eval:            ## how well rules see that the map helps, reranking orders, and
 	uv run python -m evals.retrieval
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py
+shots:           ## pictures of the page, wide and narrow, light and dark; the README's is one
+	TANLU_ARTIFACTS=artifacts uv run --group browser pytest -n 0 tests/browser/test_looks.py
+	cp artifacts/citation-1440-light.png docs/images/page.png
 image:           ## the Dockerfile of the deployment
 	uv run langgraph dockerfile Dockerfile

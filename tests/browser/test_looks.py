@@ -1,0 +1,160 @@
+"""The page on a phone and on a desk, by day and by night; its pictures for people."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from langgraph_sdk import get_sync_client
+
+from tests.support.browser import BROWSER, Page, Visits, artifacts, expect
+from tests.support.browser_page import ask, ends, part
+from tests.support.command_line import ZH
+from tests.support.dev_server import DevServer
+from tests.support.page_looks import faint, moves, overflow, small, watch_moves
+from tests.support.page_server import answered_thread
+
+pytestmark = BROWSER
+HEIGHTS = {360: 740, 1440: 900}
+STILL = {"reduced_motion": "reduce"}
+TOUCH = 44
+"""Pixels a finger needs."""
+LIGHTEST = 350_000
+"""Bytes of the whole page as they come over the line."""
+FIRST_PAINT_MS = 3000
+"""A second is meant; machines that run many servers at once take longer."""
+
+
+@pytest.fixture(scope="module", name="thread")
+def thread_fixture(server: DevServer) -> str:
+    """Answered, and in the list of the page."""
+    thread = answered_thread(server, ZH)
+    with get_sync_client(url=server.url) as client:
+        client.threads.update(thread, metadata={"title": ZH, "asked_over": "page"})
+    return thread
+
+
+def states(page: Page, thread: str) -> Iterator[str]:
+    """Brings the page from one state to the next, and names it."""
+    page.goto("/app")
+    expect(page.locator(".example").first).to_be_visible()
+    yield "welcome"
+    page.get_by_role("button", name="由谁来答").click()
+    yield "assistants"
+    page.goto(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    yield "answer"
+    page.locator("a.cite").nth(2).click()
+    page.mouse.move(5, 5)
+    expect(part(page, "citation")).to_be_visible()
+    yield "citation"
+    page.keyboard.press("Escape")
+    part(page, "places").locator(".place-line").nth(1).click()
+    expect(page.locator(".place.selected")).to_be_in_viewport()
+    yield "place"
+    part(page, "near").get_by_role("button").first.click()
+    yield "near"
+    page.keyboard.press("Escape")
+    if page.get_by_role("button", name="地图", exact=True).is_visible():
+        page.get_by_role("button", name="地图", exact=True).click()
+        yield "map"
+        page.get_by_role("button", name="打开问题列表").click()
+        expect(part(page, "threads")).to_be_focused()
+        page.wait_for_function("document.getAnimations().length === 0")
+        yield "threads"
+    page.goto("/app")
+    page.get_by_role("switch", name="先看计划").check()
+    ends(ask(page, ZH), "waiting")
+    yield "review"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", HEIGHTS)
+def test_nothing_sticks_out_and_all_can_be_read(
+    visit: Visits, thread: str, tmp_path: Path, width: int, scheme: str
+) -> None:
+    viewport = {"width": width, "height": HEIGHTS[width]}
+    page = visit(viewport=viewport, color_scheme=scheme, **STILL).tab()
+    wrong = {}
+    for state in states(page, thread):
+        page.screenshot(path=artifacts(tmp_path) / f"{state}-{width}-{scheme}.png")
+        wrong[state] = overflow(page) + faint(page)
+    assert {state: told for state, told in wrong.items() if told} == {}
+
+
+def test_the_measures_see_what_they_measure(visit: Visits) -> None:
+    page = visit().tab()
+    expect(page.locator(".example").first).to_be_visible()
+    assert [*overflow(page), *faint(page)] == []
+    page.evaluate("document.querySelector('.welcome p').style.color = '#8a8f8d'")
+    page.evaluate("document.querySelector('.welcome h2').style.width = '120rem'")
+    assert len(faint(page)) == 1
+    assert any("<h2" in told for told in overflow(page))
+
+
+def test_a_finger_hits_every_control(visit: Visits, thread: str) -> None:
+    viewport = {"width": 360, "height": 740}
+    page = visit(viewport=viewport, has_touch=True, is_mobile=True, **STILL).tab()
+    wrong = {state: small(page, TOUCH) for state in states(page, thread)}
+    assert {state: told for state, told in wrong.items() if told} == {}
+
+
+@pytest.mark.parametrize("zoom", [2, 4])
+def test_it_can_be_zoomed(visit: Visits, thread: str, zoom: int) -> None:
+    viewport = {"width": 1280 // zoom, "height": 1024 // zoom}
+    page = visit(viewport=viewport, device_scale_factor=zoom, **STILL).tab()
+    wrong = {state: overflow(page) for state in states(page, thread)}
+    assert {state: told for state, told in wrong.items() if told} == {}
+
+
+def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:
+    page = visit(viewport={"width": 1280, "height": 1024}, **STILL).tab()
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("Page.enable")
+    cdp.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).fontSize") == "32px"
+    wrong = {state: overflow(page) for state in states(page, thread)}
+    assert {state: told for state, told in wrong.items() if told} == {}
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_nothing_moves_for_those_who_want_no_motion(visit: Visits, motion: str) -> None:
+    page = visit(reduced_motion=motion).tab()
+    watch_moves(page)
+    turn = ends(ask(page, ZH))
+    turn.locator("a.cite").first.click()
+    page.keyboard.press("Escape")
+    part(page, "map").locator(".map-pin").nth(2).click()
+    expect(part(page, "places").locator(".place.selected")).to_be_visible()
+    part(page, "map").get_by_role("button", name="放大").click()
+    assert bool(moves(page)) == (motion == "no-preference"), moves(page)
+
+
+def test_the_page_is_light_and_quick(visit: Visits) -> None:
+    page = visit().tab()
+    page.wait_for_load_state("networkidle")
+    bytes_, painted = page.evaluate(
+        """() => [
+          ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type))
+            .filter(({ name }) => /\\/app(\\/(js|style|vendor)\\/|\\/favicon|$)/.test(name))
+            .reduce((sum, { transferSize }) => sum + transferSize, 0),
+          performance.getEntriesByName("first-contentful-paint")[0].startTime,
+        ]"""
+    )
+    print(f"{bytes_} bytes, first paint after {painted:.0f} ms")
+    assert 50_000 < bytes_ < LIGHTEST
+    assert painted < FIRST_PAINT_MS
+
+
+def test_headings_follow_one_another_and_no_id_is_there_twice(visit: Visits, thread: str) -> None:
+    page = visit().tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    levels = page.locator("h1, h2, h3, h4, h5, h6").evaluate_all(
+        "all => all.filter((one) => one.checkVisibility()).map((one) => Number(one.tagName[1]))"
+    )
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip([0, *levels], levels, strict=False))
+    ids = page.locator("[id]").evaluate_all("all => all.map((one) => one.id)")
+    assert sorted(set(ids)) == sorted(ids)
+    expect(page.locator("html")).to_have_attribute("lang", re.compile("^zh"))
