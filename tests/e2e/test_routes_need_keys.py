@@ -18,7 +18,7 @@ KEY, FRIEND = "anna-0123456789abcdef", "https://friend.example"
 OPEN = {
     ("GET", "/ok"), ("GET", "/healthz"), ("GET", "/readyz"),
     ("GET", "/app"), ("GET", "/app/"), ("GET", "/app/favicon.svg"), ("GET", "/app/config.json"),
-    ("GET", "/app/{folder}/{name}"),
+    ("GET", "/app/{folder}/{name}"), ("GET", "/app/{folder}/{part}/{name}"),
     ("POST", "/app/sign-in"), ("POST", "/app/sign-out"), ("POST", "/app/csp-report"),
 }  # fmt: skip
 """What anybody may ask. A new route is not among them unless somebody writes it down here."""
@@ -30,7 +30,7 @@ STRANGERS: list[dict[str, str]] = [
     {"x-user-id": "anna", "x-forwarded-for": "127.0.0.1", "origin": FRIEND},
 ]
 CLOSED = re.compile("/(internal|deploy)")
-VALUES = {"folder": "js", "name": "main.js"}
+VALUES = {"folder": "js", "part": "run", "name": "main.js"}
 KNOWN = {"/threads", "/threads/{thread_id}/runs/stream", "/store/items", "/assistants", "/mcp",
          "/app/runs/{thread_id}/places.geojson", "/runs/crons", "/internal/truncate",
          "/threads/{thread_id}/stream/events"}  # fmt: skip

@@ -7,9 +7,9 @@ import { asBrowser } from "./browser.mjs";
 
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
-const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer_body.js`);
-const { answerHtml } = await import(`${JS}/answer_text.js`);
-const { nearestFirst } = await import(`${JS}/quotes.js`);
+const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer/answer_body.js`);
+const { answerHtml } = await import(`${JS}/answer/answer_text.js`);
+const { nearestFirst } = await import(`${JS}/answer/quotes.js`);
 
 const SOURCES = [{ number: 1, title: "One" }, { number: 2, title: "Two" }];
 const WHOLE = [

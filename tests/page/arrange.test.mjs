@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { meets, pinBox, placeLabel, shortened, spread } from "../../src/agent/page/js/arrange.js";
+import { meets, pinBox, placeLabel, shortened, spread } from "../../src/agent/page/js/map/arrange.js";
 
 const INSIDE = { left: 0, top: 0, right: 300, bottom: 300 };
 const widthOf = (text) => text.length * 10;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   distance, fromLayer, gcj02ToWgs84, inLayer, isPoint, lngNear, niceStep, wgs84ToGcj02,
-} from "../../src/agent/page/js/coordinates.js";
+} from "../../src/agent/page/js/map/coordinates.js";
 
 const TIANANMEN = { lng: 116.391265, lat: 39.90735 };
 const PARIS = { lng: 2.3522, lat: 48.8566 };

@@ -13,7 +13,7 @@ export async function desk() {
   asBrowser(server.url);
   const page = {};
   for (const name of ["conversation", "server", "threads"]) {
-    Object.assign(page, await import(`../../src/agent/page/js/${name}.js`));
+    Object.assign(page, await import(`../../src/agent/page/js/run/${name}.js`));
   }
   const opened = [];
   const conversation = (options = {}) => {

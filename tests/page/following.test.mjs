@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { asBrowser } from "./browser.mjs";
 
 asBrowser("http://127.0.0.1:1");
-const { following, patiently, waiting } = await import("../../src/agent/page/js/following.js");
+const { following, patiently, waiting } = await import("../../src/agent/page/js/run/following.js");
 const RUN = { threadId: "t", runId: "r" };
 
 /** A client whose connections go as `streams` say, one after the other, the last one for ever. */

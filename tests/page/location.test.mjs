@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { asBrowser } from "./browser.mjs";
 
 asBrowser("http://localhost:2024");
-const { nearMe, NoPosition } = await import("../../src/agent/page/js/location.js");
+const { nearMe, NoPosition } = await import("../../src/agent/page/js/map/location.js");
 
 /** A browser that answers at once. */
 function answering(act) {

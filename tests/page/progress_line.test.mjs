@@ -7,10 +7,10 @@ import { asBrowser } from "./browser.mjs";
 
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
-const { eventLine } = await import(`${JS}/progress_line.js`);
-const { mapCallsLine, mapCallWords } = await import(`${JS}/map_calls.js`);
-const { Steps, eventsOfQueries } = await import(`${JS}/steps.js`);
-const { duration, usageDetail, usageLine } = await import(`${JS}/usage.js`);
+const { eventLine } = await import(`${JS}/answer/progress_line.js`);
+const { mapCallsLine, mapCallWords } = await import(`${JS}/answer/map_calls.js`);
+const { Steps, eventsOfQueries } = await import(`${JS}/answer/steps.js`);
+const { duration, usageDetail, usageLine } = await import(`${JS}/answer/usage.js`);
 
 const CONFIG = { events: { en: { turn: "{speaker}: {text}" } }, speakers: {} };
 const shown = (steps) => steps.list.map(({ told, state }) => [told.type, state]);

@@ -19,7 +19,7 @@ from agent.language import Language
 from agent.mcp.places import PHOTO_HOSTS
 
 NODE = shutil.which("node")
-PAGE = Path(__file__).parents[2] / "src/agent/page/js"
+PAGE = Path(__file__).parents[2] / "src/agent/page/js/map"
 PRECISION = 1e-9
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 

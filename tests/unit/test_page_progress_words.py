@@ -13,7 +13,7 @@ from agent.progress import EventType
 from agent.progress_words import EVENTS, SPEAKERS, STARTING, event_line
 
 NODE = shutil.which("node")
-PAGE = Path(__file__).parents[2] / "src/agent/page/js"
+PAGE = Path(__file__).parents[2] / "src/agent/page/js/answer"
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node")

@@ -95,7 +95,7 @@ async def test_a_file_comes_compressed_and_only_once() -> None:
     [
         "/app/js/../page.py", "/app/js/..%2f..%2fapp.py", "/app/js/%2e%2e", "/app/vendor/.hidden",
         "/app/js/", "/app/js", "/app/x/dom.js", "/app/../app.py", "/app/js/dom.js%00.txt",
-        "/app/vendor.package.json", "/app/js/dom.py",
+        "/app/vendor.package.json", "/app/js/dom.py", "/app/js/run/../../../app.py",
     ],
 )  # fmt: skip
 async def test_nothing_else_of_the_package_is_served(path: str) -> None:

@@ -41,9 +41,9 @@ async def icon(request: Request) -> Response:
 
 async def asset(request: Request) -> Response:
     """A file that the page loads."""
-    folder = request.path_params["folder"]
-    names = (folder, request.path_params["name"]) if folder in FOLDERS else ("",)
-    return await _served(request, unframed(), *names)
+    named = request.path_params
+    names = [named[part] for part in ("folder", "part", "name") if part in named]
+    return await _served(request, unframed(), *(names if names[0] in FOLDERS else [""]))
 
 
 async def _served(request: Request, headers: dict[str, str], *names: str) -> Response:
@@ -69,4 +69,5 @@ def page_routes() -> list[Route]:
         *(Route(f"{runs}/{name}", export(name)) for name in EXPORTS),
         Route(f"{runs}/suggestions/{{number:int}}", suggestions),
         Route("/app/{folder}/{name}", asset),
+        Route("/app/{folder}/{part}/{name}", asset),
     ]

@@ -1,0 +1,131 @@
+/** The answer itself: streaming in as Markdown, then with citations that tell their source. */
+
+import { answerBody, growingBody, noticeOf } from "./answer_body.js";
+import { renderMarkdown } from "./answer_text.js";
+import { nameCitation, tellSources } from "./citation.js";
+import { el, fill } from "../dom.js";
+import { numbered } from "./source_kind.js";
+import { speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    answer: "答案",
+    degraded: "写答案的模型没能写完：下面全部或部分直接摘自查到的资料。",
+    place: "还不知道在哪里：在问题里写一个地名，或用“我附近”附上位置，再问一次。",
+    sample: "示例数据，不是实时结果。",
+  },
+  en: {
+    answer: "Answer",
+    degraded: "The model could not finish: some of this is taken straight from the findings.",
+    place: "Where? Name a place in the question, or use “near me” to send yours, and ask again.",
+    sample: "Sample data, not live results.",
+  },
+});
+const BETWEEN_RENDERS_MS = 100;
+
+/**
+ * @param {{mode: string}} config
+ * @param {{onPlace: (placeId: string, why: "cited"|"map") => void}} ways
+ * @returns {{node: HTMLElement, update: (turn: object) => void}}
+ */
+export function answerView(config, { onPlace }) {
+  const answer = new AnswerView(config, onPlace);
+  return { node: answer.node, update: (turn) => answer.update(turn) };
+}
+
+class AnswerView {
+  #config;
+  #onPlace;
+  #turn = null;
+  #rendered = null;
+  #sources = new Map();
+  #timer = 0;
+  #renderedAt = 0;
+  #notices = el("div", { class: "answer-notices" });
+  #body = el("div", { class: "prose" });
+  node = el("section",
+    { class: "answer", dataset: { part: "answer" }, "aria-label": say("answer"), hidden: true },
+    this.#notices, this.#body);
+
+  constructor(config, onPlace) {
+    this.#config = config;
+    this.#onPlace = onPlace;
+    tellSources(this.#body, (number) => this.#lookup(number));
+  }
+
+  update(turn) {
+    this.#turn = turn;
+    const isGrowing = turn.answer === null && (turn.status === "running" || turn.status === "starting");
+    this.node.dataset.status = turn.status;
+    this.#body.setAttribute("aria-busy", String(isGrowing));
+    if (!isGrowing) this.#render();
+    else if (!this.#timer) {
+      const wait = Math.max(0, BETWEEN_RENDERS_MS - (performance.now() - this.#renderedAt));
+      this.#timer = setTimeout(() => this.#render(), wait);
+    }
+  }
+
+  /** Shows the turn as it is now, at once. */
+  #render() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    const { answer, text, question, events } = this.#turn;
+    const shown = answer ?? text;
+    if (shown === this.#rendered) return;
+    this.#rendered = shown;
+    this.#renderedAt = performance.now();
+    if (answer) this.#showAnswer(answer, question);
+    else this.#showText(growingBody(text, { question, notice: noticeTold(events) }), []);
+    fill(this.#notices, ...(answer ? this.#hints(answer) : []));
+    this.node.hidden = !this.#body.hasChildNodes() && !this.#notices.hasChildNodes();
+  }
+
+  #showAnswer(answer, question) {
+    this.#sources = new Map(numbered(answer.sources).map(([number, source]) => [String(number), source]));
+    const { sources, gaps } = answer;
+    this.#showText(answerBody(answer.text, { question, notice: noticeOf(answer), sources, gaps }), sources);
+  }
+
+  #showText(markdown, sources) {
+    const made = renderMarkdown(markdown, { sources });
+    for (const anchor of made.querySelectorAll("a.cite[data-source-number]")) {
+      nameCitation(anchor, this.#sources.get(anchor.dataset.sourceNumber));
+    }
+    patch(this.#body, made);
+  }
+
+  /** That it is sample data is said on the whole page where the server has nothing else. */
+  #hints(answer) {
+    const isSample = answer.mode === "offline" && this.#config.mode !== "offline";
+    return [
+      isSample && hint("sample", noticeOf(answer) || say("sample")),
+      answer.needs === "place" && hint("place", say("place")),
+      answer.degraded && hint("degraded", say("degraded")),
+    ];
+  }
+
+  #lookup(number) {
+    const source = this.#sources.get(number);
+    if (!source) return null;
+    const place = this.#turn.answer?.places.find((each) => each.source === source.id);
+    return { source, show: place ? (why) => this.#onPlace(place.id, why) : null };
+  }
+}
+
+/** Replaces only what differs: what is read or selected further up stays. */
+function patch(node, made) {
+  const fresh = [...made.childNodes];
+  const kept = [...node.childNodes];
+  let same = 0;
+  while (same < fresh.length && same < kept.length && kept[same].isEqualNode(fresh[same])) same += 1;
+  for (const old of kept.slice(same)) old.remove();
+  node.append(...fresh.slice(same));
+}
+
+function noticeTold(events) {
+  return events.find((told) => told.type === "notice")?.text ?? "";
+}
+
+function hint(kind, words) {
+  return el("p", { class: "hint", dataset: { kind } }, words);
+}

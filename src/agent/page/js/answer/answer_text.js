@@ -1,0 +1,85 @@
+/** Markdown of an answer as elements in which nothing a model or a page wrote can act. */
+
+import MarkdownIt from "../../vendor/markdown-it.js";
+import purify from "../../vendor/purify.js";
+import { LINK_REL, el, safeUrl } from "../dom.js";
+import { speaking } from "../words.js";
+
+const say = speaking({
+  zh: { table: "表格", code: "代码" },
+  en: { table: "Table", code: "Code" },
+});
+const TOP_LEVEL = 3; // Below the page's title and the question.
+const PURE = {
+  RETURN_DOM_FRAGMENT: true,
+  ALLOWED_TAGS: [
+    "p", "br", "hr", "em", "strong", "a", "ul", "ol", "li", "blockquote", "pre", "code",
+    "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
+  ],
+  ALLOWED_ATTR: ["href", "class", "start", "data-source-number"],
+  ALLOWED_URI_REGEXP: /^https?:\/\//i,
+  ADD_URI_SAFE_ATTR: ["start", "data-source-number"],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+};
+
+const parser = new MarkdownIt("commonmark", { html: false }).enable("table").disable("image");
+parser.validateLink = (url) => safeUrl(url) !== null;
+parser.core.ruler.push("shown", (state) => show(state.tokens, state.env.numbers));
+
+/**
+ * An answer's Markdown as nodes: raw HTML is text, images are links, links are http(s) only.
+ * @param {string} text
+ * @param {{sources?: Array<{number?: number}>}} options citations of these are marked with
+ *   `data-source-number`; without sources every numbered link looks like a citation
+ * @returns {DocumentFragment}
+ */
+export function renderMarkdown(text, { sources = [] } = {}) {
+  const made = purify.sanitize(answerHtml(text, { sources }), PURE);
+  for (const anchor of made.querySelectorAll("a")) {
+    if (safeUrl(anchor.getAttribute("href")) === null) anchor.replaceWith(...anchor.childNodes);
+    else Object.assign(anchor, { target: "_blank", rel: LINK_REL });
+  }
+  for (const table of made.querySelectorAll("table")) scrollable(table, say("table"));
+  for (const code of made.querySelectorAll("pre")) scrollable(code, say("code"));
+  return made;
+}
+
+/** The same as HTML, before the sanitizer; not to be shown. */
+export function answerHtml(text, { sources = [] } = {}) {
+  const numbers = new Set(sources.map((source, index) => String(source.number ?? index + 1)));
+  return parser.render(text, { numbers });
+}
+
+function scrollable(wide, label) {
+  const box = el("div", { class: "wide", role: "region", tabindex: "0", "aria-label": label });
+  wide.replaceWith(box);
+  box.append(wide);
+}
+
+function show(tokens, numbers) {
+  for (const token of tokens) {
+    if (token.type === "heading_open" || token.type === "heading_close") {
+      token.tag = `h${Math.min(6, Number(token.tag[1]) + TOP_LEVEL - 1)}`;
+    }
+    if (token.type === "th_open" || token.type === "td_open") alignByClass(token);
+    if (token.children) markCitations(token.children, numbers);
+  }
+}
+
+/** The policy of the page forbids style attributes, which the parser aligns columns with. */
+function alignByClass(token) {
+  const side = /text-align:(center|right)/.exec(token.attrGet("style") ?? "")?.[1];
+  token.attrs = side ? [["class", side]] : null;
+}
+
+function markCitations(children, numbers) {
+  children.forEach((token, index) => {
+    const [text, close] = [children[index + 1], children[index + 2]];
+    if (token.type !== "link_open" || text?.type !== "text" || close?.type !== "link_close") return;
+    if (!/^\d{1,4}$/.test(text.content)) return;
+    if (numbers.has(text.content)) token.attrSet("data-source-number", text.content);
+    else if (numbers.size) return;
+    token.attrSet("class", "cite");
+  });
+}

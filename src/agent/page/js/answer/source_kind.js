@@ -1,0 +1,51 @@
+/** What kind of thing a source is: its sign, its name, its site. */
+
+import { safeUrl } from "../dom.js";
+import { svg } from "../svg.js";
+import { speaking } from "../words.js";
+
+const WORDS = {
+  zh: { page: "网页", place: "地点", paper: "论文", filing: "公告", document: "文档" },
+  en: { page: "Web page", place: "Place", paper: "Paper", filing: "Filing", document: "Document" },
+};
+const say = speaking(WORDS);
+const SIGNS = {
+  page: [
+    "M12 3.5a8.5 8.5 0 1 0 0 17a8.5 8.5 0 1 0 0-17z",
+    "M3.5 12h17M12 3.5c5 4.5 5 12.5 0 17c-5-4.5-5-12.5 0-17z",
+  ],
+  place: [
+    "M12 21s7-6 7-11.5a7 7 0 0 0-14 0C5 15 12 21 12 21z",
+    "M12 7a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5z",
+  ],
+  paper: ["M6 3.5h8l4 4v13H6z", "M9 11h6M9 14h6M9 17h4"],
+  filing: ["M4 20.5h16M6 20V10M12 20V5M18 20v-7"],
+  document: ["M5 4.5c3-1 5-1 7 1c2-2 4-2 7-1v14c-3-1-5-1-7 1c-2-2-4-2-7-1z", "M12 5.5v14"],
+};
+
+/** The sign of a kind of source, with its name for those who do not see it. */
+export function kindSign(kind) {
+  const shapes = (SIGNS[kind] ?? SIGNS.page).map((d) => svg("path", { d }));
+  const named = { role: "img", "aria-label": kindName(kind) };
+  return svg("svg", { class: "icon", viewBox: "0 0 24 24", ...named }, ...shapes);
+}
+
+/** "Web page", "Place", … */
+export function kindName(kind) {
+  return say(Object.hasOwn(WORDS.en, kind) ? kind : "page");
+}
+
+/** Where a source is from: its site and who found it, "baidu.com · Google". */
+export function sourceOrigin(source) {
+  const href = safeUrl(source.url);
+  const site = href ? new URL(href).hostname.replace(/^www\./, "") : "";
+  const provider = source.provider ?? "";
+  return [site, provider.slice(0, 1).toUpperCase() + provider.slice(1)].filter(Boolean).join(" · ");
+}
+
+/** Sources with their numbers in the answer, in that order: [number, source]. */
+export function numbered(sources) {
+  return sources
+    .map((source, index) => [source.number ?? index + 1, source])
+    .sort(([a], [b]) => a - b);
+}

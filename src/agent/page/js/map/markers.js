@@ -1,0 +1,108 @@
+/** What stands on the map: numbered pins, what the places lie around, and where the person is. */
+
+import { L } from "../../vendor/leaflet.js";
+import { el } from "../dom.js";
+import { svg } from "../svg.js";
+import { shortFacts } from "./wording.js";
+import { language, speaking } from "../words.js";
+
+const PIN = { width: 30, height: 38 };
+const PIN_SHAPE = "M15 37C11 26 2 22 2 13.5a13 13 0 0 1 26 0C28 22 19 26 15 37Z";
+
+const say = speaking({
+  zh: { pin: "{number}. {name}", others: "（回答没有提到）", centre: "{name}（搜索的中心）", here: "您的位置",
+    within: "您的位置，误差约 {accuracy} 米" },
+  en: { pin: "{number}. {name}", others: " (not named in the answer)", centre: "{name} (centre of the search)",
+    here: "Your position", within: "Your position, within about {accuracy} m" },
+});
+
+/**
+ * A pin that a keyboard reaches; Enter and Space choose it as a click does.
+ * @param {{place: object, number: number, at: [number, number], onSelect(): void}} pin `at`: latitude, longitude
+ * @returns {L.Marker}
+ */
+export function placeMarker({ place, number, at, onSelect }) {
+  const shape = svg(
+    "svg",
+    { viewBox: `0 0 ${PIN.width} ${PIN.height}`, width: PIN.width, height: PIN.height, "aria-hidden": "true" },
+    svg("path", { d: PIN_SHAPE }),
+    svg("text", { x: 15, y: 18, "text-anchor": "middle" }, String(number)),
+  );
+  const marker = L.marker(at, {
+    icon: L.divIcon({
+      className: place.mentioned ? "map-pin" : "map-pin faint",
+      html: shape,
+      iconSize: [PIN.width, PIN.height],
+      iconAnchor: [PIN.width / 2, PIN.height - 1],
+      tooltipAnchor: [15, -20],
+    }),
+    keyboard: true,
+    riseOnHover: true,
+    zIndexOffset: resting(place.mentioned),
+  });
+  marker.on("click", onSelect);
+  marker.on("add", () => makeButton(marker.getElement(), place, number, onSelect));
+  marker.bindTooltip(tooltip(place), { direction: "auto", className: "map-tip" });
+  return marker;
+}
+
+/** Marks the pin as the chosen one, or as one of the others again. */
+export function showSelected(marker, selected) {
+  const node = marker.getElement();
+  const faint = node?.classList.contains("faint");
+  marker.setZIndexOffset(selected ? 1000 : resting(!faint));
+  node?.classList.toggle("selected", selected);
+  node?.setAttribute("aria-pressed", String(selected));
+}
+
+/** The centre of the search: a ring with a dot. */
+export function anchorMarker(anchor, at) {
+  return dotMarker("map-anchor", say("centre", { name: anchor.name }), at);
+}
+
+/**
+ * Where the person is, and the circle it may be off by.
+ * @param {{accuracy?: number|null}} position accuracy in metres
+ * @param {[number, number]} at latitude, longitude in the layer's system
+ * @returns {L.Layer[]}
+ */
+export function positionMarkers(position, at) {
+  const accuracy = Math.round(position.accuracy ?? 0);
+  const text = accuracy ? say("within", { accuracy }) : say("here");
+  const dot = dotMarker("map-here", text, at);
+  if (!accuracy) return [dot];
+  return [L.circle(at, { radius: accuracy, className: "map-accuracy", interactive: false }), dot];
+}
+
+/** Named places lie over the others. */
+function resting(mentioned) {
+  return mentioned ? 200 : 0;
+}
+
+function dotMarker(className, text, at) {
+  const icon = L.divIcon({ className, html: el("span"), iconSize: [18, 18] });
+  const marker = L.marker(at, { icon, keyboard: false, zIndexOffset: 100 });
+  marker.on("add", () => {
+    marker.getElement().setAttribute("role", "img");
+    marker.getElement().setAttribute("aria-label", text);
+  });
+  return marker.bindTooltip(el("span", {}, text), { direction: "bottom", className: "map-tip", offset: [0, 8] });
+}
+
+function makeButton(node, place, number, onSelect) {
+  const about = say("pin", { number, name: place.name }) + (place.mentioned ? "" : say("others"));
+  node.setAttribute("aria-label", [about, ...shortFacts(place, language)].join(", "));
+  node.setAttribute("aria-pressed", "false");
+  node.dataset.placeId = place.id;
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    onSelect();
+  });
+}
+
+function tooltip(place) {
+  const facts = shortFacts(place, language).join(" · ");
+  return el("div", {}, el("strong", {}, place.name), facts && el("div", { class: "map-tip-facts" }, facts));
+}

@@ -1,0 +1,94 @@
+/** One place of the list: a line that says the most, and the rest behind it. */
+
+import { el, link } from "../dom.js";
+import { cost, distanceText, photoUrl, rating, sourceNumbers } from "./wording.js";
+import { language, speaking } from "../words.js";
+
+const say = speaking({
+  zh: { address: "地址", hours: "营业时间", category: "类别", sources: "来源", open: "在高德地图中打开",
+    photo: "{name}的照片", source: "来源 {number}", stars: "评分 {rating}", unknown: "没有更多资料",
+    other: "回答没有提到" },
+  en: { address: "Address", hours: "Hours", category: "Kind", sources: "Sources", open: "Open in Amap",
+    photo: "Photo of {name}", source: "Source {number}", stars: "Rated {rating}", unknown: "Nothing more is known",
+    other: "not named in the answer" },
+});
+const SHORT_HOURS = 28;
+
+/**
+ * @param {{place: object, number: number, sources: object[], photos: boolean, id: string}} shown
+ *   `id`: the panel's, unique in the document
+ * @param {{onChoose(): void, onSource(event: Event, number: number): void}} listeners
+ * @returns {{node: HTMLElement, expand(open: boolean): void}}
+ */
+export function placeCard({ place, number, sources, photos, id }, { onChoose, onSource }) {
+  const panel = el("div", { class: "place-more", id, hidden: true });
+  const button = el(
+    "button",
+    { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
+    el("span", { class: "place-number", "aria-hidden": "true" }, number),
+    el("span", { class: "place-text" }, el("span", { class: "place-name" }, place.name), facts(place)),
+  );
+  const node = el("li", { class: place.mentioned ? "place" : "place faint", value: number,
+    dataset: { placeId: place.id } }, button, panel);
+  return {
+    node,
+    expand(open) {
+      if (open && !panel.hasChildNodes()) panel.append(...more(place, sources, photos, onSource));
+      panel.hidden = !open;
+      node.classList.toggle("selected", open);
+      button.setAttribute("aria-expanded", String(open));
+    },
+  };
+}
+
+function facts(place) {
+  const stars = rating(place);
+  const told = [
+    distanceText(place, language),
+    stars && el("span", { class: "place-stars" }, el("span", { "aria-hidden": "true" }, `★ ${stars}`),
+      el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
+    cost(place, language),
+    shortHours(place),
+    !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
+  ].filter(Boolean);
+  return told.length > 0 && el("span", { class: "place-facts" }, ...told.map((fact) => el("span", {}, fact)));
+}
+
+/** Hours that fit on the first line; longer ones are told below. */
+function shortHours(place) {
+  return (place.open_time?.length ?? 0) <= SHORT_HOURS ? place.open_time : null;
+}
+
+function more(place, sources, photos, onSource) {
+  const address = photos ? photoUrl(place.photo) : null;
+  const rows = [
+    !shortHours(place) && row("hours", place.open_time),
+    row("address", [place.district, place.address].filter(Boolean).join(" ")),
+    row("category", place.category),
+    row("sources", sourceLinks(place, sources, onSource)),
+  ].filter(Boolean);
+  return [
+    address && photo(address, place.name),
+    rows.length ? el("dl", { class: "place-rows" }, ...rows) : el("p", { class: "muted small" }, say("unknown")),
+    el("p", {}, link(place.url, say("open"), { class: "place-open" })),
+  ].filter(Boolean);
+}
+
+function row(name, told) {
+  const parts = [told].flat().filter(Boolean);
+  return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
+}
+
+function sourceLinks(place, sources, onSource) {
+  return sourceNumbers(place, sources).map((number) =>
+    el("a", { class: "place-source", href: `#source-${number}`, "aria-label": say("source", { number }),
+      onclick: (event) => onSource(event, number) }, `[${number}]`));
+}
+
+/** A photo that cannot be loaded leaves no trace. */
+function photo(address, name) {
+  const picture = el("img", { class: "place-photo", alt: say("photo", { name }), loading: "lazy", decoding: "async",
+    referrerpolicy: "no-referrer", onerror: () => picture.remove() });
+  picture.src = address;
+  return picture;
+}

@@ -1,0 +1,126 @@
+/** The server behind the page: what it offers, who asks, and what went wrong with it. */
+
+import { Client } from "../../vendor/langgraph-sdk.js";
+import { speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    unreachable: "连不上服务器",
+    key: "需要密钥",
+    busy: "这个对话里还有一个问题没答完",
+    gone: "服务器上已经没有它了",
+    status: "服务器答复 {status}：{text}",
+    failed: "没有完成",
+  },
+  en: {
+    unreachable: "The server cannot be reached",
+    key: "A key is needed",
+    busy: "Another question of this conversation is still being answered",
+    gone: "The server does not have it any more",
+    status: "The server answered {status}: {text}",
+    failed: "It was not finished",
+  },
+});
+const LONGEST = 300;
+
+/**
+ * The LangGraph SDK on the page's own server; requests carry the page's cookie. It would repeat
+ * what was aborted, too, and hold its few places meanwhile: who calls decides what to try again.
+ */
+export const client = new Client({
+  apiUrl: location.origin,
+  apiKey: null,
+  callerOptions: { maxRetries: 0, maxConcurrency: 32 },
+});
+
+/** What a server refused: `status` is 0 where nothing answered, `message` one line for people. */
+export class ServerError extends Error {
+  name = "ServerError";
+
+  /** @param {number} status @param {string} message */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Any failure of a request about a conversation, as one line in the page's language.
+ * @param {any} error of the SDK, of `fetch`, or one of ours
+ * @returns {ServerError}
+ */
+export function serverError(error) {
+  if (error instanceof ServerError) return error;
+  const status = Number(error?.status) || 0;
+  if (status === 0) return new ServerError(0, say("unreachable"));
+  if (status === 401) return new ServerError(401, say("key"));
+  if (status === 404) return new ServerError(404, say("gone"));
+  if (status === 409) return new ServerError(409, say("busy"));
+  return new ServerError(status, say("status", { status, text: detail(error.text ?? error.message) }));
+}
+
+/**
+ * What a run says about its failure, as one line.
+ * @param {{error?: string, message?: string}|string|null|undefined} failure
+ */
+export function failureText(failure) {
+  const text = typeof failure === "string" ? failure : failure?.message ?? failure?.error;
+  return oneLine(text ?? "") || say("failed");
+}
+
+/** The server's settings for the page. Throws ServerError. */
+export async function readConfig() {
+  return own("/app/config.json", {});
+}
+
+/**
+ * Signs in with a key, which the server keeps in a cookie of its own.
+ * @param {string} key
+ * @returns {Promise<{user: string}>} throws ServerError, 401 where the key is none
+ */
+export async function signIn(key) {
+  return own("/app/sign-in", { method: "POST", body: JSON.stringify({ key }) });
+}
+
+/** Forgets the key. Throws ServerError. */
+export async function signOut() {
+  await own("/app/sign-out", { method: "POST", body: "{}" });
+}
+
+/**
+ * The assistants, in the server's own order.
+ * @returns {Promise<{assistant_id: string, graph_id: string, name: string, description: string}[]>}
+ *   throws ServerError
+ */
+export async function assistants() {
+  const found = await client.assistants.search({ limit: 100 }).catch((error) => { throw serverError(error); });
+  return found
+    .sort((one, other) => one.created_at.localeCompare(other.created_at))
+    .map(({ assistant_id, graph_id, name, description }) =>
+      ({ assistant_id, graph_id, name: name ?? graph_id, description: description ?? "" }));
+}
+
+/** One of the page's own routes, as JSON. */
+async function own(path, options) {
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const response = await fetch(path, { ...options, headers, credentials: "same-origin" })
+    .catch((error) => { throw serverError(error); });
+  const text = await response.text();
+  if (!response.ok) throw serverError({ status: response.status, text });
+  return text ? JSON.parse(text) : null;
+}
+
+/** The server's own words, which come as {detail}. */
+function detail(text) {
+  try {
+    const told = JSON.parse(text).detail;
+    return oneLine(typeof told === "string" ? told : JSON.stringify(told ?? text));
+  } catch {
+    return oneLine(String(text));
+  }
+}
+
+function oneLine(text) {
+  const line = String(text).replace(/\s+/g, " ").trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
+}

@@ -1,0 +1,184 @@
+/** The question box: what to ask, who answers, from where, and whether to see the plan first. */
+
+import { AssistantChoice } from "./assistant_choice.js";
+import { el, fill } from "../dom.js";
+import { icon } from "../icons.js";
+import { isBusy } from "../run/turns.js";
+import { speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    question: "问题",
+    first: "想知道哪里、什么事？",
+    next: "接着问…",
+    ask: "提问",
+    stop: "停止",
+    stopping: "正在停止…",
+    plan: "先看计划",
+    plan_hint: "搜索之前先给出计划，可以修改",
+    waiting: "计划等待确认",
+    long: "还可以写 {left} 个字",
+    over: "超出 {over} 个字",
+  },
+  en: {
+    question: "Question",
+    first: "Ask about a place, or anything",
+    next: "Ask on…",
+    ask: "Ask",
+    stop: "Stop",
+    stopping: "Stopping…",
+    plan: "Plan first",
+    plan_hint: "Shows the plan before anything is searched; you can change it",
+    waiting: "The plan waits for you",
+    long: "{left} characters left",
+    over: "{over} characters too many",
+  },
+});
+const NEARLY_FULL = 200;
+
+/**
+ * @param {object} config as the server gives it
+ * @param {{onAsk: (asked: {question: string, assistant: string, review: boolean}) => void,
+ *   onStop: () => Promise<void>}} options
+ * @returns {Composer}
+ */
+export function composeView(config, options) {
+  return new Composer(config, options);
+}
+
+class Composer {
+  #config;
+  #onAsk;
+  #onStop;
+  #text;
+  #send;
+  #note;
+  #planBox;
+  #plan;
+  #assistant;
+  #busy = false;
+  #waiting = false;
+  #stopping = false;
+
+  constructor(config, { onAsk, onStop }) {
+    this.#config = config;
+    this.#onAsk = onAsk;
+    this.#onStop = onStop;
+    this.#assistant = new AssistantChoice({ onChange: () => this.#showPlanSwitch() });
+    this.#planBox = el("input", { type: "checkbox", role: "switch" });
+    this.#plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
+      this.#planBox, el("span", {}, say("plan")));
+    this.#text = this.#textarea();
+    this.#note = el("p", { class: "composer-note small muted", role: "status" });
+    this.#send = el("button", { class: "button primary send", type: "button", onclick: () => this.#press() });
+    this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
+      el("div", { class: "composer-row" },
+        el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#send));
+    this.#showPlanSwitch();
+    this.#show();
+  }
+
+  /** Who would be asked now, and whether the plan is wanted first. */
+  get options() {
+    return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked && this.#reviews() };
+  }
+
+  /** Another control beside the assistant's. */
+  add(control) { this.#plan.before(control); }
+
+  /** Who may be asked, from the server. */
+  offer(assistants) { this.#assistant.offer(assistants); }
+
+  focus() { this.#text.focus(); }
+
+  /** A question that was not taken is there to be asked again. */
+  giveBack(question) {
+    this.#text.value ||= question;
+    this.#show();
+  }
+
+  /** Follows the conversation: `turn` is its last one, or null before the first question. */
+  update(turn) {
+    this.#busy = isBusy(turn);
+    this.#waiting = turn?.status === "waiting";
+    if (!this.#busy) this.#stopping = false;
+    this.#text.placeholder = turn ? say("next") : say("first");
+    this.#show();
+  }
+
+  /** An opened thread goes on with the assistant it had. */
+  choose(assistant) { this.#assistant.choose(assistant); }
+
+  #textarea() {
+    return el("textarea", {
+      id: "question", class: "composer-text", rows: 1, "aria-label": say("question"),
+      placeholder: say("first"), enterkeyhint: "send",
+      oninput: () => this.#show(),
+      onkeydown: (event) => this.#key(event),
+    });
+  }
+
+  #key(event) {
+    // 229: Safari tells of the Enter that ends a composition only after it has ended.
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    this.#ask();
+  }
+
+  #press() {
+    if (this.#busy) this.#stop();
+    else this.#ask();
+  }
+
+  #ask() {
+    const question = this.#text.value.trim();
+    if (this.#busy || !question || this.#left() < 0) return;
+    this.#text.value = "";
+    this.#onAsk({ ...this.options, question });
+    this.#show();
+  }
+
+  async #stop() {
+    this.#stopping = true;
+    this.#show();
+    await this.#onStop();
+    this.#stopping = false;
+    this.#show();
+  }
+
+  #left() { return (this.#config.max_question ?? Infinity) - [...this.#text.value.trim()].length; }
+
+  #reviews() { return (this.#config.review ?? []).includes(this.#assistant.chosen.graphId); }
+
+  #showPlanSwitch() { this.#plan.hidden = !this.#reviews(); }
+
+  #show() {
+    grow(this.#text);
+    const left = this.#left();
+    fill(this.#note, this.#noteText(left));
+    this.#note.classList.toggle("warn", left < 0);
+    const name = this.#busy ? say(this.#stopping ? "stopping" : "stop") : say("ask");
+    if (this.#send.dataset.shown === name) return this.#enable(left);
+    this.#send.dataset.shown = name;
+    this.#send.classList.toggle("primary", !this.#busy);
+    fill(this.#send, icon(this.#busy ? "stop" : "send"), el("span", {}, name));
+    return this.#enable(left);
+  }
+
+  #enable(left) {
+    this.#send.disabled = this.#busy ? this.#stopping : !this.#text.value.trim() || left < 0;
+  }
+
+  #noteText(left) {
+    if (left < 0) return say("over", { over: -left });
+    if (left < NEARLY_FULL) return say("long", { left });
+    return this.#waiting ? say("waiting") : null;
+  }
+}
+
+/** Grows with its text where the browser does not do so by itself. */
+function grow(text) {
+  if (CSS.supports("field-sizing", "content")) return;
+  text.style.height = "auto";
+  text.style.height = `${text.scrollHeight}px`;
+}

@@ -1,0 +1,127 @@
+/** Where things are: the drawer of threads, the map beside or instead of the answer. */
+
+import { el, fill } from "../dom.js";
+import { icon } from "../icons.js";
+import { language, speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    skip: "跳到提问框", threads: "我的问题", open_threads: "打开问题列表", new: "新问题",
+    answer: "回答", map: "地图", view: "显示", talk: "问与答", map_column: "地图",
+  },
+  en: {
+    skip: "Skip to the question", threads: "Your questions", open_threads: "Open the list of questions",
+    new: "New question", answer: "Answer", map: "Map", view: "Show", talk: "Questions and answers",
+    map_column: "Map",
+  },
+});
+const BESIDE_MAP = matchMedia("(min-width: 60rem)");
+const BESIDE_THREADS = matchMedia("(min-width: 75rem)");
+
+/** The named part of index.html. */
+export const part = (name) => document.querySelector(`[data-part="${name}"]`);
+
+export class Layout {
+  #threads = part("threads");
+  #talk = part("talk");
+  #map = part("map-column");
+  #tabs = part("tabs");
+  #scrim = part("scrim");
+  #opener = part("open-threads");
+  #tab = "answer";
+
+  /** @param {{onNew: () => void}} options */
+  constructor({ onNew }) {
+    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    fill(part("skip"), say("skip"));
+    this.#name();
+    this.#tabs.append(this.#tabButton("answer"), this.#tabButton("map"));
+    part("bar-end").append(el("button", {
+      class: "button quiet", type: "button", dataset: { part: "new" }, "aria-label": say("new"), onclick: onNew,
+    }, icon("new"), el("span", { class: "wide" }, say("new"))));
+    this.#opener.addEventListener("click", () => this.openThreads());
+    this.#scrim.addEventListener("click", () => this.closeThreads());
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.#escape(); });
+    BESIDE_THREADS.addEventListener("change", () => this.closeThreads());
+    BESIDE_MAP.addEventListener("change", () => this.#apply());
+    this.closeThreads();
+    new ResizeObserver(([{ target }]) => {
+      document.documentElement.style.setProperty("--top", `${target.offsetHeight}px`);
+    }).observe(part("top"));
+  }
+
+  /** Whether map and answer take turns, as on a phone. */
+  get narrow() { return !BESIDE_MAP.matches; }
+
+  /** Whether there is a map to look at now. */
+  get withMap() { return !this.#map.hidden; }
+
+  hasMap(has) {
+    if (this.#map.hidden === !has) return;
+    this.#map.hidden = !has;
+    if (!has) this.#tab = "answer";
+    this.#apply();
+  }
+
+  /** @param {"answer"|"map"} tab shown where both do not fit */
+  show(tab) {
+    this.#tab = tab;
+    this.#apply();
+  }
+
+  openThreads() {
+    document.body.classList.add("drawer-open");
+    this.#scrim.hidden = false;
+    this.#opener.setAttribute("aria-expanded", "true");
+    this.#inert();
+    this.#threads.focus();
+  }
+
+  closeThreads() {
+    const open = document.body.classList.contains("drawer-open");
+    document.body.classList.remove("drawer-open");
+    this.#scrim.hidden = true;
+    this.#opener.hidden = BESIDE_THREADS.matches;
+    this.#opener.setAttribute("aria-expanded", "false");
+    this.#inert();
+    if (open) this.#opener.focus();
+  }
+
+  #name() {
+    this.#threads.setAttribute("aria-label", say("threads"));
+    this.#talk.setAttribute("aria-label", say("talk"));
+    this.#map.setAttribute("aria-label", say("map_column"));
+    this.#tabs.setAttribute("aria-label", say("view"));
+    this.#opener.setAttribute("aria-label", say("open_threads"));
+  }
+
+  #tabButton(tab) {
+    return el("button", { type: "button", dataset: { tab }, onclick: () => this.show(tab) }, say(tab));
+  }
+
+  #apply() {
+    const has = !this.#map.hidden;
+    const covered = has && this.narrow && this.#tab === "map";
+    document.body.classList.toggle("with-map", has);
+    document.documentElement.classList.toggle("map-open", covered);
+    this.#tabs.hidden = !has || !this.narrow;
+    for (const button of this.#tabs.children) {
+      button.setAttribute("aria-pressed", String(button.dataset.tab === this.#tab));
+    }
+    this.#inert();
+  }
+
+  /** What lies under something else cannot be reached with the keyboard. */
+  #inert() {
+    const drawer = document.body.classList.contains("drawer-open");
+    const covered = document.documentElement.classList.contains("map-open");
+    this.#threads.inert = !BESIDE_THREADS.matches && !drawer;
+    this.#talk.inert = drawer || covered;
+    this.#map.inert = drawer || (this.narrow && !covered);
+    part("header").inert = drawer;
+  }
+
+  #escape() {
+    if (document.body.classList.contains("drawer-open")) this.closeThreads();
+  }
+}

@@ -1,0 +1,50 @@
+/** What must be seen at all times: sample answers, settings that do not work, a lost server. */
+
+import { el, fill } from "../dom.js";
+import { icon } from "../icons.js";
+import { language, speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    offline: "示例模式：内容来自内置样本，不是实时结果",
+    broken: "服务器的设置用不了：{reason}",
+    again: "再试一次",
+  },
+  en: {
+    offline: "Sample mode: bundled examples, not live results",
+    broken: "The server's settings cannot be used: {reason}",
+    again: "Try again",
+  },
+});
+
+/**
+ * Shows the standing notices of this server.
+ * @param {HTMLElement} place
+ * @param {{mode: string, reason?: string|null, notice?: {zh: string, en: string}|null}} config
+ */
+export function showNotices(place, config) {
+  const lines = [
+    config.mode === "offline" && notice(say("offline"), "sample", config.notice?.[language]),
+    config.mode === "broken" && notice(say("broken", { reason: config.reason ?? "" }), "warn"),
+  ];
+  fill(place, ...lines);
+}
+
+/** The page that could not start: one line and a way on. */
+export function showFailedStart(place, error, again) {
+  fill(place, failed({ text: error.message, again }));
+}
+
+/**
+ * An error in one line, with the one thing that may help.
+ * @param {{text: string, again?: (() => void)|null}} options
+ * @returns {HTMLElement}
+ */
+export function failed({ text, again }) {
+  return el("p", { class: "notice warn", role: "alert" }, el("span", {}, text),
+    again && el("button", { class: "button", type: "button", onclick: again }, icon("again"), say("again")));
+}
+
+function notice(text, kind, more) {
+  return el("p", { class: `notice ${kind}`, title: more, dataset: { notice: kind } }, text);
+}

@@ -1,0 +1,212 @@
+/** Conversation, question box, lists and map, tied together; the address names the thread. */
+
+import { composeView } from "./compose.js";
+import { Conversation } from "../run/conversation.js";
+import { fill } from "../dom.js";
+import { Layout, part } from "./layout.js";
+import { nearView } from "../map/location.js";
+import { mapView } from "../map/map.js";
+import { failed } from "./notice.js";
+import { hasPlaces, Selection } from "./selection.js";
+import { assistants } from "../run/server.js";
+import { Sidebar } from "./sidebar.js";
+import { accountMenu } from "./signin.js";
+import { isBusy } from "../run/turns.js";
+import { opening, Turns } from "../answer/turns_view.js";
+import { welcome } from "./welcome.js";
+import { speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    waiting: "计划等待决定", done: "回答好了", stopped: "已停止", failed: "没有完成",
+    lost: "打不开这个对话：{reason}",
+  },
+  en: {
+    waiting: "The plan waits for you", done: "The answer is ready", stopped: "Stopped", failed: "Not finished",
+    lost: "This conversation cannot be opened: {reason}",
+  },
+});
+const NAME = document.title;
+const TITLE_LENGTH = 60;
+
+export class Page {
+  #config;
+  #signIn;
+  #told = "";
+  #picking = false;
+  #instead = null;
+
+  /**
+   * @param {object} config of /app/config.json
+   * @param {{open: () => void}} signIn where a key is asked for
+   */
+  constructor(config, signIn) {
+    this.#config = config;
+    this.#signIn = signIn;
+    this.conversation = new Conversation({ maxQuestion: config.max_question });
+    this.layout = new Layout({ onNew: () => this.#new() });
+    this.map = mapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });
+    this.turns = new Turns(part("turns"), config, {
+      threadId: () => this.conversation.threadId,
+      onPlace: (turnId, placeId, why) => this.selection.choose(turnId, placeId, why),
+      onReview: (answer) => this.#decide(answer),
+      onAgain: (turn) => this.#again(turn),
+      empty: welcome(config, { onExample: (question) => this.#ask({ ...this.composer.options, question }) }),
+    });
+    this.selection = new Selection({ map: this.map, turns: this.turns, layout: this.layout });
+    this.near = nearView({
+      onChange: (position) => this.#moved(position), pick: () => this.#pick(), canPick: () => this.map.pickable,
+    });
+    this.composer = composeView(config, { onAsk: (asked) => this.#ask(asked), onStop: () => this.conversation.stop() });
+    this.composer.add(this.near.node);
+    this.sidebar = new Sidebar({
+      onOpen: (threadId) => this.#go(threadId),
+      onClose: () => this.layout.closeThreads(),
+      onRefused: () => this.#signIn.open(this.#config.user),
+      onRemoved: (threadId) => { if (threadId === this.conversation.threadId) this.#new(); },
+    });
+  }
+
+  /** Puts everything in its place and shows what the address names. */
+  async begin() {
+    part("threads").append(...this.sidebar.nodes);
+    part("map-column").append(...this.selection.nodes);
+    part("composer").replaceChildren(this.composer.node);
+    if (this.#config.user) part("bar-end").append(accountMenu(this.#config.user));
+    history.scrollRestoration = "manual";
+    this.#listen();
+    this.sidebar.refresh();
+    assistants().then((list) => this.composer.offer(list), () => {});
+    await this.#follow();
+  }
+
+  #listen() {
+    this.conversation.addEventListener("change", () => this.#show());
+    this.conversation.addEventListener("thread", () => this.#named());
+    this.conversation.addEventListener("signin", () => this.#signIn.open(this.#config.user));
+    addEventListener("popstate", () => this.#follow());
+    document.addEventListener("visibilitychange", () => this.#catchUp());
+    addEventListener("online", () => this.#catchUp());
+  }
+
+  /** What other windows did meanwhile. */
+  #catchUp() {
+    if (document.hidden) return;
+    this.sidebar.refresh();
+    this.conversation.refresh();
+  }
+
+  /** Opens what the address names: a thread, or the empty page. */
+  async #follow() {
+    const threadId = new URL(location.href).searchParams.get("thread");
+    if (threadId && threadId === this.conversation.threadId) return undefined;
+    this.conversation.reset();
+    this.#instead = threadId ? opening() : null;
+    this.#show();
+    if (!threadId) return undefined;
+    try {
+      await this.conversation.open(threadId);
+      this.#instead = null;
+      this.#show();
+      this.composer.choose(this.conversation.current?.assistant);
+      this.turns.showLast();
+    } catch (error) {
+      if (error.status === 401) return this.#signIn.open(this.#config.user);
+      this.#instead = failed({ text: say("lost", { reason: error.message }), again: () => this.#follow() });
+      this.#show();
+    }
+    return undefined;
+  }
+
+  #go(threadId) {
+    this.layout.closeThreads();
+    if (threadId === this.conversation.threadId) return;
+    history.pushState(null, "", threadId ? `/app?thread=${encodeURIComponent(threadId)}` : "/app");
+    this.#follow();
+  }
+
+  #new() {
+    this.#go(null);
+    this.layout.show("answer");
+    this.composer.focus();
+  }
+
+  /** The conversation has got its thread: reloading the page opens it again. */
+  #named() {
+    const { threadId } = this.conversation;
+    const address = new URL(location.href);
+    if (threadId && address.searchParams.get("thread") !== threadId) {
+      history.pushState(null, "", `/app?thread=${encodeURIComponent(threadId)}`);
+    }
+    this.sidebar.mark(threadId);
+    this.sidebar.refresh();
+  }
+
+  async #ask({ question, assistant, review }) {
+    const near = this.near.value && { lng: this.near.value.lng, lat: this.near.value.lat };
+    const asking = this.conversation.ask(question, { assistant, near, review });
+    this.layout.show("answer");
+    this.#show();
+    this.turns.showLast();
+    // What fails is told by its turn; without a turn nothing was asked.
+    if (!(await asking)) this.composer.giveBack(question);
+  }
+
+  #decide(answer) {
+    const going = this.conversation.resume(answer);
+    this.#show();
+    this.turns.showLast();
+    return going;
+  }
+
+  #again(turn) {
+    this.#ask({ question: turn.question, assistant: turn.assistant, review: this.composer.options.review });
+  }
+
+  #moved(position) {
+    this.map.showPosition(position);
+    this.#show();
+  }
+
+  async #pick() {
+    this.#picking = true;
+    this.#show();
+    this.layout.show("map");
+    try {
+      return await this.map.pick();
+    } finally {
+      this.#picking = false;
+      this.layout.show("answer");
+      this.#show();
+    }
+  }
+
+  #show() {
+    const { turns, current = null } = this.conversation;
+    this.turns.update(turns, this.#instead);
+    this.composer.update(current);
+    this.selection.update(turns);
+    this.layout.hasMap(this.#needsMap(turns, current));
+    this.#tell(current);
+    document.title = current ? `${turns[0].question.slice(0, TITLE_LENGTH)} · ${NAME}` : NAME;
+    if (!current) this.sidebar.mark(null);
+  }
+
+  /** Once shown it stays for the thread, so that nothing jumps when an answer has no places. */
+  #needsMap(turns, current) {
+    if (!turns.length && !this.near.value) return this.#picking;
+    const looksForPlaces = current?.events.some((told) => told.type === "map_started");
+    const position = this.near.value && this.#config.tiles;
+    return Boolean(this.layout.withMap || looksForPlaces || position || this.#picking || turns.some(hasPlaces));
+  }
+
+  /** Says how a run ended, once, for those who do not see it. */
+  #tell(current) {
+    const now = current && `${current.id} ${current.status}`;
+    if (now === this.#told) return;
+    const isKnown = this.#told.split(" ")[0] === current?.id;
+    this.#told = now ?? "";
+    fill(part("status"), isKnown && !isBusy(current) ? say(current.status) : null);
+    if (isKnown) this.sidebar.refresh();
+  }
+}

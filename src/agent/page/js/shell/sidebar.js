@@ -1,0 +1,112 @@
+/** The person's questions, newest first: open, watch, delete, load more. */
+
+import { el, fill } from "../dom.js";
+import { icon } from "../icons.js";
+import { failed } from "./notice.js";
+import { threadLine } from "./thread_line.js";
+import { recentThreads, removeThread } from "../run/threads.js";
+import { speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    title: "我的问题", close: "关上", none: "问过的问题会列在这里。", more: "更多",
+    failed: "列表取不到：{reason}", removing: "删不掉：{reason}",
+  },
+  en: {
+    title: "Your questions", close: "Close", none: "What you ask will be listed here.", more: "More",
+    failed: "The list cannot be loaded: {reason}", removing: "It cannot be deleted: {reason}",
+  },
+});
+const PAGE = 20;
+const AGAIN_MS = 5000;
+
+export class Sidebar {
+  #onOpen;
+  #onRemoved;
+  #onRefused;
+  #current = null;
+  #threads = [];
+  #wanted = PAGE;
+  #timer = 0;
+  #list = el("ol", { class: "thread-list" });
+  #problem = el("div");
+  #more;
+
+  /**
+   * @param {{onOpen: (threadId: string) => void, onRemoved: (threadId: string) => void,
+   *   onRefused: () => void, onClose: () => void}} options `onRefused`: the server wants a key
+   */
+  constructor({ onOpen, onRemoved, onRefused, onClose }) {
+    this.#onOpen = onOpen;
+    this.#onRemoved = onRemoved;
+    this.#onRefused = onRefused;
+    this.#more = el("button", {
+      class: "button quiet", type: "button", hidden: true,
+      onclick: () => { this.#wanted += PAGE; this.refresh(); },
+    }, say("more"));
+    const close = el("button", {
+      class: "button quiet close-threads", type: "button", "aria-label": say("close"), onclick: onClose,
+    }, icon("close"));
+    this.nodes = [
+      el("div", { class: "threads-head" }, el("h2", {}, say("title")), close),
+      this.#problem, this.#list, this.#more,
+    ];
+  }
+
+  /** Marks the thread that is open. @param {string|null} threadId */
+  mark(threadId) {
+    this.#current = threadId;
+    this.#show();
+  }
+
+  /** Reads the list again; while something runs, every few seconds. */
+  async refresh() {
+    clearTimeout(this.#timer);
+    try {
+      // One more than shown tells whether there is more.
+      this.#threads = await recentThreads({ limit: this.#wanted + 1, offset: 0 });
+      fill(this.#problem);
+    } catch (error) {
+      if (error.status === 401) return this.#onRefused();
+      fill(this.#problem, failed({ text: say("failed", { reason: error.message }), again: () => this.refresh() }));
+      return undefined;
+    }
+    this.#show();
+    if (this.#threads.some((thread) => thread.status === "busy") && !document.hidden) {
+      this.#timer = setTimeout(() => this.refresh(), AGAIN_MS);
+    }
+    return undefined;
+  }
+
+  #show() {
+    if (this.#list.querySelector(".sure")) return;
+    const focused = document.activeElement?.closest?.(".thread")?.dataset.threadId;
+    const shown = this.#threads.slice(0, this.#wanted);
+    fill(this.#list, ...shown.map((thread) => this.#line(thread)),
+      shown.length === 0 && el("li", { class: "muted small none" }, say("none")));
+    this.#more.hidden = this.#threads.length <= this.#wanted;
+    if (focused) this.#list.querySelector(`[data-thread-id="${CSS.escape(focused)}"] a`)?.focus();
+  }
+
+  #line(thread) {
+    return threadLine(thread, {
+      current: thread.thread_id === this.#current,
+      href: `/app?thread=${encodeURIComponent(thread.thread_id)}`,
+      onOpen: () => this.#onOpen(thread.thread_id),
+      onRemove: () => this.#remove(thread.thread_id),
+    });
+  }
+
+  async #remove(threadId) {
+    try {
+      await removeThread(threadId);
+    } catch (error) {
+      fill(this.#problem, failed({ text: say("removing", { reason: error.message }), again: null }));
+      return;
+    }
+    this.#threads = this.#threads.filter((thread) => thread.thread_id !== threadId);
+    fill(this.#list);
+    this.#show();
+    this.#onRemoved(threadId);
+  }
+}

@@ -1,0 +1,93 @@
+/** Signing in with a key, and out again; the key itself stays in a cookie no script can read. */
+
+import { disclosure } from "../disclosure.js";
+import { el, fill } from "../dom.js";
+import { icon } from "../icons.js";
+import { signIn, signOut } from "../run/server.js";
+import { speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    title: "登录", lead: "这台服务器只为有密钥的人工作。", key: "密钥", submit: "登录",
+    wrong: "这个密钥不对。", many: "试得太多了，过一会儿再来。", failed: "现在登录不了：{reason}",
+    out: "退出", account: "账号",
+  },
+  en: {
+    title: "Sign in", lead: "This server works for people with a key.", key: "Key", submit: "Sign in",
+    wrong: "That key is not right.", many: "Too many tries; wait a little.",
+    failed: "Signing in failed: {reason}",
+    out: "Sign out", account: "Account",
+  },
+});
+
+/**
+ * Asks for a key until one is accepted. The page then starts over as that person; where it was that
+ * person's already, it stays as it is.
+ * @returns {{open: (user?: string|null) => void}} `user`: whose page this is
+ */
+export function signInDialog() {
+  let owner = null;
+  const problem = el("p", { class: "notice warn", role: "alert", hidden: true });
+  const key = el("input", {
+    class: "field", type: "password", id: "key", name: "key", required: true, autocomplete: "current-password",
+    spellcheck: "false", autocapitalize: "off",
+  });
+  const submit = el("button", { class: "button primary", type: "submit" }, say("submit"));
+  const form = el("form", { class: "stack", onsubmit: (event) => { event.preventDefault(); attempt(); } },
+    el("h2", { id: "sign-in-title" }, say("title")), el("p", { class: "muted" }, say("lead")),
+    el("label", { for: "key" }, say("key")), key, problem, submit);
+  const dialog = el("dialog", {
+    class: "sign-in", "aria-labelledby": "sign-in-title", dataset: { part: "sign-in" },
+    // Nothing works without a key, so Escape has nowhere to go back to.
+    oncancel: (event) => event.preventDefault(),
+    onclose: () => { if (dialog.isConnected) dialog.showModal(); },
+  }, form);
+
+  async function attempt() {
+    submit.disabled = true;
+    problem.hidden = true;
+    try {
+      const { user } = await signIn(key.value.trim());
+      if (!owner || user !== owner) return location.reload();
+      key.value = "";
+      submit.disabled = false;
+      dialog.remove();
+    } catch (error) {
+      fill(problem, reasonOf(error));
+      problem.hidden = false;
+      submit.disabled = false;
+      key.select();
+    }
+    return undefined;
+  }
+  return {
+    open(user = null) {
+      if (dialog.isConnected) return;
+      owner = user;
+      document.body.append(dialog);
+      dialog.showModal();
+      key.focus();
+    },
+  };
+}
+
+/**
+ * Who is signed in, and the way out.
+ * @param {string} user
+ * @returns {HTMLElement}
+ */
+export function accountMenu(user) {
+  // Where it fails the page comes back signed in, which tells as much.
+  const leave = () => signOut().catch(() => {}).then(() => location.assign("/app"));
+  const panel = el("div", { class: "choices" },
+    el("p", { class: "small muted" }, user),
+    el("button", { class: "button", type: "button", onclick: leave }, say("out")));
+  const label = el("span", {}, icon("person"), el("span", { class: "wide" }, user));
+  return disclosure({ label, panel, name: say("account") }).node;
+}
+
+function reasonOf(error) {
+  if (error?.status === 401) return say("wrong");
+  if (error?.status === 429) return say("many");
+  return say("failed", { reason: error?.message ?? String(error) });
+}

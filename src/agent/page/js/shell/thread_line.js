@@ -1,0 +1,76 @@
+/** One of the person's questions in the list: its title, when it was, whether it still runs. */
+
+import { el, fill } from "../dom.js";
+import { icon } from "../icons.js";
+import { language, speaking } from "../words.js";
+
+const say = speaking({
+  zh: {
+    untitled: "（没有标题）", remove: "删除“{title}”", sure: "删除？", yes: "删除", no: "不删",
+    now: "刚刚", busy: "进行中", interrupted: "等待决定", error: "出错",
+  },
+  en: {
+    untitled: "(untitled)", remove: "Delete “{title}”", sure: "Delete?", yes: "Delete", no: "Keep",
+    now: "just now", busy: "running", interrupted: "waits for you", error: "failed",
+  },
+});
+const DAY_S = 86_400;
+const STEPS = [[60, "minute"], [3600, "hour"], [DAY_S, "day"]];
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
+const dated = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en", { month: "short", day: "numeric" });
+
+/**
+ * @param {{thread_id: string, title: string, updated_at: string, status: string}} thread
+ * @param {{current: boolean, href: string, onOpen: () => void, onRemove: () => void}} options
+ * @returns {HTMLElement}
+ */
+export function threadLine(thread, { current, href, onOpen, onRemove }) {
+  const title = thread.title || say("untitled");
+  const name = el("a", {
+    class: "thread-link", href, "aria-current": current ? "page" : null,
+    onclick: (event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+      event.preventDefault();
+      onOpen();
+    },
+  }, el("span", { class: "thread-title" }, title), stateOf(thread));
+  const end = el("span", { class: "thread-end" });
+  const line = el("li", { class: "thread", dataset: { status: thread.status, threadId: thread.thread_id } }, name, end);
+  offerRemoval(end, title, onRemove);
+  return line;
+}
+
+/** How long ago, in a word or two. @param {string} iso @param {number} now ms */
+export function ago(iso, now = Date.now()) {
+  const seconds = (now - Date.parse(iso)) / 1000;
+  if (!(seconds < 6 * DAY_S)) return dated.format(new Date(iso));
+  const [unit, name] = STEPS.findLast(([size]) => seconds >= size) ?? [];
+  return unit ? relative.format(-Math.floor(seconds / unit), name) : say("now");
+}
+
+function stateOf({ status, updated_at: when }) {
+  const told = ["busy", "interrupted", "error"].includes(status);
+  return el("span", { class: "thread-state small" }, told ? say(status) : ago(when));
+}
+
+function offerRemoval(end, title, onRemove) {
+  const name = say("remove", { title });
+  const named = { type: "button", "aria-label": name, title: name };
+  const remove = el("button", { class: "button quiet", ...named }, icon("remove"));
+  const keep = () => { fill(end, remove); remove.focus(); };
+  remove.addEventListener("click", () => {
+    const no = el("button", { class: "button", type: "button", onclick: keep }, say("no"));
+    const yes = el("button", { class: "button danger", ...named, onclick: onRemove }, say("yes"));
+    const sure = el("span", {
+      class: "sure",
+      onkeydown: (event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        keep();
+      },
+    }, el("span", { class: "small" }, say("sure")), no, yes);
+    fill(end, sure);
+    no.focus();
+  });
+  fill(end, remove);
+}
