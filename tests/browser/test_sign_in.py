@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.browser import BROWSER, Locator, Page, Visit, Visits, expect
+from tests.support.browser_labels import nameless
 from tests.support.browser_page import ask, ends, part, question_box, thread_of
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
@@ -60,6 +61,7 @@ def sign_out(page: Page) -> None:
 def test_a_stranger_sees_the_sign_in_and_nothing_else(person: Visit) -> None:
     page = person.tab()
     expect(dialog(page)).to_be_visible()
+    assert nameless(page) == []
     page.keyboard.press("Escape")
     expect(dialog(page)).to_be_visible()
     expect(question_box(page)).to_have_count(0)

@@ -1,0 +1,201 @@
+"""Without a pointer, and without seeing: focus, names, what is read out."""
+
+import re
+
+import pytest
+
+from tests.support.browser import BROWSER, Page, Visits, expect
+from tests.support.browser_labels import nameless, tab_to
+from tests.support.browser_page import ends, part, question_box
+from tests.support.command_line import ZH
+from tests.support.dev_server import DevServer
+from tests.support.page_server import answered_thread
+
+pytestmark = BROWSER
+
+
+@pytest.fixture(scope="module", name="thread")
+def thread_fixture(server: DevServer) -> str:
+    return answered_thread(server, ZH)
+
+
+def begun(visit: Visits, path: str = "/app") -> Page:
+    page = visit().tab(path)
+    expect(question_box(page)).to_be_visible()
+    return page
+
+
+def test_one_asks_and_reads_without_a_pointer(visit: Visits) -> None:
+    page = begun(visit)
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="跳到提问框")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    if not question_box(page).evaluate("(node) => node === document.activeElement"):
+        tab_to(page, question_box(page), key="Shift+Tab")
+    page.keyboard.type(ZH)
+    page.keyboard.press("Enter")
+    turn = ends(page.locator("article.turn"))
+    # One may go on writing; the answer is before the question box.
+    expect(question_box(page)).to_be_focused()
+    fold = tab_to(page, part(turn, "timeline").locator("summary"), key="Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(part(turn, "timeline").locator(".step").first).to_be_visible()
+    expect(fold).to_be_focused()
+
+
+def test_a_citation_opens_closes_and_gives_the_focus_back(visit: Visits, thread: str) -> None:
+    page = begun(visit, f"/app?thread={thread}")
+    turn = ends(page.locator("article.turn"))
+    cited = tab_to(page, turn.locator("a.cite").first)
+    expect(cited).to_have_accessible_name(re.compile(r"^来源 1：\[示例\] 和平菓局"))
+    told = part(page, "citation")
+    expect(told).to_be_visible()
+    expect(cited).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(told).to_be_hidden()
+    expect(cited).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(told.get_by_role("link", name="打开来源")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(told.get_by_role("button", name="在地图上看")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(told).to_be_hidden()
+    expect(cited).to_be_focused()
+    tab_to(page, turn.locator("a.cite").nth(1))
+    expect(told).to_contain_text("乐高品牌旗舰店")
+
+
+def test_places_are_chosen_in_the_list_and_on_the_map(visit: Visits, thread: str) -> None:
+    page = begun(visit, f"/app?thread={thread}")
+    turn = ends(page.locator("article.turn"))
+    line = tab_to(page, part(turn, "places").locator(".place-line").nth(2))
+    page.keyboard.press("Enter")
+    expect(line).to_have_attribute("aria-expanded", "true")
+    expect(line).to_be_focused()
+    pins = part(page, "map").locator(".map-pin")
+    expect(pins.nth(2)).to_have_attribute("aria-pressed", "true")
+    source = tab_to(page, part(turn, "places").get_by_role("link", name=re.compile("^来源")).first)
+    page.keyboard.press("Enter")
+    expect(part(turn, "sources").locator(".source:focus")).to_contain_text("东单公园")
+    expect(source).to_be_visible()
+    tab_to(page, pins.first)
+    page.keyboard.press(" ")
+    expect(pins.first).to_have_attribute("aria-pressed", "true")
+    expect(pins.first).to_be_focused()
+    expect(part(turn, "places").locator(".place-line").first).to_have_attribute(
+        "aria-expanded", "true"
+    )
+
+
+def test_a_plan_is_read_changed_and_sent(visit: Visits) -> None:
+    page = begun(visit)
+    tab_to(page, page.get_by_role("switch", name="先看计划"))
+    page.keyboard.press(" ")
+    tab_to(page, question_box(page), key="Shift+Tab")
+    page.keyboard.type(ZH)
+    page.keyboard.press("Enter")
+    turn = ends(page.locator("article.turn"), "waiting")
+    review = part(turn, "review")
+    expect(review.get_by_role("heading", name="检索计划")).to_be_focused()
+    tab_to(page, review.get_by_role("button", name="删除第 2 条"))
+    page.keyboard.press("Enter")
+    expect(review.get_by_role("textbox")).to_have_count(2)
+    expect(review.get_by_role("textbox").nth(1)).to_be_focused()
+    tab_to(page, review.get_by_role("button", name="添加一条"))
+    page.keyboard.press("Enter")
+    expect(review.get_by_role("textbox").nth(2)).to_be_focused()
+    page.keyboard.type("王府井 书店")
+    tab_to(page, review.get_by_role("button", name="按这个计划继续"))
+    page.keyboard.press("Enter")
+    ends(turn)
+    # What had the focus is gone; one is where the answer begins, not at the page's beginning.
+    expect(turn.get_by_role("heading", level=2)).to_be_focused()
+    tab_to(page, part(turn, "timeline").locator("summary"))
+    page.keyboard.press("Enter")
+    expect(part(turn, "timeline")).to_contain_text("王府井 书店")
+
+
+def test_panels_and_the_drawer_fold_with_escape_and_give_the_focus_back(
+    visit: Visits, thread: str
+) -> None:
+    page = visit(viewport={"width": 360, "height": 740}).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    for name in ("由谁来答", "位置"):
+        opener = tab_to(page, page.get_by_role("button", name=re.compile(f"^{name}: ")))
+        page.keyboard.press("Enter")
+        expect(opener).to_have_attribute("aria-expanded", "true")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Escape")
+        expect(opener).to_have_attribute("aria-expanded", "false")
+        expect(opener).to_be_focused()
+    opener = tab_to(page, page.get_by_role("button", name="打开问题列表"), key="Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(part(page, "threads")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="关上")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+
+
+def test_how_a_run_goes_and_ends_is_read_out(visit: Visits) -> None:
+    page = begun(visit)
+    said: list[str] = []
+    page.expose_binding("said", lambda _source, told: said.append(told))
+    page.evaluate(
+        """() => new MutationObserver((changes) => {
+          for (const { target } of changes) {
+            const live = (target.closest ? target : target.parentElement)?.closest("[role=status]");
+            if (live?.textContent.trim()) said(live.textContent.trim());
+          }
+        }).observe(document.body, { subtree: true, childList: true, characterData: true })"""
+    )
+    question_box(page).fill(ZH)
+    page.keyboard.press("Enter")
+    ends(page.locator("article.turn"))
+    expect(part(page, "status")).to_have_text("回答好了")
+    assert said.count("回答好了") == 1
+    assert 1 < len(said) < 12, said
+    expect(part(page, "answer").locator(".prose")).to_have_attribute("aria-busy", "false")
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_everything_has_a_name(visit: Visits, thread: str, width: int) -> None:
+    page = visit(viewport={"width": width, "height": 800}).tab()
+    expect(page.locator(".example").first).to_be_visible()
+    assert nameless(page) == []
+    page.get_by_role("button", name="由谁来答").click()
+    assert nameless(page) == []
+    page.goto(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    page.locator("a.cite").first.click()
+    assert nameless(page) == []
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    part(page, "places").locator(".place-line").first.click()
+    assert nameless(page) == []
+    part(page, "near").get_by_role("button").first.click()
+    assert nameless(page) == []
+
+
+def test_a_plan_has_names_and_landmarks_do_too(visit: Visits) -> None:
+    page = begun(visit)
+    page.get_by_role("switch", name="先看计划").check()
+    question_box(page).fill(ZH)
+    page.keyboard.press("Enter")
+    ends(page.locator("article.turn"), "waiting")
+    assert nameless(page) == []
+    expect(page.get_by_role("main", name="问与答")).to_be_visible()
+    expect(page.get_by_role("navigation", name="我的问题")).to_be_visible()
+    expect(page.get_by_role("banner")).to_be_visible()
+
+
+def test_a_page_in_english_is_english(visit: Visits, thread: str) -> None:
+    page = visit(locale="en-GB").tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    assert nameless(page) == []
+    ours = page.locator(".button, .tabs button, label, h3, summary, .notice").all_inner_texts()
+    assert len(ours) > 10
+    assert [text for text in ours if re.search("[\u4e00-\u9fff]", text)] == []
