@@ -40,7 +40,7 @@ def sent(person: Visit) -> list[Any]:
     return [run["input"].get("user_location") for run in begun]
 
 
-def is_at(point: Any, lng: float, lat: float, *, within: float = 1e-6) -> bool:
+def is_at(point: dict[str, float], lng: float, lat: float, *, within: float = 1e-6) -> bool:
     return abs(point["lng"] - lng) < within and abs(point["lat"] - lat) < within
 
 
