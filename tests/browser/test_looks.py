@@ -60,7 +60,7 @@ def states(page: Page, thread: str) -> Iterator[str]:
         yield "map"
         page.get_by_role("button", name="打开问题列表").click()
         expect(part(page, "threads")).to_be_focused()
-        page.wait_for_function("document.getAnimations().length === 0")
+        expect(part(page, "threads")).to_have_css("transform", "none")
         yield "threads"
     page.goto("/app")
     page.get_by_role("switch", name="先看计划").check()

@@ -1,5 +1,6 @@
 """The person's position: asked for, sent with the question, given up; or a spot on the map."""
 
+import re
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_position_goes_with_the_question_after_one_has_agreed(
     expect(part(turn, "places").locator(".place")).not_to_have_count(0)
     (position,) = sent(person)
     assert position == {"lng": HERE["longitude"], "lat": HERE["latitude"]}
-    expect(part(page, "map").get_by_role("img", name="你的位置")).to_be_visible()
+    expect(part(page, "map").get_by_role("img", name=re.compile("的位置，误差约"))).to_be_visible()
     state = page.request.get(f"/threads/{thread_of(page)}/state").json()
     assert is_at(state["values"]["turn"]["near"], *position.values(), within=0.02)
 
