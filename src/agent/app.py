@@ -50,6 +50,19 @@ class ScrubbingFormatter(logging.Formatter):
         return scrub(self._inner.format(record))
 
 
+class _PlainEnd(logging.Filter):
+    """Runs that the server ends with are continued by its next start; that needs no traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        told = record.msg
+        if isinstance(told, dict) and str(told.get("exception")).endswith("CancelledError"):
+            record.msg = {name: value for name, value in told.items() if name != "exception"}
+        return True
+
+
+_plain_end = _PlainEnd()
+
+
 def scrub_logs() -> None:
     """No key leaves through a log writer of this process; httpx would write whole addresses."""
     writers = [w for name in (None, "uvicorn") for w in logging.getLogger(name).handlers]
@@ -57,6 +70,7 @@ def scrub_logs() -> None:
         if not isinstance(writer.formatter, ScrubbingFormatter):
             writer.setFormatter(ScrubbingFormatter(writer.formatter))
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("langgraph_api.worker").addFilter(_plain_end)
 
 
 def announce() -> None:

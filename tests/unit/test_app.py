@@ -213,6 +213,24 @@ def root_writer() -> Iterator[logging.Handler]:
             other.setFormatter(other.formatter._inner)
 
 
+@pytest.mark.parametrize(
+    ("exception", "kept"),
+    [
+        ("Traceback …\nasyncio.exceptions.CancelledError", False),
+        ("Traceback …\nsqlite3.OperationalError: database is locked", True),
+    ],
+)
+def test_a_run_that_the_server_s_end_stops_is_told_without_a_traceback(
+    exception: str, kept: bool, root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
+) -> None:
+    scrub_logs()
+    told = {"event": "RETRYING", "exception": exception}
+    logging.getLogger("langgraph_api.worker").warning(told)
+    (record,) = caplog.records
+    assert isinstance(record.msg, dict)
+    assert ("exception" in record.msg, record.msg["event"]) == (kept, "RETRYING")
+
+
 def test_no_key_leaves_through_the_server_s_log(root_writer: logging.Handler) -> None:
     hide("CANARY-server-log-1")
     scrub_logs()

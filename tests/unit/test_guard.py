@@ -96,6 +96,23 @@ async def test_what_is_not_ours_is_closed_with_and_without_a_key(
     assert (await ask(method, path, headers={"x-api-key": KEY})).status_code == 404
 
 
+@pytest.mark.parametrize("sign", ["\n", "\r", "\x00", "\x1b[2J", "\x7f", "\x9b", "\u2028"])
+async def test_no_path_writes_lines_of_its_own_into_the_log(sign: str, keys: None) -> None:
+    """The server logs what it answers, also what needs no key, as it was asked."""
+    for path in (f"/app/js/{sign}x", f"/threads/{sign}x"):
+        named = [(b"host", b"localhost"), (b"x-api-key", KEY.encode())]
+        assert (await raw({"type": "http", "path": path}, named))[0]["status"] == 404
+
+
+async def test_every_answer_says_that_it_is_what_it_says(keys: None) -> None:
+    for path in ("/threads", "/app", "/internal", "/ok"):
+        reply = await ask(path=path)
+        assert reply.headers["x-content-type-options"] == "nosniff"
+    preflight = {"origin": "http://localhost:2024", "access-control-request-method": "POST"}
+    reply = await ask("OPTIONS", headers=preflight)
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
 async def test_only_whole_names_are_closed() -> None:
     assert (await ask(path="/internals")).status_code == 200
     assert (await ask(path="/threads/internal/state")).status_code == 200
@@ -108,7 +125,11 @@ async def test_with_keys_every_path_needs_one(path: str, keys: None) -> None:
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
     assert refused.json() == {"detail": "a key is needed: x-api-key or Authorization: Bearer"}
-    assert (await ask(path=path, headers={"x-api-key": "wrong"})).status_code == 401
+    for wrong in ({"x-api-key": "wrong"}, {"authorization": "Bearer wrong"},
+                  {"cookie": "tanlu_key=wrong"}):  # fmt: skip
+        refused = await ask(path=path, headers=wrong)
+        assert refused.status_code == 401
+        assert refused.json()["detail"].startswith("this key is not known here")
     for given in ({"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"},
                   {"cookie": f"tanlu_key={KEY}"}):  # fmt: skip
         assert (await ask(path=path, headers=given)).status_code == 200

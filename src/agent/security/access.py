@@ -106,10 +106,14 @@ def identify(headers: Mapping[str, str], access: Access) -> str | None:
     """
     if access.open:
         return OPEN_OWNER
-    key = headers.get("x-api-key", "").strip() or _bearer(headers.get("authorization", ""))
-    if not key:
-        key = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+    key = sent_key(headers)
     return access.owner_of(key) if key else None
+
+
+def sent_key(headers: Mapping[str, str]) -> str:
+    """The key that decides, known or not; empty where none was sent."""
+    given = headers.get("x-api-key", "").strip() or _bearer(headers.get("authorization", ""))
+    return given or cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
 
 
 def needs_no_key(path: str) -> bool:

@@ -12,7 +12,15 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agent.security.access import HEALTH_PATHS, STUDIO, Access, access, identify, needs_no_key
+from agent.security.access import (
+    HEALTH_PATHS,
+    STUDIO,
+    Access,
+    access,
+    identify,
+    needs_no_key,
+    sent_key,
+)
 from agent.security.cors import is_preflight, preflight, with_cors
 from agent.security.hosts import Host, Origin, is_loopback, parse_host, parse_origin
 
@@ -27,6 +35,7 @@ _LINKED = re.compile(r"/(|docs|app|app/.*)")
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via",
               "cf-connecting-ip")  # fmt: skip
 _KEY_NEEDED = "a key is needed: x-api-key or Authorization: Bearer"
+_KEY_UNKNOWN = "this key is not known here: x-api-key or Authorization: Bearer"
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,7 @@ def _of_key(connection: HTTPConnection, rules: Access) -> Refusal | None:
     )
     if free or identify(connection.headers, rules) is not None:
         return None
-    return Refusal(401, _KEY_NEEDED)
+    return Refusal(401, _KEY_UNKNOWN if sent_key(connection.headers) else _KEY_NEEDED)
 
 
 def _led_here(connection: HTTPConnection) -> bool:
