@@ -29,6 +29,14 @@ describe("the text of an answer", () => {
     assert.equal(answerBody(WHOLE, {}), WHOLE);
   });
 
+  it("leaves whose map data it is to the list of places, where there is one", () => {
+    for (const said of ["地点数据 © 高德地图，查询于 2026-11-21 19:19 UTC", "Map data © AutoNavi (高德地图), fetched today"]) {
+      const text = `Go there.\n\n*${said}*\n\n**Sources**\n\n1. [One](https://a.example/x)`;
+      assert.equal(answerBody(text, { sources: SOURCES, places: [{}] }), "Go there.");
+      assert.equal(answerBody(text, { sources: SOURCES }), `Go there.\n\n*${said}*`);
+    }
+  });
+
   it("keeps a heading of its own, and a quote that is no notice", () => {
     assert.equal(answerBody("# Beijing\n\nText", { question: "Where?" }), "# Beijing\n\nText");
     assert.equal(noticeOf({ mode: "online", text: "> quoted\n\nText" }), "");

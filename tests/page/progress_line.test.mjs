@@ -150,7 +150,9 @@ describe("calls to the map", () => {
 
 describe("what was used", () => {
   it("is counted in words, without what was not used", () => {
-    assert.equal(usageLine({ searches: 1, map_calls: 0, model_calls: 9 }), "1 web search · 9 model calls");
+    const usage = { searches: 1, map_calls: 0, model_calls: 9 };
+    assert.equal(usageLine(usage), "1 web search");
+    assert.equal(usageDetail(usage), "1 web search · 9 model calls");
   });
 
   it("names the tokens, and the cost where there is one", () => {

@@ -16,7 +16,8 @@ _WATCH = """() => {
     const text = turn.querySelector('[data-part="answer"] .prose').textContent;
     const steps = [...turn.querySelectorAll('.step[data-state="open"]')];
     const open = steps.map((step) => step.dataset.kind);
-    watched.push({ status: turn.dataset.status, text, open });
+    const folded = !turn.querySelector('.timeline details').open;
+    watched.push({ status: turn.dataset.status, text, open, folded });
   };
   const told = { subtree: true, childList: true, characterData: true, attributes: true };
   new MutationObserver(look).observe(document.querySelector('[data-part="turns"]'), told);
@@ -63,6 +64,7 @@ def watch(page: Page) -> None:
 
 
 def watched(page: Page) -> list[dict[str, Any]]:
-    """Each moment: the turn's `status`, its answer's `text`, the kinds of its `open` steps."""
+    """Each moment: the turn's `status`, its answer's `text`, the kinds of its `open` steps, and
+    whether they are `folded` away."""
     moments: list[dict[str, Any]] = page.evaluate("watched")
     return moments

@@ -12,9 +12,8 @@ import pytest
 from agent.evidence.geodesy import distance_m, gcj02_to_wgs84, wgs84_to_gcj02
 from agent.evidence.types import Place
 from agent.export.finished import by_mention
-from agent.export.geojson import AMAP_ATTRIBUTION
 from agent.export.svg_map import nice_step
-from agent.export.wording import cost, metres, rating
+from agent.export.wording import WORDS, cost, metres, rating
 from agent.language import Language
 from agent.mcp.places import PHOTO_HOSTS
 
@@ -41,7 +40,7 @@ console.log(JSON.stringify({
     ...["zh", "en"].map((language) => words.cost(place, language))]),
   order: words.byMention(places).map((place) => place.id),
   hosts: words.PHOTO_HOSTS,
-  attribution: words.AMAP_ATTRIBUTION,
+  attribution: ["zh", "en"].map((language) => words.credit([{}], language)),
 }));
 """
 
@@ -114,4 +113,4 @@ def test_both_name_the_same_hosts_of_photos_and_the_same_owner_of_the_data(
     page: dict[str, Any],
 ) -> None:
     assert tuple(page["hosts"]) == PHOTO_HOSTS
-    assert page["attribution"] == AMAP_ATTRIBUTION
+    assert page["attribution"] == [WORDS[language]["map_data"] for language in LANGUAGES]

@@ -13,7 +13,6 @@ from rich.text import Text
 from agent.cli.console import is_utf8, printable
 from agent.evidence.types import Place
 from agent.export.finished import by_mention, without_notice
-from agent.export.geojson import AMAP_ATTRIBUTION
 from agent.export.markdown import place_table
 from agent.export.wording import WORDS, credit, metres, rating
 from agent.language import Language
@@ -80,7 +79,7 @@ def _print_plain(outcome: Outcome, follow_up: str) -> None:
     if places := shown_places(outcome.places):
         parts.append(f"**{WORDS[outcome.language]['places']}**")
         parts.append(place_table(places, outcome.language))
-        parts.append(credit(places, AMAP_ATTRIBUTION, outcome.language))
+        parts.append(credit(places, outcome.language))
     parts += [usage_line(outcome), follow_up_line(follow_up, outcome.language)]
     print(printable("\n\n".join(parts)), flush=True)  # noqa: T201
 
@@ -106,7 +105,7 @@ def shown_places(places: Sequence[Place]) -> list[Place]:
 
 def _place_table(places: Sequence[Place], language: Language) -> Table:
     words = WORDS[language]
-    caption = Text(credit(list(places), AMAP_ATTRIBUTION, language), style="dim")
+    caption = Text(credit(list(places), language), style="dim")
     table = Table(title=None, caption=caption, caption_justify="left", header_style="bold")
     for key in ("name", "distance", "rating", "hours", "address"):
         number = key in ("distance", "rating")

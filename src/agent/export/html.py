@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from agent.evidence.citations import strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
-from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
+from agent.export.geojson import has_sane_axes
 from agent.export.links import safe_url
 from agent.export.rich_text import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
@@ -76,7 +76,7 @@ def _places(answer: FinishedAnswer) -> str:
         if has_sane_axes(place)
     ]  # fmt: skip
     items = "".join(_place(n, place, answer) for n, place in enumerate(places, start=1))
-    credited = escape(credit(places, AMAP_ATTRIBUTION, answer.language))
+    credited = escape(credit(places, answer.language))
     return (
         f"<section><h2>{words['places']}</h2>"
         f"{draw_map(pins, answer.language, _anchor(answer))}"

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
-from agent.export.geojson import AMAP_ATTRIBUTION
 from agent.export.links import safe_url
 from agent.export.wording import WORDS, credit, local_time, metres, rating
 from agent.language import Language
@@ -21,7 +20,7 @@ def markdown_document(answer: FinishedAnswer) -> str:
     if answer.places:
         parts.append(f"## {WORDS[answer.language]['places']}")
         parts.append(place_table(by_mention(answer.places), answer.language))
-        parts.append(f"*{credit(answer.places, AMAP_ATTRIBUTION, answer.language)}*")
+        parts.append(f"*{credit(answer.places, answer.language)}*")
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

@@ -15,7 +15,6 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, Tabl
 from agent.evidence.citations import strip_references
 from agent.evidence.types import Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
-from agent.export.geojson import AMAP_ATTRIBUTION
 from agent.export.links import safe_url
 from agent.export.markdown import place_table
 from agent.export.pdf_text import (
@@ -79,7 +78,7 @@ def _places(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     if not answer.places:
         return []
     table = place_table(by_mention(answer.places), answer.language)
-    credited = credit(answer.places, AMAP_ATTRIBUTION, answer.language)
+    credited = credit(answer.places, answer.language)
     heading = WORDS[answer.language]["places"]
     return [
         *page.markdown(f"## {heading}\n\n{table}"),

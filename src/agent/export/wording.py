@@ -18,6 +18,7 @@ WORDS: Final[dict[Language, dict[str, str]]] = {
         "map": "地点分布图",
         "north": "北",
         "as_of": "数据时间",
+        "map_data": "数据 © 高德地图",
         "from": "距",
         "per_person": "/人",
         "made_by": "由 Tanlu 探路生成",
@@ -34,6 +35,7 @@ WORDS: Final[dict[Language, dict[str, str]]] = {
         "map": "Map of the places",
         "north": "N",
         "as_of": "as of",
+        "map_data": "Data © Amap (高德地图)",
         "from": "from",
         "per_person": " a head",
         "made_by": "Made by Tanlu",
@@ -72,9 +74,10 @@ def local_time(iso: str) -> str:
     return f"{moment:%Y-%m-%d %H:%M}{zone}"
 
 
-def credit(places: list[Place], attribution: str, language: Language) -> str:
+def credit(places: list[Place], language: Language) -> str:
     """The line every list of places carries: whose data, and from when; empty without places."""
     if not places:
         return ""
     newest = max(place["fetched_at"] for place in places)
-    return f"{attribution} · {WORDS[language]['as_of']} {local_time(newest)}"
+    words = WORDS[language]
+    return f"{words['map_data']} · {words['as_of']} {local_time(newest)}"

@@ -11,13 +11,13 @@ const say = speaking({
   zh: {
     answer: "答案",
     degraded: "写答案的模型没能写完：下面全部或部分直接摘自查到的资料。",
-    place: "还不知道在哪里：在问题里写一个地名，或用“我附近”附上位置，再问一次。",
+    place: "在问题里写一个地名，或点下方的“我附近”附上位置，再问一次。",
     sample: "示例数据，不是实时结果。",
   },
   en: {
     answer: "Answer",
     degraded: "The model could not finish: some of this is taken straight from the findings.",
-    place: "Where? Name a place in the question, or use “near me” to send yours, and ask again.",
+    place: "Name a place in the question, or use “Near me” below to send yours, then ask again.",
     sample: "Sample data, not live results.",
   },
 });
@@ -82,8 +82,8 @@ class AnswerView {
 
   #showAnswer(answer, question) {
     this.#sources = new Map(numbered(answer.sources).map(([number, source]) => [String(number), source]));
-    const { sources, gaps } = answer;
-    this.#showText(answerBody(answer.text, { question, notice: noticeOf(answer), sources, gaps }), sources);
+    const { sources, gaps, places } = answer;
+    this.#showText(answerBody(answer.text, { question, notice: noticeOf(answer), sources, gaps, places }), sources);
   }
 
   #showText(markdown, sources) {

@@ -2,6 +2,8 @@
 
 const SOURCES_BEGIN = /\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
 const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
+/** Whose map data it is; the list of places and the map say so themselves. */
+const CREDIT = /\n\n\*(?:地点数据 © 高德地图|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
   /!?\[[^\[\]\n]{0,400}(?:\](?:\([^\s()]{0,4000})?)?$/u,
@@ -14,15 +16,16 @@ const TABLE_ROW = /^\s*\|/;
 
 /**
  * The answer without what is shown elsewhere: notice, a title that repeats the question,
- * list of sources, list of gaps.
+ * list of sources, list of gaps, the credit of places.
  * @param {string} text Markdown as stored
- * @param {{question?: string, notice?: string, sources?: unknown[], gaps?: unknown[]}} shown
+ * @param {{question?: string, notice?: string, sources?: unknown[], gaps?: unknown[],
+ *   places?: unknown[]}} shown
  */
-export function answerBody(text, { question = "", notice = "", sources = [], gaps = [] }) {
+export function answerBody(text, { question = "", notice = "", sources = [], gaps = [], places = [] }) {
   let body = withoutTitle(withoutNotice(text, notice), question);
   if (sources.length) body = cutAtLast(body, SOURCES_BEGIN);
   if (gaps.length) body = cutAtLast(body, GAPS_BEGIN);
-  return body;
+  return places.length ? cutLast(body, CREDIT) : body;
 }
 
 /** The same of an answer that is still being written, up to where it can be shown. */
@@ -58,6 +61,11 @@ function plain(title) {
 function cutAtLast(text, begins) {
   const last = [...text.matchAll(begins)].at(-1);
   return last ? text.slice(0, last.index).trimEnd() : text;
+}
+
+function cutLast(text, found) {
+  const last = [...text.matchAll(found)].at(-1);
+  return last ? text.slice(0, last.index) + text.slice(last.index + last[0].length) : text;
 }
 
 function withoutTail(text) {

@@ -12,7 +12,7 @@ const say = speaking({
   },
   en: {
     source: "Source {n}", named: "Source {n}: {title}", card: "Source", open: "Open source",
-    map: "Show on the map", close: "Close",
+    map: "See on the map", close: "Close",
   },
 });
 const CARD_ID = "citation-card";

@@ -6,7 +6,7 @@ import { eventLine } from "./progress_line.js";
 import { oneDecimal } from "../rounding.js";
 import { Steps, eventsOfQueries } from "./steps.js";
 import { startTicking, stopTicking } from "./ticking.js";
-import { duration, usageLine } from "./usage.js";
+import { duration, inSeconds, usageLine } from "./usage.js";
 import { language, speaking } from "../words.js";
 
 const say = speaking({
@@ -26,6 +26,8 @@ const say = speaking({
 const LIVE = new Set(["starting", "running"]);
 const ENDED = { done: "research", stopped: "stopped", failed: "failed", waiting: "waiting" };
 const BETWEEN_WORDS_MS = 4000;
+/** Seconds below which a duration says nothing. */
+const MOMENT_S = 0.05;
 
 /**
  * @param {{events: object, speakers: object, starting: object}} config
@@ -42,6 +44,7 @@ class Timeline {
   #steps = new Steps();
   #taken = [];
   #items = [];
+  #gaveWay = false;
   #spokenAt = 0;
   #now = el("span", { class: "now" });
   #passed = el("span", { class: "passed" });
@@ -64,6 +67,7 @@ class Timeline {
     const isLive = LIVE.has(turn.status);
     if (before?.status !== turn.status || before?.id !== turn.id) this.#enter(turn.status, isLive);
     this.#take(turn);
+    if (isLive && turn.text) this.#giveWay();
     if (!isLive && turn.status !== "waiting") this.#close(turn.status === "done");
     this.#paintSummary();
     this.#speak(isLive);
@@ -73,6 +77,7 @@ class Timeline {
     this.#steps = new Steps();
     this.#taken = [];
     this.#items = [];
+    this.#gaveWay = false;
     fill(this.#list);
   }
 
@@ -104,10 +109,19 @@ class Timeline {
 
   #enter(status, isLive) {
     this.node.dataset.status = status;
-    this.#fold.open = isLive;
+    const hasGivenWay = this.#gaveWay;
+    this.#gaveWay &&= isLive;
+    if (!hasGivenWay) this.#fold.open = isLive;
     this.#list.tabIndex = isLive ? 0 : -1; // Then it scrolls, also by keyboard.
     if (isLive) startTicking(this.node, () => this.#paintSummary());
     else stopTicking(this.node);
+  }
+
+  /** Folds once, before the answer's first words: folding later would move what is being read. */
+  #giveWay() {
+    if (this.#gaveWay) return;
+    this.#gaveWay = true;
+    this.#fold.open = false;
   }
 
   #paint(step) {
@@ -159,12 +173,9 @@ class Timeline {
 
   #endParts(turn, passed) {
     const { count } = this.#steps;
-    const usage = turn.answer?.usage;
-    return [
-      turn.events.length > 0 && count > 0 && (count === 1 ? say("step") : say("steps", { n: count })),
-      secondsOf(turn) > 0 && passed,
-      usage && usageLine(usage),
-    ].filter(Boolean);
+    const lookedUp = usageLine(turn.answer?.usage ?? {});
+    const steps = turn.events.length > 0 && count > 0 && (count === 1 ? say("step") : say("steps", { n: count }));
+    return [!lookedUp && steps, secondsOf(turn) >= MOMENT_S && passed, lookedUp].filter(Boolean);
   }
 
   /** Read out every few seconds at most; how it ended is said on the page for all its parts. */
@@ -192,5 +203,5 @@ function secondsOf(turn) {
 }
 
 function took(seconds) {
-  return el("span", { class: "took" }, `${oneDecimal(seconds)} s`);
+  return el("span", { class: "took" }, inSeconds(oneDecimal(seconds)));
 }

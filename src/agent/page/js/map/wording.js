@@ -7,10 +7,9 @@ import { halfEven, oneDecimal } from "../rounding.js";
 
 /** @typedef {"zh"|"en"} Language */
 
-export const AMAP_ATTRIBUTION = "数据 © 高德地图";
 const WORDS = {
-  zh: { from: "距{from} {metres}", perPerson: "/人", asOf: "数据时间" },
-  en: { from: "{metres} from {from}", perPerson: " a head", asOf: "as of" },
+  zh: { from: "距{from} {metres}", perPerson: "/人", asOf: "数据时间", owner: "数据 © 高德地图" },
+  en: { from: "{metres} from {from}", perPerson: " a head", asOf: "as of", owner: "Data © Amap (高德地图)" },
 };
 /** Where Amap keeps photos of places; what the page's policy lets in. */
 export const PHOTO_HOSTS = ["store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com"];
@@ -72,7 +71,8 @@ export function localTime(iso) {
 export function credit(places, language) {
   const newest = places.map((place) => place.fetched_at).filter(Boolean).sort().at(-1);
   if (!places.length) return "";
-  return newest ? `${AMAP_ATTRIBUTION} · ${WORDS[language].asOf} ${localTime(newest)}` : AMAP_ATTRIBUTION;
+  const { owner, asOf } = WORDS[language];
+  return newest ? `${owner} · ${asOf} ${localTime(newest)}` : owner;
 }
 
 /** Those the answer names first, otherwise as found; a place's number is its index here plus one. */

@@ -4,16 +4,16 @@ import { language } from "../words.js";
 
 const KNOWN = {
   zh: {
-    agent: ["查一查", "网页和地图一起查，半分钟左右给出有出处的回答。"],
-    deep_research: ["深入研究", "拆成子题逐个读，写一份带来源的长报告，要几分钟。"],
-    team_answer: ["求准答案", "几位成员讨论、计算、互相核对，给出唯一的答案。"],
-    plan_execute: ["资料汇编", "百科、论文、公告和自己的文档逐项查，引用到页。"],
+    agent: ["查一查", "网页和地图一起查，每句话附出处。适合找地方、定行程。约半分钟。"],
+    deep_research: ["深入研究", "拆成几个子题逐个读网页，写成带出处的长报告。要几分钟，最多半小时。"],
+    team_answer: ["求准答案", "几位成员讨论、计算、互相核对，只给一个答案，没有把握就直说。要几分钟，最多一刻钟。"],
+    plan_execute: ["资料汇编", "百科、论文、公告和您自己的文档逐项查，数字列成表，引用到页。要几分钟，最多二十分钟。"],
   },
   en: {
-    agent: ["Look it up", "Searches the web and the map; an answer with sources in about half a minute."],
-    deep_research: ["Deep research", "Reads topic by topic and writes a long report with sources. Takes minutes."],
-    team_answer: ["One exact answer", "A team discusses, calculates and checks each other, for one answer."],
-    plan_execute: ["Dossier", "Encyclopedia, papers, filings and own documents, cited by page."],
+    agent: ["Look it up", "Web and map together, a source for every statement. For places and plans. About half a minute."],
+    deep_research: ["Deep research", "Reads the web topic by topic and writes a long report with sources. Minutes, at most half an hour."],
+    team_answer: ["One exact answer", "A team discusses, calculates and checks: one answer, or an honest “not found”. Minutes, at most 15."],
+    plan_execute: ["Dossier", "Encyclopedia, papers, filings and your own documents; figures in tables, cited by page. Minutes, at most 20."],
   },
 };
 export const FIRST = "agent";

@@ -23,7 +23,7 @@ const say = speaking({
   en: {
     question: "Question",
     first: "Ask about a place, or anything",
-    next: "Ask on…",
+    next: "Ask a follow-up…",
     ask: "Ask",
     stop: "Stop",
     stopping: "Stopping…",
