@@ -10,6 +10,7 @@ from agent.configuration import Configuration
 from agent.errors import InputError
 from agent.nodes.conversation import MAX_QUESTION
 from agent.security.admission import (
+    MAX_DEPTH,
     MAX_INPUT,
     MAX_SETTINGS,
     MAX_STEPS,
@@ -45,9 +46,24 @@ def test_a_deep_value_is_measured_to_its_bottom() -> None:
     for _ in range(5000):
         deep = [deep]
     assert weight(deep) == 5004
-    check_run({"input": deep})
     with pytest.raises(InputError, match=r"^metadata: "):
         check_run({"metadata": {"deep": ["x" * MAX_SETTINGS]}})
+
+
+def nested(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("name", ["input", "command", "context", "config", "metadata"])
+def test_what_no_json_could_say_again_is_refused_by_name(name: str) -> None:
+    """One such thread would hide its owner's whole list behind an error."""
+    check_run({name: nested(MAX_DEPTH)})
+    for levels in (MAX_DEPTH + 1, 1000):
+        with pytest.raises(InputError, match=f"^{name}: is nested"):
+            check_run({name: nested(levels)})
 
 
 @pytest.mark.parametrize("steps", [1, 25, MAX_STEPS])
@@ -65,6 +81,20 @@ def test_a_webhook_is_refused() -> None:
     with pytest.raises(InputError, match=r"^webhook: "):
         check_run({"webhook": "http://127.0.0.1:9/"})
     check_run({"webhook": None})
+
+
+def test_nothing_is_told_to_langsmith() -> None:
+    """Its keys would be asked for over the network, for each run and without any setting."""
+    with pytest.raises(InputError, match=r"^feedback_keys: "):
+        check_run({"feedback_keys": ["liked"]})
+    check_run({"feedback_keys": []})
+
+
+@pytest.mark.parametrize("name", ["interrupt_before", "interrupt_after"])
+def test_a_list_of_nodes_is_no_place_for_a_book(name: str) -> None:
+    check_run({name: "*"})
+    with pytest.raises(InputError, match=f"^{name}: "):
+        check_run({name: ["x" * MAX_SETTINGS]})
 
 
 @pytest.mark.parametrize(
@@ -130,6 +160,17 @@ def test_a_context_that_the_server_repeats_in_its_config_is_named_as_it_was_sent
     context = {"api_key": "x"}
     config = {"configurable": {**context, "__context_provided__": True}}
     with pytest.raises(InputError, match=r"^context\.api_key: "):
+        check_run({"context": context, "config": config})
+
+
+@pytest.mark.parametrize(
+    "slipped", [{"api_key": "x"}, {"__api_key": "x"}, {"mode": {"api_key": "x"}}]
+)
+def test_what_a_checkpoint_slips_into_the_config_is_seen(slipped: Mapping[str, Any]) -> None:
+    """The server puts its names in there, whichever they are, after it copied the context."""
+    context = {"mode": "x"}
+    config = {"configurable": {**context, "__context_provided__": True, **slipped}}
+    with pytest.raises(InputError, match=r"^config\.configurable\..*api_key: "):
         check_run({"context": context, "config": config})
 
 

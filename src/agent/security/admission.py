@@ -1,7 +1,7 @@
 """What a request may ask of a run, whoever asks; checked before anything is stored."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agent.errors import InputError
@@ -10,6 +10,8 @@ MAX_INPUT = 24_000
 """Characters of an input or an answer to a pause: the longest question and what goes with it."""
 MAX_SETTINGS = 8_000
 """Characters of a context, of a config and of metadata."""
+MAX_DEPTH = 64
+"""Levels of each of them; the server cannot write a list down where one entry has more than 254."""
 MAX_STEPS = 1_000
 """Steps of the graph; the longest deep research a Configuration allows takes fewer."""
 
@@ -18,9 +20,9 @@ _SECRET = re.compile(
     r"|cookies?|bearer)$"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
-_SERVERS_OWN = re.compile(r"langgraph_|__")
-"""Names in `config.configurable` that the server itself adds before it asks us."""
 _AUTHENTICATED = "langgraph_auth_"
+_SERVERS_OWN = frozenset(_AUTHENTICATED + name for name in ("user", "user_id", "permissions"))
+"""Names in `config.configurable` that the server itself has set before it asks us."""
 _JSON = (str, int, float, list, dict)
 _SHOWN = 120
 
@@ -28,13 +30,17 @@ _SHOWN = 120
 def check_run(asked: Mapping[str, Any]) -> None:
     """Raises InputError naming the field of a run's request that cannot be let in.
 
-    `asked` has the request's names (input, command, context, config, metadata, webhook), all of
-    them optional and none of them checked yet.
+    `asked` has the request's names (input, command, context, config, metadata, webhook and so on),
+    all of them optional and none of them checked yet.
     """
     for name in ("input", "command"):
-        _check_weight(name, asked.get(name), MAX_INPUT)
+        _check_size(name, asked.get(name), MAX_INPUT)
+    for name in ("interrupt_before", "interrupt_after"):
+        _check_size(name, asked.get(name), MAX_SETTINGS)
     if asked.get("webhook"):
         raise InputError("webhook", "is not served; join the run or its stream instead")
+    if asked.get("feedback_keys"):
+        raise InputError("feedback_keys", "is not served; the run would ask LangSmith for them")
     check_settings(asked)
 
 
@@ -42,12 +48,12 @@ def check_settings(asked: Mapping[str, Any]) -> None:
     """The part of `check_run` that what is kept, as an assistant or a thread, must pass, too."""
     config, context = _object(asked, "config"), _object(asked, "context")
     settings = {
-        "config": _without_servers_own(config),
+        "config": _without_servers_own(config, context),
         "context": context,
         "metadata": _object(asked, "metadata"),
     }
     for where, value in settings.items():
-        _check_weight(where, value, MAX_SETTINGS)
+        _check_size(where, value, MAX_SETTINGS)
     if "recursion_limit" in config:
         _check_steps(config["recursion_limit"])
     for name, value in context.items():
@@ -80,16 +86,30 @@ def weight(value: Any) -> int:
     while waiting:
         found = waiting.pop()
         total += 1 + (len(found) if isinstance(found, str) else 0)
-        if isinstance(found, Mapping):
-            waiting += [*found, *found.values()]
-        elif isinstance(found, (list, tuple)):
-            waiting += found
+        waiting += _parts(found)
     return total
 
 
-def _check_weight(name: str, value: Any, most: int) -> None:
+def depth(value: Any) -> int:
+    """Levels of a value: 1 for a text, 2 for a list of texts."""
+    levels, level = 0, [value]
+    while level:
+        levels += 1
+        level = [part for found in level for part in _parts(found)]
+    return levels
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return (*value, *value.values())
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _check_size(name: str, value: Any, most: int) -> None:
     if weight(value) > most:
         raise InputError(name, f"is longer than {most} characters")
+    if depth(value) > MAX_DEPTH:
+        raise InputError(name, f"is nested deeper than {MAX_DEPTH} levels")
 
 
 def _check_steps(steps: Any) -> None:
@@ -103,12 +123,18 @@ def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _without_servers_own(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a config a client can have sent; a context is found there once more, and told so."""
+def _without_servers_own(config: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a config a client can have sent; a context is found there once more, and told so.
+
+    Only what is the same there: a checkpoint's names are put among them, whatever they are.
+    """
     given = _object(config, "configurable")
-    if given.get("__context_provided__"):
-        return {**config, "configurable": {}}
-    sent = {name: value for name, value in given.items() if not _SERVERS_OWN.match(str(name))}
+    repeated = context if given.get("__context_provided__") else {}
+    sent = {
+        name: value
+        for name, value in given.items()
+        if name not in _SERVERS_OWN and not (name in repeated and repeated[name] == value)
+    }
     return {**config, "configurable": sent}
 
 
