@@ -8,6 +8,7 @@ import logging
 import re
 from dataclasses import dataclass
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,7 +61,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         connection, rules = HTTPConnection(scope), access()
-        reply = with_cors(_listed(connection, rules), send)
+        reply = with_cors(_listed(connection, rules), _as_declared(send))
         if refused := refusal(connection, rules):
             await _refuse(refused, scope, receive, reply)
         elif is_preflight(_method(scope), connection.headers):
@@ -106,6 +107,18 @@ class _Body:
             await self._send(message)
 
 
+def _as_declared(send: Send) -> Send:
+    """Every answer says that browsers must take it for nothing but what it says it is."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": list(message.get("headers", []))}
+            MutableHeaders(raw=message["headers"])["x-content-type-options"] = "nosniff"
+        await send(message)
+
+    return sent
+
+
 def _short_messages(receive: Receive) -> Receive:
     """What a web socket says, until one message is too large: that ends the conversation."""
 
@@ -122,7 +135,8 @@ def _short_messages(receive: Receive) -> Receive:
 def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
     """Why a request from outside may not pass; None where it may."""
     path = _path(connection.scope)
-    if _CLOSED.match(path):
+    # The server logs the paths that it answers as they are: a line end would begin a line there.
+    if _CLOSED.match(path) or not path.isprintable():
         return Refusal(404, "Not Found")
     if path in HEALTH_PATHS:
         return _of_origin(connection, rules)
