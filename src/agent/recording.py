@@ -224,7 +224,7 @@ async def _read(receive: Receive) -> bytes:
 def _parsed(body: bytes | str) -> dict[str, Any] | None:
     try:
         parsed = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return parsed if isinstance(parsed, dict) else None
 

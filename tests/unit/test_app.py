@@ -148,7 +148,11 @@ async def test_a_continued_run_is_not_written_down_twice(api: Api) -> None:
     assert api.watch.runs == []
 
 
-@pytest.mark.parametrize("body", [b"{not json", b"[]", b"", b'{"metadata": 5}', b'{"config": []}'])
+@pytest.mark.parametrize(
+    "body",
+    [b"{not json", b"[]", b"", b'{"metadata": 5}', b'{"config": []}', b"[" * 50_000,
+     b'{"input":' * 20_000],
+)  # fmt: skip
 async def test_a_body_that_is_no_request_is_the_server_s_to_refuse(api: Api, body: bytes) -> None:
     api.status = 422
     assert (await api.post("/threads/t/runs", body)).status_code == 422

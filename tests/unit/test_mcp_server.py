@@ -186,6 +186,19 @@ async def test_who_asked_for_no_progress_costs_no_time_in_a_silence() -> None:
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.parametrize(
+    "body", [b"[" * 50_000, b'{"a":' * 20_000, b'{"id":' + b"9" * 5000 + b"}", b"{", b"\xff"]
+)
+async def test_what_cannot_be_read_is_the_client_s_mistake(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, body: bytes
+) -> None:
+    async with serving(ServerApi(answered()), monkeypatch) as http:
+        kind = {**HEADERS, "content-type": "application/json"}
+        reply = await http.post("/mcp", content=body, headers=kind)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, -32700)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 async def test_before_the_start_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(McpEndpoint())) as http:
         reply = await http.post("http://test/mcp", json=asking(), headers=HEADERS)

@@ -20,6 +20,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.shared.exceptions import McpError
 from mcp.types import (
+    PARSE_ERROR,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
@@ -43,6 +44,11 @@ from agent.serving.mcp_tools import Catalogue
 log = logging.getLogger(__name__)
 
 _MAX_BODY = 256 * 1024
+_UNREADABLE = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": PARSE_ERROR, "message": "the body is no JSON that can be read"},
+}
 _STOP = "tanlu.stop"
 """Where a request's scope holds what stops its call."""
 _INSTRUCTIONS = (
@@ -99,6 +105,9 @@ class McpEndpoint:
         except ClientDisconnect:
             return
         message, session = _parsed(body), _session(scope)
+        if message is None:
+            await JSONResponse(_UNREADABLE, 400)(scope, receive, send)
+            return
         if message.get("method") == "initialize":
             send = _with_session(send)
         elif message.get("method") == "notifications/cancelled":
@@ -210,12 +219,12 @@ def _with_session(send: Send) -> Send:
     return sent
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
-    """A JSON object, or an empty one: what else came is the SDK's to refuse."""
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    """A JSON object, an empty one for other JSON: that is the SDK's to refuse; None for neither."""
     try:
         parsed = json.loads(body)
-    except ValueError:
-        return {}
+    except (ValueError, RecursionError):
+        return None
     return parsed if isinstance(parsed, dict) else {}
 
 
