@@ -1,5 +1,7 @@
 """Signing in: a key becomes a cookie, and guessing keys takes for ever."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -110,6 +112,27 @@ async def test_after_too_many_wrong_keys_even_the_right_one_waits() -> None:
     assert blocked.status_code == 429
     assert 0 < int(blocked.headers["retry-after"]) <= 60
     assert "set-cookie" not in blocked.headers
+
+
+async def test_many_at_once_are_no_more_tries_than_one_after_the_other() -> None:
+    """Each may have been let in before any of them was found to be wrong."""
+    begun, together = 0, asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        nonlocal begun
+        begun += 1
+        if begun == 3 * MOST_TRIES:
+            together.set()
+        await together.wait()
+        yield b'{"key": "k-wrong-0123456789"}'
+
+    async with page_client() as http:
+        kind = {"content-type": "application/json"}
+        replies = await asyncio.gather(
+            *(http.post("/app/sign-in", content=slowly(), headers=kind)
+              for _ in range(3 * MOST_TRIES))
+        )  # fmt: skip
+    assert [reply.status_code for reply in replies].count(401) == MOST_TRIES
 
 
 def test_only_who_tried_waits_and_only_for_a_minute() -> None:
