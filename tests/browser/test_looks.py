@@ -1,5 +1,6 @@
 """The page on a phone and on a desk, by day and by night; its pictures for people."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,12 @@ def states(page: Page, thread: str) -> Iterator[str]:
     yield "review"
 
 
+def assert_none(wrong: dict[str, list[str]]) -> None:
+    """Nothing is wrong in any state; tells all that is."""
+    told = {state: what for state, what in wrong.items() if what}
+    assert not told, json.dumps(told, ensure_ascii=False, indent=1)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", HEIGHTS)
 def test_nothing_sticks_out_and_all_can_be_read(
@@ -79,7 +86,7 @@ def test_nothing_sticks_out_and_all_can_be_read(
     for state in states(page, thread):
         page.screenshot(path=artifacts(tmp_path) / f"{state}-{width}-{scheme}.png")
         wrong[state] = overflow(page) + faint(page)
-    assert {state: told for state, told in wrong.items() if told} == {}
+    assert_none(wrong)
 
 
 def test_the_measures_see_what_they_measure(visit: Visits) -> None:
@@ -96,7 +103,7 @@ def test_a_finger_hits_every_control(visit: Visits, thread: str) -> None:
     viewport = {"width": 360, "height": 740}
     page = visit(viewport=viewport, has_touch=True, is_mobile=True, **STILL).tab()
     wrong = {state: small(page, TOUCH) for state in states(page, thread)}
-    assert {state: told for state, told in wrong.items() if told} == {}
+    assert_none(wrong)
 
 
 @pytest.mark.parametrize("zoom", [2, 4])
@@ -104,7 +111,7 @@ def test_it_can_be_zoomed(visit: Visits, thread: str, zoom: int) -> None:
     viewport = {"width": 1280 // zoom, "height": 1024 // zoom}
     page = visit(viewport=viewport, device_scale_factor=zoom, **STILL).tab()
     wrong = {state: overflow(page) for state in states(page, thread)}
-    assert {state: told for state, told in wrong.items() if told} == {}
+    assert_none(wrong)
 
 
 def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:
@@ -115,7 +122,7 @@ def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:
     page.reload()
     assert page.evaluate("getComputedStyle(document.body).fontSize") == "32px"
     wrong = {state: overflow(page) for state in states(page, thread)}
-    assert {state: told for state, told in wrong.items() if told} == {}
+    assert_none(wrong)
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])

@@ -78,7 +78,7 @@ _CONTRAST = """
 """
 _SMALL = """
 (least) => [...document.querySelectorAll(
-  "button, summary, input, select, textarea, a.button, [role=button]")]
+  "button, summary, input, select, textarea, a.button, [role=button]:not(.map-pin)")]
   .map((node) => (node.matches("[type=checkbox], [type=radio]") ? node.closest("label") : node))
   .filter((node) => node.checkVisibility({ visibilityProperty: true }) && !node.closest("[inert]"))
   .map((node) => [node, node.getBoundingClientRect()])
@@ -111,7 +111,7 @@ def faint(page: Page) -> list[str]:
 
 
 def small(page: Page, least: int) -> list[str]:
-    """Controls smaller than so many pixels."""
+    """Controls smaller than so many pixels; pins stand too close, and the list has them, too."""
     return _told(page, _SMALL, least)
 
 
