@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { asBrowser } from "./browser.mjs";
 
 asBrowser("http://localhost:2024");
-const { nearMe, NoPosition } = await import("../../src/agent/page/js/map/location.js");
+const { nearMe, NoPosition, positionName } = await import("../../src/agent/page/js/map/location.js");
 
 /** A browser that answers at once. */
 function answering(act) {
@@ -35,4 +35,11 @@ test("where browsers tell no position it is not even asked for", async () => {
   const browser = answering(() => assert.fail("asked"));
   assert.equal(await codeOf({ ...browser, secure: false }), "insecure");
   assert.equal(await codeOf({ geolocation: null, secure: true }), "unavailable");
+});
+
+test("the browser's own position is told from a spot on the map, however exact it is", () => {
+  assert.equal(positionName({ lng: 116.4, lat: 39.9, accuracy: 35 }), "My position ±35 m");
+  assert.equal(positionName({ lng: 116.4, lat: 39.9, accuracy: 0 }), "My position");
+  assert.equal(positionName({ lng: 116.4, lat: 39.9 }), "A spot on the map");
+  assert.equal(positionName(null), "Near me");
 });

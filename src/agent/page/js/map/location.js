@@ -57,6 +57,16 @@ export function nearMe({ geolocation = navigator.geolocation, secure = globalThi
 }
 
 /**
+ * What the control calls the position in use; only the browser's own has an accuracy.
+ * @param {{accuracy?: number}|null} value metres
+ */
+export function positionName(value) {
+  if (!value) return say("near");
+  if (value.accuracy === undefined) return say("picked");
+  return value.accuracy ? `${say("set")} ±${metres(value.accuracy)}` : say("set");
+}
+
+/**
  * The control in the question box.
  * @param {{onChange(value: {lng: number, lat: number, accuracy?: number}|null): void,
  *   pick?: () => Promise<{lng: number, lat: number}|null>, canPick?: () => boolean}} options
@@ -95,17 +105,11 @@ class NearView {
   set(value, { quietly = false } = {}) {
     this.asked += 1;
     this.value = value;
-    fill(this.label, icon("pin"), el("span", {}, this.#summary()));
+    fill(this.label, icon("pin"), el("span", {}, positionName(value)));
     this.node.classList.toggle("on", value !== null);
     this.drop.hidden = value === null;
     this.#explain();
     if (!quietly) this.onChange(value);
-  }
-
-  #summary() {
-    if (!this.value) return say("near");
-    if (!this.value.accuracy) return say("picked");
-    return `${say("set")} ±${metres(this.value.accuracy)}`;
   }
 
   #dropped() {
