@@ -112,6 +112,27 @@ async def test_a_client_cancels_its_own_call_and_no_other(
     assert api.cancelled == ["run-1"]
 
 
+async def test_another_s_session_stops_nothing_even_where_its_id_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alice, bob = "alice-0123456789abcdef", "bob-0123456789abcdefgh"
+    monkeypatch.setenv("TANLU_API_KEYS", f"alice:{alice},bob:{bob}")
+    api = ServerApi()
+    api.hangs = True
+    hers, his = ({**SESSION, "x-api-key": key} for key in (alice, bob))
+    async with serving(api, monkeypatch) as http:
+        ours = asyncio.create_task(http.post("/mcp", json=asking(7), headers=hers))
+        while not api.sent:  # noqa: ASYNC110 - the call gets there by itself
+            await asyncio.sleep(0)
+        await http.delete("/mcp", headers=his)
+        stop = message("notifications/cancelled", requestId=7)
+        await http.post("/mcp", json=stop, headers=his)
+        assert (ours.done(), api.cancelled) == (False, [])
+        await http.delete("/mcp", headers={**SESSION, "authorization": f"Bearer {alice}"})
+        await ours
+    assert api.cancelled == ["run-1"]
+
+
 async def test_a_server_that_ends_leaves_the_run_to_be_continued(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

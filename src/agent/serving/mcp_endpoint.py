@@ -35,6 +35,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agent import __version__
 from agent.client import refusal
 from agent.errors import AgentError
+from agent.security.access import access, identify
 from agent.serving.callers import client_for
 from agent.serving.mcp_answer import refused, result_of
 from agent.serving.mcp_call import Call, read_arguments
@@ -206,7 +207,11 @@ class _Calls:
 
 
 def _session(scope: Scope) -> str:
-    return Request(scope).headers.get(MCP_SESSION_ID_HEADER, "")
+    """The session a request names, as its owner's; empty where it names none."""
+    headers = Request(scope).headers
+    named = headers.get(MCP_SESSION_ID_HEADER)
+    # An owner's name has no slash.
+    return f"{identify(headers, access())}/{named}" if named else ""
 
 
 def _with_session(send: Send) -> Send:
