@@ -23,6 +23,12 @@ describe("an assistant on offer", () => {
     assert.deepEqual(other, { value: "5e1f", graphId: "agent", title: "My guide", line: "Only parks." });
   });
 
+  it("has one place in the list, whichever the server names first: ours, then those made later", () => {
+    const own = (id) => ({ assistant_id: id, graph_id: id, name: id, description: "" });
+    const named = choicesOf([made, own("plan_execute"), own("other"), own("deep_research"), own("agent")]);
+    assert.deepEqual(named.map(({ value }) => value), ["agent", "deep_research", "plan_execute", "5e1f", "other"]);
+  });
+
   it("goes by its graph's id where nothing is known of it", () => {
     const [unknown] = choicesOf([{ assistant_id: "1", graph_id: "constructor", name: "constructor", description: "" }]);
     assert.deepEqual(unknown, { value: "constructor", graphId: "constructor", title: "constructor", line: "" });

@@ -19,16 +19,23 @@ const KNOWN = {
 export const FIRST = "agent";
 
 /**
- * What is offered for the server's assistants. A graph's own assistant goes by the graph's id,
+ * What is offered for the server's assistants, the main one first. A graph's own assistant goes by the graph's id,
  * others made over the same graph by their own id and name.
  * @param {{assistant_id: string, graph_id: string, name: string, description: string}[]} assistants
  * @returns {{value: string, graphId: string, title: string, line: string}[]}
  */
 export function choicesOf(assistants) {
-  return assistants.map(({ assistant_id: id, graph_id: graphId, name, description }) => {
+  const offered = assistants.map(({ assistant_id: id, graph_id: graphId, name, description }) => {
     const isOwn = !name || name === graphId;
     const words = isOwn && Object.hasOwn(KNOWN[language], graphId) ? KNOWN[language][graphId] : [];
     const [title = name || graphId, line = description ?? ""] = words;
     return { value: isOwn ? graphId : id, graphId, title, line };
   });
+  return offered.sort((one, other) => rank(one.value) - rank(other.value));
+}
+
+/** Servers make theirs all at once, in any order: those we know are offered in ours, then the rest. */
+function rank(value) {
+  const known = Object.keys(KNOWN[language]);
+  return known.includes(value) ? known.indexOf(value) : known.length;
 }
