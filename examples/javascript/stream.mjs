@@ -11,8 +11,10 @@ const parts = client.runs.stream(thread.thread_id, "agent", {
   streamMode: ["custom", "messages-tuple"],
 });
 for await (const { event, data } of parts) {
-  if (event === "custom") console.log(`- ${data.type}: ${data.text ?? ""}`);
-  else if (event === "messages" && data[0].type === "AIMessageChunk") {
+  if (event === "custom") {
+    const mark = data.type === "done" ? "\n- " : "- ";
+    console.log(`${mark}${data.type}: ${data.text ?? ""}`);
+  } else if (event === "messages" && data[0].type === "AIMessageChunk") {
     process.stdout.write(data[0].content);
   } else if (event === "error") throw new Error(data.message);
 }

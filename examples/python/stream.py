@@ -21,7 +21,8 @@ async def main(question: str) -> None:
     )
     async for part in parts:
         if part.event == "custom":
-            print(f"- {part.data['type']}: {part.data.get('text', '')}", flush=True)
+            mark = "\n- " if part.data["type"] == "done" else "- "
+            print(f"{mark}{part.data['type']}: {part.data.get('text', '')}", flush=True)
         elif part.event == "messages" and part.data[0]["type"] == "AIMessageChunk":
             print(part.data[0]["content"], end="", flush=True)
         elif part.event == "error":

@@ -79,7 +79,7 @@ def test_stream_prints_progress_and_then_the_cited_answer(run: Example) -> None:
     assert "- queries: " in printed
     assert printed.index("- queries: ") < printed.index("](http")
     assert "[^" not in printed
-    assert "- done: " in printed
+    assert "\n- done: " in printed
 
 
 def test_context_lists_the_settings_and_answers_in_english_after_one_round(run: Example) -> None:
