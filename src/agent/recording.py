@@ -25,7 +25,12 @@ _REPEATED = (
     "webhook", *HEARD,
 )  # fmt: skip
 _STARTS = ("run.start", "input.respond")
-_INTERNAL = ("thread_id", "checkpoint_id", "checkpoint_ns", "run_id")
+_POSITION = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
+_INTERNAL = ("thread_id", "run_id", *_POSITION)
+_SERVERS_OWN = ("__", "langgraph_")
+"""How names begin that the server sets, as the caller's: for a continued run nobody would."""
+_OF_COMMANDS = ("assistant_id", "input", "config", "metadata")
+"""What a command's run is made of; whatever else it says the server neither checks nor uses."""
 
 
 class RecordRuns:
@@ -96,7 +101,8 @@ class _Asked:
             for one in given
             if isinstance(one, dict)
         }
-        run = _run("", self.thread_id, {**params, "command": {"resume": resume}})
+        used = {**_used(params), "input": None, "command": {"resume": resume}}
+        run = _run("", self.thread_id, used)
         await self.watch.answered(replace(run, asker=self.asker))
 
     async def replied(self, reply: Mapping[str, Any]) -> None:
@@ -104,7 +110,7 @@ class _Asked:
         run_id = _inner(reply, "result").get("run_id")
         method, params = self.request.get("method"), _inner(self.request, "params")
         if run_id and method == "run.start":
-            await self.accepted(run_id, params)
+            await self.accepted(run_id, _used(params))
         elif method == "input.respond" and reply.get("type") == "success":
             await self.answered(params)
 
@@ -182,15 +188,22 @@ class _Commands:
 
 
 def _run(run_id: str, thread_id: str, request: Mapping[str, Any]) -> AcceptedRun:
-    configurable = _inner(_inner(request, "config"), "configurable")
-    context = _inner(request, "context") or {
+    given = _inner(request, "context") or _inner(_inner(request, "config"), "configurable")
+    context = {
         name: value
-        for name, value in configurable.items()
-        if name not in _INTERNAL and not name.startswith("__")
+        for name, value in given.items()
+        if name not in _INTERNAL and not name.startswith(_SERVERS_OWN)
     }
     options = {name: request[name] for name in _REPEATED if request.get(name) is not None}
+    if "checkpoint" in options:
+        position = _inner(request, "checkpoint")
+        options["checkpoint"] = {name: position[name] for name in _POSITION if name in position}
     assistant = str(request.get("assistant_id"))
     return AcceptedRun(run_id, thread_id, assistant, request.get("input"), context, options)
+
+
+def _used(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: params[name] for name in _OF_COMMANDS if name in params}
 
 
 def _inner(request: Mapping[str, Any], name: str) -> dict[str, Any]:
