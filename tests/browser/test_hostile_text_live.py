@@ -84,5 +84,7 @@ def test_hostile_progress_plans_names_and_errors_are_text(person: Visit) -> None
     part(turn, "review").get_by_role("button", name="按这个计划继续").click()
     ends(turn, "failed")
     expect(turn.get_by_role("alert")).to_contain_text(PAYLOAD[:60])
+    turn.get_by_role("alert").locator("summary").click()
+    expect(turn.get_by_role("alert").get_by_text(PAYLOAD[:60])).to_be_visible()
     expect(question_box(page)).to_have_value("")
     nothing_acts(page)

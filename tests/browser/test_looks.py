@@ -114,6 +114,17 @@ def test_it_can_be_zoomed(visit: Visits, thread: str, zoom: int) -> None:
     assert_none(wrong)
 
 
+@pytest.mark.parametrize(("width", "height"), [(640, 512), (800, 360)], ids=["zoomed", "sideways"])
+def test_a_low_window_is_for_reading(visit: Visits, thread: str, width: int, height: int) -> None:
+    page = visit(viewport={"width": width, "height": height}, **STILL).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    sizes = [part(page, name).bounding_box() or {"height": 0} for name in ("top", "composer")]
+    assert height - sum(size["height"] for size in sizes) > height / 2
+    page.get_by_role("button", name="由谁来答").click()
+    choices = page.locator(".composer .unfolded:visible").bounding_box() or {"y": 0}
+    assert choices["y"] >= sizes[0]["height"], "the choices begin under the page's head"
+
+
 def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:
     page = visit(viewport={"width": 1280, "height": 1024}, **STILL).tab()
     cdp = page.context.new_cdp_session(page)

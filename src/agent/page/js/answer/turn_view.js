@@ -14,8 +14,8 @@ import { timelineView } from "./timeline.js";
 import { speaking } from "../words.js";
 
 const say = speaking({
-  zh: { again: "再问一次", interrupted: "没有完成。" },
-  en: { again: "Ask again", interrupted: "Not finished." },
+  zh: { again: "再问一次", interrupted: "没有完成。", lead: "没能回答：中途出了错。" },
+  en: { again: "Ask again", interrupted: "Not finished.", lead: "No answer: something failed on the way." },
 });
 
 /**
@@ -81,7 +81,7 @@ class TurnView {
 
   #showEnd(turn) {
     const again = () => this.#onAgain(turn);
-    if (turn.status === "failed") fill(this.#end, failed({ text: turn.error ?? say("interrupted"), again }));
+    if (turn.status === "failed") fill(this.#end, failed({ text: turn.error ?? say("interrupted"), again, lead: say("lead") }));
     else if (turn.status === "stopped") fill(this.#end, askAgain(again));
     else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
     else fill(this.#end);

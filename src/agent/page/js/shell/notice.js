@@ -9,13 +9,18 @@ const say = speaking({
     offline: "示例模式：内容来自内置样本，不是实时结果",
     broken: "服务器的设置用不了：{reason}",
     again: "再试一次",
+    reason: "原因",
   },
   en: {
     offline: "Sample mode: bundled examples, not live results",
     broken: "The server's settings cannot be used: {reason}",
     again: "Try again",
+    reason: "Why",
   },
 });
+
+/** Characters of a reason that is read at a glance. */
+const SHORT = 120;
 
 /**
  * Shows the standing notices of this server.
@@ -37,11 +42,14 @@ export function showFailedStart(place, error, again) {
 
 /**
  * An error in one line, with the one thing that may help.
- * @param {{text: string, again?: (() => void)|null}} options
+ * @param {{text: string, again?: (() => void)|null, lead?: string}} options
+ *   `lead`: stands for a long text, which is folded away
  * @returns {HTMLElement}
  */
-export function failed({ text, again }) {
-  return el("p", { class: "notice warn", role: "alert" }, el("span", {}, text),
+export function failed({ text, again, lead }) {
+  const isFolded = lead && text.length > SHORT;
+  return el("div", { class: "notice warn", role: "alert" }, el("span", {}, isFolded ? lead : text),
+    isFolded && el("details", { class: "reason" }, el("summary", {}, say("reason")), text),
     again && el("button", { class: "button", type: "button", onclick: again }, icon("again"), say("again")));
 }
 

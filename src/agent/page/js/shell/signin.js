@@ -8,12 +8,12 @@ import { speaking } from "../words.js";
 
 const say = speaking({
   zh: {
-    title: "登录", lead: "这台服务器只为有密钥的人工作。", key: "密钥", submit: "登录",
+    title: "登录", lead: "使用这台服务器需要密钥，请向管理员索取。", key: "密钥", submit: "登录",
     wrong: "这个密钥不对。", many: "试得太多了，过一会儿再来。", failed: "现在登录不了：{reason}",
     out: "退出", account: "账号",
   },
   en: {
-    title: "Sign in", lead: "This server works for people with a key.", key: "Key", submit: "Sign in",
+    title: "Sign in", lead: "This server asks for a key. Whoever runs it can give you one.", key: "Key", submit: "Sign in",
     wrong: "That key is not right.", many: "Too many tries; wait a little.",
     failed: "Signing in failed: {reason}",
     out: "Sign out", account: "Account",
