@@ -33,7 +33,7 @@ def test_routes_and_weather_are_told_with_their_markers() -> None:
     turn = ask(
         "amap_research",
         query="q",
-        routes="[^a0-0] 步行: 王府井 → 东单 · 900 m · 12 分钟",
+        routes="[^a0-0] 步行：王府井 → 东单 · 900 m · 12 分钟",
         weather="[^a0-1] 杭州 2026-11-21 · 晴 · 8–16 °C",
     )
     text = text_of(SampleBrain().respond(turn))

@@ -7,8 +7,9 @@ from agent.language import Language
 
 _MODES = {
     "zh": {"walking": "步行", "driving": "驾车", "bicycling": "骑行", "transit": "公交"},
-    "en": {"walking": "walk", "driving": "drive", "bicycling": "cycle", "transit": "transit"},
+    "en": {"walking": "Walk", "driving": "Drive", "bicycling": "Cycle", "transit": "Transit"},
 }
+_COLON: dict[Language, str] = {"zh": "：", "en": ": "}
 
 
 def distance_text(metres: int | None) -> str:
@@ -56,7 +57,7 @@ def route_text(route: Route, language: Language) -> str:
     mode = _MODES[language][route["mode"]]
     ends = f"{route['origin']} → {route['destination']}"
     facts = (distance_text(route["distance_m"]), duration_text(route["duration_s"], language))
-    return " · ".join([f"{mode}: {ends}", *(fact for fact in facts if fact)])
+    return " · ".join([f"{mode}{_COLON[language]}{ends}", *(fact for fact in facts if fact)])
 
 
 def weather_lines(weather: Iterable[Weather], language: Language) -> str:
