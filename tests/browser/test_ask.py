@@ -154,7 +154,7 @@ def test_the_page_speaks_english_to_those_who_do(visit: Visits) -> None:
 
 def test_an_example_is_asked_with_one_click(visit: Visits) -> None:
     page = visit().tab()
-    page.get_by_role("button", name=ZH).click()
+    page.get_by_role("button", name=ZH, exact=True).click()
     turn = ends(page.locator("article.turn"))
     expect(turn.get_by_role("heading", name=ZH)).to_be_visible()
     expect(part(turn, "places").locator("[data-place-id]")).to_have_count(len(PLACES))
