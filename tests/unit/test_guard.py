@@ -115,8 +115,8 @@ async def test_only_whole_names_are_closed() -> None:
     assert (await ask(path="/threads/internal/state")).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/threads", "/", "/docs", "/openapi.json", "/info", "/metrics",
-                                  "/mcp", "/app/runs/1/answer.md", "/a/new/route"])  # fmt: skip
+@pytest.mark.parametrize("path", ["/threads", "/", "/openapi.json", "/info", "/metrics", "/mcp",
+                                  "/app/runs/1/answer.md", "/a/new/route"])  # fmt: skip
 async def test_with_keys_every_path_needs_one(path: str, keys: None) -> None:
     refused = await ask(path=path)
     assert refused.status_code == 401
@@ -130,6 +130,20 @@ async def test_with_keys_every_path_needs_one(path: str, keys: None) -> None:
     for given in ({"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"},
                   {"cookie": f"tanlu_key={KEY}"}):  # fmt: skip
         assert (await ask(path=path, headers=given)).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/", "//docs"])
+async def test_with_keys_no_page_of_ours_runs_a_script_of_another_site(
+    path: str, keys: None
+) -> None:
+    assert (await ask(path=path)).status_code == 401
+    refused = await ask(path=path, headers={"cookie": f"tanlu_key={KEY}"})
+    assert refused.status_code == 404
+    assert "/openapi.json" in refused.json()["detail"]
+
+
+async def test_an_open_server_shows_its_routes() -> None:
+    assert (await ask(path="/docs")).status_code == 200
 
 
 async def test_with_keys_strangers_reach_the_server_but_need_one(keys: None) -> None:

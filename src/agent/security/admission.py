@@ -52,7 +52,8 @@ def check_settings(asked: Mapping[str, Any]) -> None:
         "context": context,
         "metadata": _object(asked, "metadata"),
     }
-    for where, value in settings.items():
+    told = {name: asked.get(name) for name in ("name", "description")}
+    for where, value in {**settings, **told}.items():
         _check_size(where, value, MAX_SETTINGS)
     if "recursion_limit" in config:
         _check_steps(config["recursion_limit"])

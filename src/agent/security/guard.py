@@ -31,6 +31,7 @@ LARGEST_BODY = 1_000_000
 """Bytes; the server's own limit is 300 MB."""
 _CLOSED = re.compile(r"/+(internal(/|$)|deploy|ui)")
 """Emptying everything, deploying and Studio's components: open in the server, and not ours."""
+_DOCS = re.compile(r"/+docs/*")
 _LINKED = re.compile(r"/(|docs|app|app/.*)")
 """What a link on somebody else's page may open; it could set other reads off, but not read them."""
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via",
@@ -148,6 +149,7 @@ def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
         or _of_origin(connection, rules)
         or _of_length(connection)
         or _of_key(connection, rules)
+        or _of_foreign_script(path, rules)
     )
 
 
@@ -198,6 +200,13 @@ def _of_key(connection: HTTPConnection, rules: Access) -> Refusal | None:
     if free or identify(connection.headers, rules) is not None:
         return None
     return Refusal(401, _KEY_UNKNOWN if sent_key(connection.headers) else _KEY_NEEDED)
+
+
+def _of_foreign_script(path: str, rules: Access) -> Refusal | None:
+    """The server's /docs loads a script of another site, which could act with the page's cookie."""
+    if rules.open or not _DOCS.fullmatch(path):
+        return None
+    return Refusal(404, "not shown with keys, for it loads a script from elsewhere: /openapi.json")
 
 
 def _led_here(connection: HTTPConnection) -> bool:
