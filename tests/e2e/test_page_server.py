@@ -165,9 +165,11 @@ async def test_suggestions_are_served_as_google_sent_them(
     assert (await browser.get(f"/app/runs/{thread}/suggestions/1")).status_code == 404
 
 
-async def test_readiness_needs_no_key_and_knows_the_map_runs(
+async def test_readiness_needs_a_key_and_knows_the_map_runs(
     browser: httpx.AsyncClient, thread: str
 ) -> None:
+    assert (await browser.get("/readyz")).status_code == 401
+    await sign_in(browser, ALICE)
     response = await browser.get("/readyz")
     told = response.json()
     assert (response.status_code, told["ok"], told["mode"]) == (200, True, "offline")

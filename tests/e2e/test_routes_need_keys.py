@@ -16,7 +16,7 @@ from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
 KEY, FRIEND = "anna-0123456789abcdef", "https://friend.example"
 OPEN = {
-    ("GET", "/ok"), ("GET", "/healthz"), ("GET", "/readyz"),
+    ("GET", "/ok"),
     ("GET", "/app"), ("GET", "/app/"), ("GET", "/app/favicon.svg"), ("GET", "/app/config.json"),
     ("GET", "/app/{folder}/{name}"), ("GET", "/app/{folder}/{part}/{name}"),
     ("POST", "/app/sign-in"), ("POST", "/app/sign-out"), ("POST", "/app/csp-report"),

@@ -80,6 +80,15 @@ async def test_a_supervisor_may_ask_for_health_by_any_name_from_anywhere(path: s
     assert (await ask(path=path, headers=strange)).status_code == 403
 
 
+async def test_with_keys_only_that_it_is_up_is_said_to_anybody(keys: None) -> None:
+    named = {"host": "10.1.2.3"}
+    assert (await ask(path="/ok", headers=named, peer=LAN)).status_code == 200
+    for path in ("/healthz", "/readyz"):
+        assert (await ask(path=path, headers=named, peer=LAN)).status_code == 401
+        told = await ask(path=path, headers={**named, "x-api-key": KEY}, peer=LAN)
+        assert told.status_code == 200
+
+
 @pytest.mark.parametrize(
     "path",
     [

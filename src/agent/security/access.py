@@ -23,8 +23,8 @@ STUDIO = "https://smith.langchain.com"
 SHORTEST_KEY = 16
 HEALTH_PATHS = frozenset({"/ok", "/healthz", "/readyz"})
 """What supervisors ask, under whatever name they know the server by."""
-OPEN_PATHS = HEALTH_PATHS | {
-    "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in",
+OPEN_PATHS = {
+    "/ok", "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in",
     "/app/sign-out", "/app/csp-report",
 }  # fmt: skip
 OPEN_FOLDERS = ("/app/style/", "/app/js/", "/app/vendor/")

@@ -140,7 +140,9 @@ def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
     if _CLOSED.match(path) or not path.isprintable():
         return Refusal(404, "Not Found")
     if path in HEALTH_PATHS:
-        return _of_origin(connection, rules)
+        return _of_origin(connection, rules) or (
+            None if rules.problem else _of_key(connection, rules)
+        )
     if rules.problem:
         return Refusal(503, rules.problem)
     return (

@@ -36,8 +36,9 @@ async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types
 
     The guard has refused strangers before, except on the few paths that need no key; every rule
     below refuses them, too."""
-    known = identify(_texts(headers), access())
-    if known is None and not needs_no_key(path):
+    rules = access()
+    known = identify(_texts(headers), rules)
+    if known is None and not (needs_no_key(path) or rules.problem):
         raise Auth.exceptions.HTTPException(401, "a key is needed")
     if known is None:
         return {"identity": NOBODY, "is_authenticated": False}

@@ -54,7 +54,8 @@ class AnswerView {
   }
 
   update(turn) {
-    this.#turn = turn;
+    // As of now: shown later, it must not be ahead of the other views.
+    this.#turn = { ...turn };
     const isGrowing = turn.answer === null && (turn.status === "running" || turn.status === "starting");
     this.node.dataset.status = turn.status;
     this.#body.setAttribute("aria-busy", String(isGrowing));
