@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from tests.architecture.tree import ROOT, python_files
+from tests.architecture.tree import ROOT, python_files, tracked_files
 
 PRODUCT = ("src", "tools", "examples", "evals", "benchmarks")
 FOLDERS = (*PRODUCT, "tests")
@@ -32,6 +32,16 @@ def test_no_file_is_longer_than_300_lines() -> None:
 
 def test_no_file_of_tests_is_longer_than_300_lines() -> None:
     assert too_long("tests") == {}
+
+
+def test_no_file_of_the_page_is_longer_than_300_lines() -> None:
+    """Also of its tests; what is vendored is nobody's to read."""
+    written = [p for p in tracked_files() if p.suffix in {".js", ".mjs", ".css", ".html"}]
+    lengths = {
+        p: len(p.read_text("utf-8").splitlines()) for p in written if "vendor" not in p.parts
+    }
+    assert lengths
+    assert [str(p) for p, lines in lengths.items() if lines > FILE_LINES] == []
 
 
 def test_no_function_is_longer_than_40_lines() -> None:
