@@ -1,35 +1,20 @@
 """A server killed seconds after a question goes on once it is started again; so does the page."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from langgraph_sdk import get_sync_client
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part, thread_of
 from tests.support.command_line import EN
 from tests.support.dev_server import DevServer
-from tests.support.page_gemini import HeldGemini, held_gemini
-from tests.support.page_server import page_server
+from tests.support.held_server import server_fixture, service_fixture
+from tests.support.page_gemini import HeldGemini
 
+__all__ = ["server_fixture", "service_fixture"]
 pytestmark = BROWSER
 LOST = "服务器重启过，正在接着做…"
 DOWN = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)|404"
-
-
-@pytest.fixture(scope="module", name="service")
-def service_fixture() -> Iterator[HeldGemini]:
-    with held_gemini() as started:
-        yield started
-
-
-@pytest.fixture(scope="module", name="server")
-def server_fixture(
-    service: HeldGemini, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[DevServer]:
-    with page_server(tmp_path_factory.mktemp("server"), env=service.environment) as started:
-        yield started
 
 
 def searching(page: Page, gemini: HeldGemini) -> Locator:

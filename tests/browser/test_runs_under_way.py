@@ -10,26 +10,13 @@ from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import STOP, ask, ends, part, thread_of, watch, watched
 from tests.support.command_line import EN
 from tests.support.dev_server import DevServer
-from tests.support.page_gemini import HeldGemini, held_gemini
-from tests.support.page_server import page_server
+from tests.support.held_server import server_fixture, service_fixture
+from tests.support.page_gemini import HeldGemini
 
+__all__ = ["server_fixture", "service_fixture"]
 pytestmark = BROWSER
 SUBJECT = "sodium"
 OTHER = "What is a good coffee grinder?"
-
-
-@pytest.fixture(scope="module", name="service")
-def service_fixture() -> Iterator[HeldGemini]:
-    with held_gemini() as started:
-        yield started
-
-
-@pytest.fixture(scope="module", name="server")
-def server_fixture(
-    service: HeldGemini, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[DevServer]:
-    with page_server(tmp_path_factory.mktemp("server"), env=service.environment) as started:
-        yield started
 
 
 @pytest.fixture(name="gemini")
