@@ -17,7 +17,7 @@ from agent.errors import (
 from agent.reading.fetch import Fetcher, FetchLimits
 from agent.reading.guard import Guard
 from agent.reading.hosts import HostLimits
-from tests.support.dev_server import free_port
+from tests.support.ports import free_port
 from tests.support.reading import Outside, outside_fixture  # noqa: F401 - a fixture
 from tests.support.scripted import meter
 

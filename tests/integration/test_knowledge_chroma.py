@@ -1,6 +1,5 @@
 """The knowledge base's vectors in Chroma: what it must not do, a server, and crashes."""
 
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -16,6 +15,7 @@ from agent.retrieval.stores import build_store
 from agent.retrieval.types import Scope
 from agent.settings import read_settings
 from tests.support.knowledge_texts import found, keep, names
+from tests.support.ports import free_port
 
 
 def settings(folder: Path, **more: Any) -> Any:
@@ -108,9 +108,3 @@ class TestWithChroma:
         finally:
             process.kill()
             process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

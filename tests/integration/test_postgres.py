@@ -18,7 +18,7 @@ from agent.postgres import connection as connections
 from agent.postgres import ledger as ledgers
 from agent.recovery import RunWatch
 from agent.settings import Settings
-from tests.support.dev_server import free_port
+from tests.support.ports import free_port
 from tests.support.postgres import (
     PASSWORD,
     ROLE,

@@ -15,8 +15,8 @@ from agent.errors import AgentError, ProviderUnavailable, UnsafeUrl
 from agent.reading import fetch, guard
 from agent.reading.fetch import Fetcher, FetchLimits
 from agent.reading.guard import Guard
-from tests.support.dev_server import free_port
 from tests.support.hostile_urls import HOSTILE
+from tests.support.ports import free_port
 from tests.support.reading import (  # noqa: F401 - fixtures
     Outside,
     inside_fixture,

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests.support.ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
 _OURS = re.compile(
@@ -37,12 +38,6 @@ def clean_environment(**changes: str) -> dict[str, str]:
     return {**kept, **quiet, **changes}
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @dataclass
 class DevServer:
     """A server that can be ended, killed and started again in the same folder."""
@@ -54,6 +49,8 @@ class DevServer:
     jobs: int = 10
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
+    begins: int = 0
+    """Where in the log this start begins."""
 
     @property
     def url(self) -> str:
@@ -78,6 +75,7 @@ class DevServer:
             "--n-jobs-per-worker", str(self.jobs),
         ]  # fmt: skip
         with self.log.open("ab") as log:
+            self.begins = log.tell()
             self.process = subprocess.Popen(
                 command,
                 cwd=self.folder,
@@ -93,6 +91,9 @@ class DevServer:
         until = time.monotonic() + seconds
         with httpx.Client(trust_env=False, timeout=5) as client:
             while time.monotonic() < until and self.process.poll() is None:
+                if self._moved():
+                    self.kill()
+                    raise RuntimeError(f"port {self.port} was taken, langgraph dev went elsewhere")
                 with contextlib.suppress(httpx.HTTPError):
                     if client.get(f"{self.url}/ok").status_code == 200:
                         return
@@ -100,6 +101,11 @@ class DevServer:
         tail = self.output()[-4000:]
         self.kill()
         raise RuntimeError(f"langgraph dev did not start:\n{tail}")
+
+    def _moved(self) -> bool:
+        """Whether the port was taken, so that LangGraph chose another one."""
+        started = self.log.read_bytes()[self.begins :]
+        return b"%d is already in use" % self.port in started
 
     def kill(self) -> None:
         """kill -9, as a crash would end it."""

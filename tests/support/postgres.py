@@ -20,7 +20,7 @@ import pytest
 from pydantic import SecretStr
 
 from agent.journal import Place
-from tests.support.dev_server import free_port
+from tests.support.ports import free_port
 from tests.support.run_fixtures import whole_folder
 
 PASSWORD = "pw@tests/äß"
