@@ -26,6 +26,7 @@ from agent.recovery import RunWatch
 from agent.redaction import scrub
 from agent.security.access import access
 from agent.security.guard import Guard
+from agent.security.tries import Tries
 from agent.services import LOOKED_FOR, close_process_services
 from agent.serving.mcp_endpoint import McpEndpoint
 from agent.serving.page import page_routes
@@ -37,6 +38,7 @@ _PLACE = f"server {os.getcwd()}"
 _SHARED_PLACE = "server"
 """Servers of one database do, wherever they are."""
 _mcp = McpEndpoint()
+_tries = Tries()
 
 
 class ScrubbingFormatter(logging.Formatter):
@@ -146,7 +148,12 @@ async def healthz(_: Request) -> JSONResponse:
 
 # Two routes, not a mount: a mount would send clients of `/mcp` on to `/mcp/`, and some do not go.
 app = Starlette(
-    routes=[Route("/healthz", healthz), Route("/mcp", _mcp), Route("/mcp/", _mcp), *page_routes()],
-    middleware=[Middleware(Guard), Middleware(RecordRuns)],
+    routes=[
+        Route("/healthz", healthz),
+        Route("/mcp", _mcp),
+        Route("/mcp/", _mcp),
+        *page_routes(_tries),
+    ],
+    middleware=[Middleware(Guard, tries=_tries), Middleware(RecordRuns)],
     lifespan=lifespan,
 )

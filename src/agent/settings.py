@@ -26,6 +26,8 @@ class AccessSettings(BaseSettings):
     """Comma-separated origins whose pages may call this server."""
     tanlu_allowed_hosts: str = ""
     """Comma-separated names this server answers to besides loopback; `*` is any."""
+    tanlu_wrong_keys_per_minute: int = Field(10, ge=1, le=1000)
+    """Different wrong keys that one address may send, before it waits."""
 
     def model_post_init(self, _: Any) -> None:
         for value in self.__dict__.values():

@@ -21,6 +21,7 @@ OPEN_OWNER = ""
 STUDIO = "https://smith.langchain.com"
 """Its pages may call an open server on the developer's own machine."""
 SHORTEST_KEY = 16
+TOO_MANY = "too many wrong keys from this address; try again in a minute"
 HEALTH_PATHS = frozenset({"/ok", "/healthz", "/readyz"})
 """What supervisors ask, under whatever name they know the server by."""
 OPEN_PATHS = {
@@ -43,6 +44,8 @@ class Access:
     """`name` or `name:port`, as `str(Host)` writes them."""
     any_host: bool = False
     origins: frozenset[str] = frozenset()
+    wrong_keys: int = 10
+    """Different wrong keys a minute that one address may send."""
     problem: str = ""
 
     @property
@@ -95,7 +98,8 @@ def read_access(settings: AccessSettings) -> Access:
     names = _parts(settings.tanlu_allowed_hosts)
     hosts = frozenset(str(_host(name)) for name in names if name != "*")
     origins = frozenset(_origin(text) for text in _parts(settings.tanlu_cors_origins))
-    return Access(keys, hosts, "*" in names, origins)
+    most = settings.tanlu_wrong_keys_per_minute
+    return Access(keys, hosts, "*" in names, origins, most)
 
 
 def identify(headers: Mapping[str, str], access: Access) -> str | None:

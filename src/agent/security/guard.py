@@ -6,7 +6,9 @@ authentication, so a path that is not listed as open needs a key, whoever serves
 
 import logging
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection
@@ -16,14 +18,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agent.security.access import (
     HEALTH_PATHS,
     STUDIO,
+    TOO_MANY,
     Access,
     access,
-    identify,
     needs_no_key,
     sent_key,
 )
 from agent.security.cors import is_preflight, preflight, with_cors
 from agent.security.hosts import Host, Origin, is_loopback, parse_host, parse_origin
+from agent.security.tries import Tries, peer_of
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +40,7 @@ _LINKED = re.compile(r"/(|docs|app|app/.*)")
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via",
               "cf-connecting-ip")  # fmt: skip
 _KEY_NEEDED = "a key is needed: x-api-key or Authorization: Bearer"
+_BEARER = {"www-authenticate": "Bearer"}
 _KEY_UNKNOWN = "this key is not known here: x-api-key or Authorization: Bearer"
 
 
@@ -46,6 +50,7 @@ class Refusal:
 
     status: int
     detail: str
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 _TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
@@ -54,8 +59,8 @@ _TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
 class Guard:
     """ASGI middleware; in-process calls of the server's own client pass untouched."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, tries: Tries | None = None) -> None:
+        self._app, self._tries = app, tries or Tries()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"} or _in_process(scope):
@@ -63,7 +68,7 @@ class Guard:
             return
         connection, rules = HTTPConnection(scope), access()
         reply = with_cors(_listed(connection, rules), _as_declared(send))
-        if refused := refusal(connection, rules):
+        if refused := refusal(connection, rules, self._tries):
             await _refuse(refused, scope, receive, reply)
         elif is_preflight(_method(scope), connection.headers):
             answer = preflight(connection.headers["origin"], connection.headers)
@@ -133,15 +138,15 @@ def _short_messages(receive: Receive) -> Receive:
     return received
 
 
-def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
-    """Why a request from outside may not pass; None where it may."""
+def refusal(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal | None:
+    """Why a request from outside may not pass; None where it may. Wrong keys are counted."""
     path = _path(connection.scope)
     # The server logs the paths that it answers as they are: a line end would begin a line there.
     if _CLOSED.match(path) or not path.isprintable():
         return Refusal(404, "Not Found")
     if path in HEALTH_PATHS:
         return _of_origin(connection, rules) or (
-            None if rules.problem else _of_key(connection, rules)
+            None if rules.problem else _of_key(connection, rules, tries)
         )
     if rules.problem:
         return Refusal(503, rules.problem)
@@ -150,7 +155,7 @@ def refusal(connection: HTTPConnection, rules: Access) -> Refusal | None:
         or _of_peer(connection, rules)
         or _of_origin(connection, rules)
         or _of_length(connection)
-        or _of_key(connection, rules)
+        or _of_key(connection, rules, tries)
         or _of_foreign_script(path, rules)
     )
 
@@ -195,13 +200,22 @@ def _of_length(connection: HTTPConnection) -> Refusal | None:
     return _TOO_LARGE
 
 
-def _of_key(connection: HTTPConnection, rules: Access) -> Refusal | None:
+def _of_key(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal | None:
     free = needs_no_key(_path(connection.scope)) or is_preflight(
         _method(connection.scope), connection.headers
     )
-    if free or identify(connection.headers, rules) is not None:
+    if free or rules.open:
         return None
-    return Refusal(401, _KEY_UNKNOWN if sent_key(connection.headers) else _KEY_NEEDED)
+    key, peer = sent_key(connection.headers), peer_of(connection)
+    if not key:
+        return Refusal(401, _KEY_NEEDED, _BEARER)
+    # Before the key is looked at: an answer to the right one would tell it from the wrong ones.
+    if wait := tries.wait(peer, rules.wrong_keys):
+        return Refusal(429, TOO_MANY, {"retry-after": str(ceil(wait))})
+    if rules.owner_of(key) is not None:
+        return None
+    tries.failed(peer, key)
+    return Refusal(401, _KEY_UNKNOWN, _BEARER)
 
 
 def _of_foreign_script(path: str, rules: Access) -> Refusal | None:
@@ -266,6 +280,5 @@ async def _refuse(refused: Refusal, scope: Scope, receive: Receive, send: Send) 
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": refused.detail})
         return
-    headers = {"www-authenticate": "Bearer"} if refused.status == 401 else None
-    answer = JSONResponse({"detail": refused.detail}, refused.status, headers)
+    answer = JSONResponse({"detail": refused.detail}, refused.status, refused.headers)
     await answer(scope, receive, send)

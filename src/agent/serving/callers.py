@@ -8,6 +8,8 @@ from starlette.requests import Request
 from agent.security.access import access
 
 _CARRIED = ("x-api-key", "authorization", "cookie")
+_IN_PROCESS = ("in process", 0)
+"""An address of its own: wrong keys from others must not be in the way of its right one."""
 _WAITS = httpx.Timeout(connect=5, read=300, write=300, pool=5)
 """As the SDK's own client; a run's stream is never silent for so long."""
 
@@ -25,7 +27,7 @@ def client_for(request: Request) -> LangGraphClient:
     from langgraph_api.asgi_transport import ASGITransport  # type: ignore[import-untyped]
 
     carried = {name: request.headers[name] for name in _CARRIED if name in request.headers}
-    transport = ASGITransport(request.app)
+    transport = ASGITransport(request.app, client=_IN_PROCESS)
     return LangGraphClient(
         httpx.AsyncClient(
             base_url="http://localhost", transport=transport, headers=carried, timeout=_WAITS

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from agent.security.tries import Tries
 from agent.serving.exports import EXPORTS, export, suggestions
 from agent.serving.page_config import config_json
 from agent.serving.page_files import PageFiles
@@ -53,9 +54,9 @@ async def _served(request: Request, headers: dict[str, str], *names: str) -> Res
     return found.respond(request, headers)
 
 
-def page_routes() -> list[Route]:
-    """Everything under `/app`, and `/readyz`."""
-    sign_in = SignIn()
+def page_routes(tries: Tries | None = None) -> list[Route]:
+    """Everything under `/app`, and `/readyz`; the sign-in counts wrong keys in `tries`."""
+    sign_in = SignIn(tries)
     runs = "/app/runs/{thread_id}"
     return [
         Route("/readyz", readyz),

@@ -1,52 +1,25 @@
 """The page's sign-in: a key becomes a cookie that no script can read and no other site can send."""
 
 import json
-import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import ceil
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agent.security.access import COOKIE, access
+from agent.security.access import COOKIE, TOO_MANY, access
 from agent.security.hosts import is_loopback
+from agent.security.tries import Tries, peer_of
 from agent.serving.page_body import TooLarge, limited_body
 from agent.serving.page_headers import private, unframed
 
-MOST_TRIES = 10
-"""Wrong keys a minute that one address may send."""
-_WINDOW = 60.0
-_MOST_PEERS = 4096
 _LONGEST_BODY = 4096
 _DAYS_30 = 30 * 24 * 3600
 _HEADERS = private(unframed())
 
 
-class Tries:
-    """Wrong keys of the last minute, by who sent them."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
-
-    def wait(self, peer: str) -> float:
-        """Seconds until this peer may try again; 0 is now."""
-        failed = self._failed.get(peer)
-        if failed is None or len(failed) < MOST_TRIES:
-            return 0.0
-        return max(0.0, failed[0] + _WINDOW - self._clock())
-
-    def failed(self, peer: str) -> None:
-        """Count a wrong key; who has not tried for longest is forgotten where there are many."""
-        self._failed.setdefault(peer, deque(maxlen=MOST_TRIES)).append(self._clock())
-        self._failed.move_to_end(peer)
-        if len(self._failed) > _MOST_PEERS:
-            self._failed.popitem(last=False)
-
-
 class SignIn:
-    """The routes; they share the count of wrong keys."""
+    """The routes; `tries` are the wrong keys that came any other way, too."""
 
     def __init__(self, tries: Tries | None = None) -> None:
         self._tries = tries or Tries()
@@ -56,19 +29,19 @@ class SignIn:
         given = access()
         if given.open:
             return _said({"user": None})
-        peer = request.client.host if request.client else ""
-        if wait := self._tries.wait(peer):
+        peer, most = peer_of(request), given.wrong_keys
+        if wait := self._tries.wait(peer, most):
             return _must_wait(wait)
         try:
             key = await _key(request)
         except ValueError as error:
             return _said({"detail": str(error)}, 400)
         # Others that this peer sent may have been found wrong while this one came.
-        if wait := self._tries.wait(peer):
+        if wait := self._tries.wait(peer, most):
             return _must_wait(wait)
         user = given.owner_of(key)
         if user is None:
-            self._tries.failed(peer)
+            self._tries.failed(peer, key)
             return _said({"detail": "this key is not known here"}, 401)
         response = _said({"user": user})
         _set_cookie(response, request, key, _DAYS_30)
@@ -118,7 +91,7 @@ def _is_https(request: Request) -> bool:
 
 def _must_wait(seconds: float) -> Response:
     waiting = {"Retry-After": str(ceil(seconds))}
-    return _said({"detail": "too many wrong keys; wait a minute"}, 429, waiting)
+    return _said({"detail": TOO_MANY}, 429, waiting)
 
 
 def _said(
