@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.run_fixtures import whole_folder
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.server]
 
 CANARY = "CANARY-sent-by-a-client"
 ASK: dict[str, Any] = {"assistant_id": "owner", "input": {"messages": "x"}}
@@ -53,7 +53,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
 
 @pytest.fixture
 async def http(server: DevServer) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as client:
         yield client
 
 

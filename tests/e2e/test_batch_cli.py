@@ -101,7 +101,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_printed_command_goes_on(
     process = cli.start("batch", "questions.jsonl", *TO, "--concurrency", "2", **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=40)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "finishing what is in flight" in err
@@ -128,7 +128,7 @@ def test_a_second_ctrl_c_leaves_what_is_in_flight_which_goes_on_later(
         if "in flight" in line:
             break
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=40)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert rows(cli) == []
     gemini.faults.clear()
@@ -190,7 +190,7 @@ def test_on_a_terminal_a_bar_tells_rate_cost_and_counts(cli: Cli) -> None:
         while part := os.read(ours, 65536):
             shown += part
     os.close(ours)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=240)
     assert process.returncode == 0, shown
     text = shown.decode("utf-8", "replace")
     for word in ("/min", "0/6", "$0.00", "answered", "left"):

@@ -55,7 +55,7 @@ def table_of() -> Callable[[str], str]:
             env=clean_environment(**kept),
             capture_output=True,
             text=True,
-            timeout=280,
+            timeout=400,
             check=False,
         )
         assert done.returncode in (0, 1), done.stderr[-3000:]
@@ -64,7 +64,6 @@ def table_of() -> Callable[[str], str]:
     return printed
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("row", list(_FIGURES))
 def test_every_row_of_the_benchmark_prints_its_figures_and_every_run_answers(
     table_of: Callable[[str], str], row: str
@@ -76,7 +75,6 @@ def test_every_row_of_the_benchmark_prints_its_figures_and_every_run_answers(
     assert "failed runs" not in table
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("row", list(_FIXED))
 def test_what_does_not_depend_on_the_machine_holds_on_any_scale(
     table_of: Callable[[str], str], row: str
@@ -92,7 +90,7 @@ def test_an_unknown_row_is_refused_with_the_names_that_exist() -> None:
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 2

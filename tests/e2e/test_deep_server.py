@@ -10,7 +10,7 @@ from langgraph_sdk.client import LangGraphClient
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH = "杭州西湖一日游怎么安排，交通、门票、餐饮和避坑"
 DOSSIER = "宁德时代钠离子电池的技术路线与同行相比如何"
 EN = "What are heat pumps, what do they cost and what are their limits?"

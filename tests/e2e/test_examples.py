@@ -18,7 +18,6 @@ LANGUAGES = ["python", pytest.param("javascript", marks=NEEDS_NODE)]
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.timeout(300),
     pytest.mark.parametrize("language", LANGUAGES),
 ]
 
@@ -59,7 +58,7 @@ class Example:
             capture_output=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=400,
         )
         assert done.returncode == 0, f"{done.stderr[-2000:]}\n{self._server.output()[-2000:]}"
         return done.stdout

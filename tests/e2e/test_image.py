@@ -17,7 +17,7 @@ pytestmark = pytest.mark.server
 def langgraph(*arguments: str, folder: Path) -> str:
     command = [sys.executable, "-m", "langgraph_cli", *arguments]
     done = subprocess.run(
-        command, cwd=folder, env=clean_environment(), capture_output=True, text=True, timeout=60
+        command, cwd=folder, env=clean_environment(), capture_output=True, text=True, timeout=400
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -74,7 +74,7 @@ def test_ctrl_c_finishes_the_file_in_flight_and_says_how_to_go_on(cli: Cli) -> N
         if line.startswith("[3/"):
             break
     os.kill(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert "finishing the files in flight" in err
     assert err.splitlines()[-1].endswith(

@@ -50,7 +50,7 @@ async def test_five_hundred_files_killed_and_run_again_are_all_there_once(
     killed_on_the_way(cli.start("ingest", "docs", "--json"))
     process = cli.start("ingest", "docs", "--json")
     memory = MemorySampler(process.pid)
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=240)
     megabytes = memory.stop()
     assert process.returncode == 1, err
     report = json.loads(out)

@@ -18,7 +18,7 @@ def test_filling_and_queries_are_printed_with_and_without_the_rule() -> None:
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=400,
         check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr[-3000:]

@@ -16,7 +16,7 @@ from agent.offline.service import serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 EN, OTHER = "How do sodium-ion batteries work?", "What is WebRTC?"
 
 
@@ -48,7 +48,7 @@ def slow_models(gemini: GeminiService) -> Iterator[None]:
     gemini.latency = None
 
 
-async def until(true: Callable[[], bool], *, seconds: float = 30) -> None:
+async def until(true: Callable[[], bool], *, seconds: float = 120) -> None:
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(0.05)
@@ -56,7 +56,7 @@ async def until(true: Callable[[], bool], *, seconds: float = 30) -> None:
 
 async def last_run_ends(server: DevServer) -> str:
     """The status in which the newest run ends."""
-    async with get_client(url=server.url) as client, asyncio.timeout(30):
+    async with get_client(url=server.url) as client, asyncio.timeout(120):
         (thread,) = await client.threads.search(
             metadata={"asked_over": "mcp"}, limit=1, sort_by="created_at", sort_order="desc"
         )

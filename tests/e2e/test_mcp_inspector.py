@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.node,
     pytest.mark.server,
     pytest.mark.slow,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(
         os.environ.get("MCP_INSPECTOR") != "1" or shutil.which("npx") is None,
         reason="needs npx and MCP_INSPECTOR=1: fetching the MCP Inspector takes a minute",

@@ -13,7 +13,7 @@ from tests.support.dev_server import DevServer
 from tests.support.server_fixtures import server_fixture
 
 __all__ = ["server_fixture"]
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 EVIL = "https://evil.example"
 ASKED = '{"assistant_id": "agent", "input": {"messages": "hi"}}'
 THREAD = "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"
@@ -22,7 +22,7 @@ SOCKET = f"/threads/{THREAD}/stream/events"
 
 @pytest.fixture(scope="module", name="http")
 def http_fixture(server: DevServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, trust_env=False, timeout=30) as opened:
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=60) as opened:
         yield opened
 
 

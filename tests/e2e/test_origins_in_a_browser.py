@@ -16,7 +16,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 __all__ = ["server_fixture"]
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
-    pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180),
+    pytest.mark.server, pytest.mark.slow,
     pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium"),
 ]  # fmt: skip
 ATTACKS = """async server => {

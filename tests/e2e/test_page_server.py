@@ -13,7 +13,7 @@ from agent.security.access import COOKIE
 from tests.support.command_line import ZH, Cli
 from tests.support.dev_server import DevServer, dev_server
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 ALICE, BOB = "k-alice-0123456789", "k-bob-0123456789ab"
 CHIPS = (
     '<style>.c{}</style><div class="c"><a href="https://www.google.com/search?q=1">咖啡</a></div>'

@@ -44,7 +44,7 @@ def test_after_kill_9_another_process_goes_on_and_answers_a_follow_up_question(
     until(lambda: searched(gemini) > 1)
     until(lambda: paid(database) == 2)
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=240)
     gemini.faults.clear()
 
     ((thread,),) = rows(database, "SELECT thread_id FROM runs WHERE status = 'open'")

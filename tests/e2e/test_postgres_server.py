@@ -14,7 +14,7 @@ from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import probe_service
 
 __all__ = ["database_fixture", "postgres_fixture"]
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
 def files_of_threads(folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 
 from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 KEY, FRIEND = "anna-0123456789abcdef", "https://friend.example"
 OPEN = {
     ("GET", "/ok"),
@@ -56,7 +56,7 @@ def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServ
 
 @pytest.fixture(scope="module", name="http")
 def http_fixture(server: DevServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, trust_env=False, timeout=30) as opened:
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=60) as opened:
         yield opened
 
 

@@ -24,7 +24,7 @@ from tests.support.lab import tasks
 from tests.support.server_fixtures import client_fixture, server_fixture
 
 __all__ = ["client_fixture", "server_fixture"]
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 CANARY = "CANARY-server-key-0123456789"
 
@@ -33,14 +33,14 @@ def question(text: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-async def until(true: Callable[[], bool], *, seconds: float = 60) -> None:
+async def until(true: Callable[[], bool], *, seconds: float = 120) -> None:
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(0.05)
 
 
 async def test_without_a_key_it_starts_and_says_that_it_is_sample_data(server: DevServer) -> None:
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
         assert (await http.get("/healthz")).json() == {"ok": True, "mode": "offline"}
     assert "sample data" in server.output()
     assert "GEMINI_API_KEY" in server.output()
@@ -236,7 +236,7 @@ async def test_killed_while_searching_the_answer_comes_and_no_finished_call_is_m
 
 async def at_rest(client: LangGraphClient, thread_id: str) -> Any:
     """The thread's state once nothing is left to do."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while (state := await client.threads.get_state(thread_id))["next"]:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     return state

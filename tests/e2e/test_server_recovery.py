@@ -22,7 +22,7 @@ from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import Probe, probe_service
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def question(turn: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": turn}]}
 
 
-async def answered(client: LangGraphClient, thread_id: str, *, seconds: float = 30) -> Any:
+async def answered(client: LangGraphClient, thread_id: str, *, seconds: float = 120) -> Any:
     """The thread's state once its answer is there."""
     async with asyncio.timeout(seconds):
         while True:
@@ -67,7 +67,7 @@ async def answered(client: LangGraphClient, thread_id: str, *, seconds: float = 
 
 async def listed(client: LangGraphClient, thread_id: str) -> Any:
     """The thread's runs, once the server knows some."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             with suppress(NotFoundError):
                 if runs := await client.runs.list(thread_id):
@@ -84,7 +84,7 @@ def stored(server: DevServer, query: str) -> int:
         return int(db.execute(query).fetchone()[0])
 
 
-async def until(true: Callable[[], bool], *, seconds: float = 30) -> None:
+async def until(true: Callable[[], bool], *, seconds: float = 120) -> None:
     async with asyncio.timeout(seconds):
         while not await asyncio.to_thread(true):  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(0.05)

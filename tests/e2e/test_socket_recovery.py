@@ -16,7 +16,7 @@ from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import Probe, probe_service
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 QUESTION = {"messages": [{"role": "user", "content": "turn"}]}
 
 

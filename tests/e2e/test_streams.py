@@ -16,7 +16,7 @@ from tests.support.dev_server import DevServer
 from tests.support.server_fixtures import client_fixture, server_fixture
 
 __all__ = ["client_fixture", "server_fixture"]
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 INTERNAL = re.compile(r"\[\^|\b[wap]\d+-\d+\b")
 PLAIN = {"geo_routing": "never", "max_research_loops": 1}

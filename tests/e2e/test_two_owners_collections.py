@@ -13,7 +13,7 @@ from tests.support.command_line import Cli
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.two_owners import ALICE, BOB, KEYS
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.server]
 
 WORD = "Zinnwald"
 """In every document, so that one query would find them all."""

@@ -14,7 +14,7 @@ from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.probe_service import Probe, probe_service
 from tests.support.two_owners import ALICE, BOB, KEYS
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.server]
 
 Open = tuple[DevServer, Probe]
 
@@ -30,7 +30,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
 
 async def answer(client: LangGraphClient, thread_id: str) -> str:
     """What the thread's last message says, once it is an answer."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while True:
             try:
                 state: Any = await client.threads.get_state(thread_id)

@@ -21,7 +21,7 @@ ADVICE = ("tanlu[node]", "AMAP_MCP_COMMAND", "npm")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1200),
     pytest.mark.skipif(not UV, reason="uv is not installed"),
 ]
 

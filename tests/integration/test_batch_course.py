@@ -18,7 +18,7 @@ JOB = Job(Question("1", "who?", 1), 0, THREAD, "run", "message")
 PATIENCE = {"join": 0.05, "reply": 5.0, "recovery": 0.001, "pauses": (0.001, 0.01)}
 SHORT = {"run": 0.2, "margin": 0.1}
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(120)
 
 
 @asynccontextmanager

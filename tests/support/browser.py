@@ -27,7 +27,7 @@ __all__ = ["BROWSER", "Browser", "Locator", "Page", "Visit", "Visits", "chromium
 
 PATIENCE_MS = 60_000
 """Two cores run several servers and browsers at once; a page that works is far quicker."""
-BROWSER = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
+BROWSER = [pytest.mark.server, pytest.mark.slow]
 """The marks of every module here."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NO_REQUEST = {"data", "blob", "about"}

@@ -59,7 +59,7 @@ class Cli:
 
     def run(self, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*argv, **env)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
     def ask(self, *argv: str, **env: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def searched(service: GeminiService) -> int:
     return sum(searches(None, request.body) for request in service.requests)
 
 
-def until(reached: Callable[[], bool], seconds: float = 40) -> None:
+def until(reached: Callable[[], bool], seconds: float = 120) -> None:
     """Wait for something outside; fails when it does not come."""
     end = time.monotonic() + seconds
     pause = threading.Event()

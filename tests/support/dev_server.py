@@ -63,7 +63,7 @@ class DevServer:
     def output(self) -> str:
         return self.log.read_text("utf-8", "replace")
 
-    def start(self, *, seconds: float = 60) -> None:
+    def start(self, *, seconds: float = 240) -> None:
         """Start and wait for /ok; raises with the log's end if it does not come."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))
@@ -89,7 +89,7 @@ class DevServer:
     def _wait(self, seconds: float) -> None:
         assert self.process is not None
         until = time.monotonic() + seconds
-        with httpx.Client(trust_env=False, timeout=5) as client:
+        with httpx.Client(trust_env=False, timeout=30) as client:
             while time.monotonic() < until and self.process.poll() is None:
                 if self._moved():
                     self.kill()
@@ -121,7 +121,7 @@ class DevServer:
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

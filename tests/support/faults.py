@@ -118,7 +118,7 @@ class Ended:
 
 
 async def ended(
-    lab: Lab, question: str, *, limit: float = 15, servers: int = 1, **options: Any
+    lab: Lab, question: str, *, limit: float = 120, servers: int = 1, **options: Any
 ) -> Ended:
     """Run to the end and check what must hold whatever happened.
 

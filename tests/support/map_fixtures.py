@@ -31,7 +31,7 @@ from agent.settings import Settings
 
 SCRIPT = Path(__file__).with_name("map_servers.py")
 CANARY = "canary-key-4f1d9a77"
-QUICK = SessionLimits(start=10, call=5, ping=1.0)
+QUICK = SessionLimits(start=60, call=30, ping=10)
 
 
 def scripted(fault: str, marker: Path | None = None) -> ServerSpec:
@@ -77,7 +77,7 @@ def servers_with(word: str) -> list[int]:
     return found
 
 
-async def until(true: Callable[[], bool], seconds: float = 5.0) -> None:
+async def until(true: Callable[[], bool], seconds: float = 60) -> None:
     """Wait for something another process does; fails when it never happens."""
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - there is no event for what other processes do

@@ -104,7 +104,7 @@ class PostgresServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if program == "initdb" else subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
-            timeout=60,
+            timeout=240,
         )
         if done.returncode:
             log = self.folder / "log"
@@ -148,7 +148,9 @@ def postgres_fixture(testrun_uid: str) -> Iterator[PostgresServer]:
     """The session's server. Its file holds the port, then the processes that use it."""
     _skip_without_postgres()
     folder = Path(tempfile.gettempdir()) / f"pg-{testrun_uid}"
-    folder.mkdir(mode=0o711, exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    # Postgres, as another user, has to get through; a umask would take that from the mode.
+    folder.chmod(0o711)
     with _users(folder / "users") as numbers:
         server = PostgresServer(folder / "shared", numbers[0] if numbers else None)
         if not numbers:

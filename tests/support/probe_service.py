@@ -38,7 +38,7 @@ class Probe:
             counter[name] += 1
             self._changed.notify_all()
 
-    def wait_for(self, name: str, *, answered: bool = False, seconds: float = 60) -> None:
+    def wait_for(self, name: str, *, answered: bool = False, seconds: float = 120) -> None:
         """Until this call has arrived (or was answered)."""
         counter = self.answered if answered else self.arrived
         self.wait_until(lambda: counter[name] > 0, seconds=seconds, what=name)

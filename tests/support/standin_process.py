@@ -35,7 +35,9 @@ class Standins:
 
     urls: dict[str, str]
     key: str = KEY
-    _http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False), repr=False)
+    _http: httpx.Client = field(
+        default_factory=lambda: httpx.Client(trust_env=False, timeout=60), repr=False
+    )
 
     def requests(self, name: str) -> list[Recorded]:
         """What one service was asked so far, in order."""
@@ -75,7 +77,7 @@ def standin_process(rules: Rules | None = None, *, latency: float = 0) -> Iterat
     finally:
         process.stdin.close()
         process.stdout.close()
-        process.wait(timeout=20)
+        process.wait(timeout=60)
 
 
 def _services(rules: Rules) -> dict[str, Service]:

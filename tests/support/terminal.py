@@ -26,7 +26,7 @@ class Terminal:
     def text(self) -> str:
         return _STEERING.sub("", self._raw.decode("utf-8", "replace"))
 
-    def expect(self, words: str, *, seconds: float = 60) -> None:
+    def expect(self, words: str, *, seconds: float = 120) -> None:
         """Wait until the program writes this, after what was waited for before."""
         end = time.monotonic() + seconds
         while (found := self.text.find(words, self._seen)) < 0:
@@ -42,15 +42,15 @@ class Terminal:
         for _ in range(10):
             self.type("\x03")
             with contextlib.suppress(AssertionError):
-                return self.ends(seconds=6)
+                return self.ends(seconds=20)
         return self.ends(seconds=1)
 
-    def ends(self, *, seconds: float = 60) -> int:
+    def ends(self, *, seconds: float = 120) -> int:
         """The exit code, once it ended."""
         end = time.monotonic() + seconds
         while self._read():
             assert time.monotonic() < end, f"it did not end:\n{self.text[-3000:]}"
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=60)
 
     def _read(self) -> bool:
         """Take in what there is; False once the program has closed its side."""
