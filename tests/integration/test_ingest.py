@@ -161,6 +161,7 @@ async def test_hidden_files_links_in_a_circle_and_second_links_are_passed_over(
     (bench.docs / "nowhere.txt").symlink_to(bench.docs / "missing")
     report = await bench.ingest()
     assert report.counts == Counter(read=1, failed=1)
+    assert report.total == report.done == 2
     assert reasons(report) == {"nowhere.txt": "file_unreadable"}
     assert await bench.found("secret") == []
 
@@ -196,6 +197,16 @@ async def test_what_is_gone_is_told_and_taken_out_when_asked(bench: Bench) -> No
     assert (await bench.ingest(prune=True)).counts == Counter(unchanged=1, removed=1)
     assert await bench.found("alpha") == []
     assert (await bench.ingest()).counts == Counter(unchanged=1)
+
+
+async def test_of_a_renamed_file_the_old_name_is_told_with_the_new_one(bench: Bench) -> None:
+    path = bench.write("old.md", "alpha words")
+    await bench.ingest()
+    path.rename(bench.docs / "new.md")
+    (gone,) = (await bench.ingest()).of("gone")
+    assert (gone.path, gone.reason) == ("docs/old.md", "its content is docs/new.md now")
+    assert (await bench.ingest(prune=True)).counts == Counter(unchanged=1, removed=1)
+    assert await bench.paths("alpha") == ["docs/new.md"]
 
 
 async def test_collections_and_owners_are_kept_apart(bench: Bench) -> None:

@@ -68,7 +68,7 @@ class Ingest:
         began, plan = time.monotonic(), self._plan
         found = await asyncio.to_thread(walk, plan.paths)
         await self._learn()
-        self.report.total = len(found.files)
+        self.report.total = len(found.files) + len(found.problems)
         self._tell.began(self.report.total)
         for problem in found.problems:
             self._tell_of(problem)
@@ -80,7 +80,7 @@ class Ingest:
             await _all([self._work(files, filing) for _ in range(workers + 1)])
             await self._gone(found, filing)
             self._note_embedding(filing)
-        self.report.stopped = self.report.stopped and self.report.counts.total() < len(found.files)
+        self.report.stopped = self.report.stopped and self.report.done < self.report.total
         self.report.seconds = time.monotonic() - began
         return self.report
 
@@ -205,7 +205,12 @@ class Ingest:
                 await self._tools.ledger.forget(target.owner, target.collection, [key])
                 self._tell_of(FileResult(entry.shown, "removed"))
             elif entry.documents:
-                self._tell_of(FileResult(entry.shown, "gone"))
+                self._tell_of(FileResult(entry.shown, "gone", self._moved(entry)))
+
+    def _moved(self, entry: Entry) -> str:
+        """Where the content of a file that is gone is now; until it is taken out it is there twice."""
+        now = self._first.get(entry.sha256)
+        return f"its content is {now[1]} now" if now else ""
 
     def _note_embedding(self, filing: Filing) -> None:
         if filing.embedding_problem:
