@@ -150,13 +150,15 @@ class DossierWriter(CheckedWriter):
         return cut_to_tokens("\n".join(lines), tokens)
 
     def _material(self) -> str:
-        """The beginnings of what was found."""
-        sections = []
+        """The beginnings of what was found, each document once."""
+        sections, seen = [], set[str]()
         for result in self._results:
-            found = list(zip(ids_of(result), result["documents"], strict=True))[:_EXCERPTS]
+            found = list(zip(ids_of(result), result["documents"], strict=True))
+            fresh = [(name, d) for name, d in found if (d["url"] or d["title"]) not in seen]
+            seen |= {d["url"] or d["title"] for _, d in fresh[:_EXCERPTS]}
             lines = [
                 f"- {inert(d['title'])}: {inert(beginning(' '.join(d['text'].split())))} [^{name}]"
-                for name, d in found
+                for name, d in fresh[:_EXCERPTS]
             ]
             if lines:
                 sections.append("\n".join([f"## {inert(result['query'])}", "", *lines]))

@@ -59,6 +59,7 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
     "nothing": {"zh": "没有找到结果。", "en": "Nothing was found."},
     "failed": {"zh": "查询失败：{reason}", "en": "The search failed: {reason}"},
+    "defect": {"zh": "该来源出现内部错误", "en": "it has a defect"},
     "no_query": {"zh": "没有执行：缺少检索式。", "en": "Not done: there is no query."},
     "no_tool": {
         "zh": "没有这个工具；可用的有：{tools}。",
@@ -135,9 +136,9 @@ _GAPS: dict[str, dict[Language, str]] = {
         "base was searched for the tasks only.",
     },
     "dossier_uncited": {
-        "zh": "模型写的报告没有标注来源，不能核对；文末附有带来源的资料摘录。",
-        "en": "The model's dossier names no sources and cannot be checked; excerpts with their "
-        "sources are appended.",
+        "zh": "模型写的内容没有引用任何资料，不能核对；文末附有检索到的资料摘录，未必与问题有关。",
+        "en": "What the model wrote cites nothing that was found and cannot be checked; excerpts of "
+        "what was found are appended, which may not bear on the question.",
     },
 }
 
