@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from langgraph_sdk import get_sync_client
 
-from tests.support.browser import BROWSER, Page, Visits, artifacts, expect
+from tests.support.browser import BROWSER, Locator, Page, Visits, artifacts, expect
 from tests.support.browser_page import ask, ends, part
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
@@ -134,6 +134,40 @@ def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:
     assert page.evaluate("getComputedStyle(document.body).fontSize") == "32px"
     wrong = {state: overflow(page) for state in states(page, thread)}
     assert_none(wrong)
+
+
+def test_a_phone_on_its_side_shows_whose_map_it_is(visit: Visits, thread: str) -> None:
+    page = visit(viewport={"width": 740, "height": 360}, **STILL).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    page.get_by_role("button", name="地图", exact=True).click()
+    credit = part(page, "map").get_by_text("© 高德地图").bounding_box() or {"y": 360, "height": 0}
+    assert credit["y"] + credit["height"] <= 360
+
+
+def test_what_is_chosen_shows_without_our_colours(visit: Visits, thread: str) -> None:
+    person = visit(viewport={"width": 360, "height": 740}, forced_colors="active", **STILL)
+    page = person.tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    for chosen, other in (("回答", "地图"), ("地图", "回答"), ("回答", "地图")):
+        tabs = [page.get_by_role("button", name=name, exact=True) for name in (chosen, other)]
+        tabs[0].click()
+        page.get_by_role("button", name="新问题").focus()
+        assert [outlined(tab) for tab in tabs] == [True, False]
+    switch = page.locator("label.switch")
+    assert not outlined(switch)
+    switch.click()
+    page.get_by_role("button", name="新问题").focus()
+    assert outlined(switch)
+    places = part(page, "places").locator(".place")
+    places.nth(1).get_by_role("button").click()
+    assert [outlined(places.nth(at)) for at in (0, 1)] == [False, True]
+    ground = part(page, "composer").evaluate("(one) => getComputedStyle(one).backgroundColor")
+    assert ground != "rgba(0, 0, 0, 0)", "the answer shows through around the question box"
+
+
+def outlined(node: Locator) -> bool:
+    style: str = node.evaluate("(one) => getComputedStyle(one).outlineStyle")
+    return style != "none"
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])

@@ -142,3 +142,32 @@ def test_a_spot_can_be_chosen_with_the_keyboard_or_not_at_all(visit: Visits, thr
     ends(ask(page, NEAR))
     (position,) = sent(person)
     assert is_at(position, 116.41, 39.91, within=0.05), position
+
+
+def test_who_was_asked_for_a_place_asks_again_with_the_position(visit: Visits) -> None:
+    phone = {"width": 360, "height": 740}
+    person = visit(geolocation=HERE, permissions=["geolocation"], viewport=phone)
+    page = person.tab()
+    turn = ends(ask(page, "附近适合遛娃的好去处"))
+    turn.get_by_role("button", name="附上我的位置").click()
+    expect(near(page)).to_contain_text("只随接下来的提问发送")
+    expect(near(page).get_by_role("button", name="使用我的位置")).to_be_focused()
+    page.keyboard.press("Enter")
+    again = page.locator("article.turn").nth(1)
+    expect(part(ends(again), "places").locator(".place")).not_to_have_count(0)
+    position = {"lng": HERE["longitude"], "lat": HERE["latitude"]}
+    assert sent(person) == [None, position]
+    controls = page.locator(".composer-options > *:visible")
+    tops = controls.evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+    assert max(tops) - min(tops) < 20, "a phone has room for one row of controls"
+
+
+def test_a_position_given_later_asks_nothing_by_itself(visit: Visits) -> None:
+    person = visit(geolocation=HERE, permissions=["geolocation"])
+    page = person.tab()
+    turn = ends(ask(page, "附近适合遛娃的好去处"))
+    turn.get_by_role("button", name="附上我的位置").click()
+    page.keyboard.press("Escape")
+    opened(page).get_by_role("button", name="使用我的位置").click()
+    expect(near(page)).to_contain_text("±40 m")
+    expect(page.locator("article.turn")).to_have_count(1)

@@ -38,8 +38,8 @@ test("where browsers tell no position it is not even asked for", async () => {
 });
 
 test("the browser's own position is told from a spot on the map, however exact it is", () => {
-  assert.equal(positionName({ lng: 116.4, lat: 39.9, accuracy: 35 }), "My position ±35 m");
-  assert.equal(positionName({ lng: 116.4, lat: 39.9, accuracy: 0 }), "My position");
-  assert.equal(positionName({ lng: 116.4, lat: 39.9 }), "A spot on the map");
-  assert.equal(positionName(null), "Near me");
+  assert.deepEqual(positionName({ lng: 116.4, lat: 39.9, accuracy: 35 }), ["My position", "±35 m"]);
+  assert.deepEqual(positionName({ lng: 116.4, lat: 39.9, accuracy: 0 }), ["My position", ""]);
+  assert.deepEqual(positionName({ lng: 116.4, lat: 39.9 }), ["A spot on the map", ""]);
+  assert.deepEqual(positionName(null), ["Near me", ""]);
 });

@@ -11,13 +11,11 @@ const say = speaking({
   zh: {
     answer: "答案",
     degraded: "写答案的模型没能写完：下面全部或部分直接摘自查到的资料。",
-    place: "在问题里写一个地名，或点下方的“我附近”附上位置，再问一次。",
     sample: "示例数据，不是实时结果。",
   },
   en: {
     answer: "Answer",
     degraded: "The model could not finish: some of this is taken straight from the findings.",
-    place: "Name a place in the question, or use “Near me” below to send yours, then ask again.",
     sample: "Sample data, not live results.",
   },
 });
@@ -100,7 +98,6 @@ class AnswerView {
     const isSample = answer.mode === "offline" && this.#config.mode !== "offline";
     return [
       isSample && hint("sample", noticeOf(answer) || say("sample")),
-      answer.needs === "place" && hint("place", say("place")),
       answer.degraded && hint("degraded", say("degraded")),
     ];
   }

@@ -14,14 +14,20 @@ import { timelineView } from "./timeline.js";
 import { speaking } from "../words.js";
 
 const say = speaking({
-  zh: { again: "再问一次", interrupted: "没有完成。", lead: "没能回答：中途出了错。" },
-  en: { again: "Ask again", interrupted: "Not finished.", lead: "No answer: something failed on the way." },
+  zh: {
+    again: "再问一次", near: "附上我的位置，再问一次", interrupted: "没有完成。", lead: "没能回答：中途出了错。",
+  },
+  en: {
+    again: "Ask again", near: "Ask again with my position", interrupted: "Not finished.",
+    lead: "No answer: something failed on the way.",
+  },
 });
 
 /**
  * @param {object} config
  * @param {{threadId: () => string, onPlace: (turnId: string, placeId: string, why?: string) => void,
- *   onReview: (answer: object) => Promise<void>, onAgain: (turn: object) => void}} options
+ *   onReview: (answer: object) => Promise<void>, onAgain: (turn: object) => void,
+ *   onNear: (turn: object) => void}} options
  * @returns {{node: HTMLElement, update: (turn: object) => void, select: (placeId: string) => void,
  *   focus: () => void}}
  */
@@ -43,9 +49,11 @@ class TurnView {
   #places;
   #views;
   #onAgain;
+  #onNear;
 
-  constructor(config, { threadId, onPlace, onReview, onAgain }) {
+  constructor(config, { threadId, onPlace, onReview, onAgain, onNear }) {
     this.#onAgain = onAgain;
+    this.#onNear = onNear;
     const chosen = (placeId, why) => onPlace(this.#turn.id, placeId, why);
     const shared = { threadId, onPlace: chosen };
     this.#places = placesView(config, { onSelect: chosen });
@@ -82,12 +90,13 @@ class TurnView {
   #showEnd(turn) {
     const again = () => this.#onAgain(turn);
     if (turn.status === "failed") fill(this.#end, failed({ text: turn.error ?? say("interrupted"), again, lead: say("lead") }));
-    else if (turn.status === "stopped") fill(this.#end, askAgain(again));
+    else if (turn.status === "stopped") fill(this.#end, askButton("again", again));
+    else if (turn.answer?.needs === "place") fill(this.#end, askButton("near", () => this.#onNear(turn)));
     else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
     else fill(this.#end);
   }
 }
 
-function askAgain(onclick) {
-  return el("button", { class: "button", type: "button", onclick }, icon("again"), say("again"));
+function askButton(name, onclick) {
+  return el("button", { class: "button", type: "button", onclick }, icon(name === "near" ? "pin" : "again"), say(name));
 }

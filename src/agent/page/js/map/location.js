@@ -59,11 +59,12 @@ export function nearMe({ geolocation = navigator.geolocation, secure = globalThi
 /**
  * What the control calls the position in use; only the browser's own has an accuracy.
  * @param {{accuracy?: number}|null} value metres
+ * @returns {[string, string]} its name, and by how much it may be off
  */
 export function positionName(value) {
-  if (!value) return say("near");
-  if (value.accuracy === undefined) return say("picked");
-  return value.accuracy ? `${say("set")} ±${metres(value.accuracy)}` : say("set");
+  if (!value) return [say("near"), ""];
+  if (value.accuracy === undefined) return [say("picked"), ""];
+  return [say("set"), value.accuracy ? `±${metres(value.accuracy)}` : ""];
 }
 
 /**
@@ -72,7 +73,8 @@ export function positionName(value) {
  *   pick?: () => Promise<{lng: number, lat: number}|null>, canPick?: () => boolean}} options
  *   `pick` lets the person choose a spot on the map; it is offered while `canPick` says so
  * @returns {{node: HTMLElement, readonly value: {lng: number, lat: number, accuracy?: number}|null,
- *   clear(): void}} WGS-84 degrees, metres; kept in memory only
+ *   clear(): void, request(then: () => void): void}} WGS-84 degrees, metres; kept in memory only;
+ *   `request` runs `then` once there is a position, which may be never
  */
 export function nearView({ onChange, pick = null, canPick = () => true }) {
   const view = new NearView({ onChange, pick, canPick });
@@ -82,12 +84,13 @@ export function nearView({ onChange, pick = null, canPick = () => true }) {
       return view.value;
     },
     clear: () => view.set(null),
+    request: (then) => view.request(then),
   };
 }
 
 class NearView {
   constructor({ onChange, pick, canPick }) {
-    Object.assign(this, { onChange, pickSpot: pick, canPick, value: null, asked: 0 });
+    Object.assign(this, { onChange, pickSpot: pick, canPick, value: null, asked: 0, then: null });
     this.label = el("span", { class: "near-label" });
     this.status = el("div", { role: "status" });
     this.buttons = el("div", { class: "near-buttons" });
@@ -98,18 +101,32 @@ class NearView {
     this.node = el("div", { class: "near", dataset: { part: "near" } }, this.folding.node, this.drop);
     // Whether the map can be tapped is known when the panel is opened, not before.
     this.opener = this.folding.node.querySelector("button");
-    this.opener.addEventListener("click", () => this.#explain(), { capture: true });
+    this.opener.addEventListener("click", () => this.#opened(), { capture: true });
     this.set(null, { quietly: true });
   }
 
   set(value, { quietly = false } = {}) {
     this.asked += 1;
     this.value = value;
-    fill(this.label, icon("pin"), el("span", {}, positionName(value)));
+    const [name, about] = positionName(value);
+    fill(this.label, icon("pin"), el("span", {}, name, about && el("span", { class: "near-about" }, ` ${about}`)));
     this.node.classList.toggle("on", value !== null);
     this.drop.hidden = value === null;
     this.#explain();
     if (!quietly) this.onChange(value);
+  }
+
+  /** Says what becomes of the position, as always, before it is asked for. */
+  request(then) {
+    if (this.value) return then();
+    if (this.panel.hidden) this.opener.click();
+    this.then = then;
+    return this.buttons.querySelector("button")?.focus();
+  }
+
+  #opened() {
+    this.then = null;
+    this.#explain();
   }
 
   #dropped() {
@@ -151,9 +168,12 @@ class NearView {
   }
 
   #found(value) {
+    const { then } = this;
+    this.then = null;
     this.folding.close();
     this.set(value);
     this.opener.focus();
+    then?.();
   }
 
   #mayPick() {

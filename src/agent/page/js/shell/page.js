@@ -51,6 +51,7 @@ export class Page {
       onPlace: (turnId, placeId, why) => this.selection.choose(turnId, placeId, why),
       onReview: (answer) => this.#decide(answer),
       onAgain: (turn) => this.#again(turn),
+      onNear: (turn) => this.near.request(() => this.#again(turn)),
       empty: welcome(config, { onExample: (question) => this.#ask({ ...this.composer.options, question }) }),
     });
     this.selection = new Selection({ map: this.map, turns: this.turns, layout: this.layout });
