@@ -50,10 +50,11 @@ _SAID: dict[Language, str] = {
 
 @dataclass(frozen=True)
 class Told:
-    """A sentence of the material, with the kind of its source."""
+    """A sentence of the material, with the kind of its source and what that says in all."""
 
     kind: str
     sentence: Sentence
+    whole: str = ""
 
 
 def documents(text: str) -> Iterable[Told]:
@@ -67,17 +68,18 @@ def documents(text: str) -> Iterable[Told]:
         if kind == "filing" and body:
             yield Told(kind, Sentence(f"{body.rstrip('.')}.[^{entry[1]}]"))
         elif kind != "statement":
-            yield from _whole(kind, entry[1], body)
+            yield from _whole(kind, entry[1], body, entry[3])
 
 
 def passages(text: str) -> Iterable[Told]:
     """The whole sentences of passages, without the title that stands before them."""
     for line in text.splitlines():
         if entry := _ENTRY.match(line.strip()):
-            yield from _whole("document", entry[1], _AFTER_TITLE.sub("", line.strip()))
+            text = _AFTER_TITLE.sub("", line.strip())
+            yield from _whole("document", entry[1], text, entry[3])
 
 
-def _whole(kind: str, name: str, text: str) -> Iterable[Told]:
+def _whole(kind: str, name: str, text: str, whole: str) -> Iterable[Told]:
     """Those that are neither cut off nor about the text itself."""
     told = True
     for sentence in sentences(_LISTED.sub("\n", text)):
@@ -86,7 +88,7 @@ def _whole(kind: str, name: str, text: str) -> Iterable[Told]:
         leaning = LEANS.match(bare) and not told
         told = bool(usual and not leaning and not _INFORMATION.search(bare))
         if told:
-            yield Told(kind, Sentence(f"{bare}[^{name}]"))
+            yield Told(kind, Sentence(f"{bare}[^{name}]"), whole)
 
 
 def figures(text: str, language: Language) -> list[Told]:

@@ -115,8 +115,9 @@ def _sections(user: str, question: str, language: Language) -> list[_Section]:
     subject = features(named)
     found = [told for _, text in tasks for told in documents(text)]
     spoken = _spoken([*found, *passages(block(user, "passages"))], language)
-    if not any(_names(told.sentence, subject) for told in spoken):
+    if not any(_names(told.sentence.bare, subject) for told in spoken):
         spoken = []  # what was found is about something else
+    spoken = [told for told in spoken if _names(told.whole, subject)]
     homes = _told_under(names, spoken, subject)
     filed = {told.sentence.bare: told for told in found if told.kind == _FILED}
     homes[_money(names)] += [
@@ -153,7 +154,7 @@ def _told_under(names: list[str], spoken: list[Told], subject: frozenset[str]) -
     for told, at in zip(spoken, places, strict=True):
         if at is not None:
             homes[at].append(told)
-        elif told.kind not in kinds and _names(told.sentence, subject):
+        elif told.kind not in kinds and _names(told.sentence.bare, subject):
             homes[0].append(told)
     return homes
 
@@ -198,7 +199,7 @@ def _best(told: list[Told], asked: str, subject: frozenset[str]) -> list[Told]:
     order = {s.text: at for at, s in enumerate(ranked((t.sentence for t in told), asked))}
 
     def place(each: Told) -> tuple[bool, int]:
-        return not _names(each.sentence, subject), order.get(each.sentence.text, len(order))
+        return not _names(each.sentence.bare, subject), order.get(each.sentence.text, len(order))
 
     kept: list[Told] = []
     for kind in KINDS:
@@ -214,9 +215,9 @@ def _best(told: list[Told], asked: str, subject: frozenset[str]) -> list[Told]:
     return kept
 
 
-def _names(sentence: Sentence, subject: frozenset[str]) -> bool:
-    """Whether a sentence has a third of the subject's words."""
-    return 3 * len(features(sentence.bare) & subject) >= len(subject)
+def _names(text: str, subject: frozenset[str]) -> bool:
+    """Whether a text has a third of the subject's words."""
+    return 3 * len(features(text) & subject) >= len(subject)
 
 
 def _body(told: Iterable[Told], language: Language) -> str:

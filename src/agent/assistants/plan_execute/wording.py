@@ -137,8 +137,8 @@ _GAPS: dict[str, dict[Language, str]] = {
     },
     "dossier_uncited": {
         "zh": "模型写的内容没有引用任何资料，不能核对；文末附有检索到的资料摘录，未必与问题有关。",
-        "en": "What the model wrote cites nothing that was found and cannot be checked; excerpts of "
-        "what was found are appended, which may not bear on the question.",
+        "en": "What the model wrote cites nothing that was found and cannot be checked; excerpts "
+        "of what was found are appended, which may not bear on the question.",
     },
 }
 
