@@ -27,7 +27,11 @@ REFUSED: dict[str, dict[str, Any]] = {
     "metadata.tanlu_owner": {"metadata": {"tanlu_owner": "alice"}},
     "config.recursion_limit": {"config": {"recursion_limit": 10**9}},
     "input": {"input": {"messages": CANARY * 2000}},
+    "after_seconds": {"after_seconds": 10**12},
 }
+CHOICE = {"context": {"max_research_loops": 99, "nothing_of_ours": [1]}}
+"""A value that the assistant `agent` does not take, and a name that no assistant has."""
+TOLD = "max_research_loops: Input should be less than or equal to 10"
 WEBHOOK = {"webhook": f"http://127.0.0.1:9/{CANARY}"}
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "a run": ("/threads/{thread}/runs", {}),
@@ -45,7 +49,8 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
     environment = {"PYTHONPATH": str(REPOSITORY), "PROBE_URL": "http://127.0.0.1:9"}
-    config = {"graphs": {"owner": "tests.support.owner_graph:graph"}}
+    graphs = {"owner": "tests.support.owner_graph:graph", "agent": "agent.graph:graph"}
+    config = {"graphs": graphs}
     folder = tmp_path_factory.mktemp("server")
     with dev_server(folder, env=environment, config=config) as started:
         yield started
@@ -87,12 +92,59 @@ async def test_a_webhook_is_refused_whatever_the_way(http: httpx.AsyncClient, wa
     assert CANARY not in reply.text
 
 
+@pytest.mark.parametrize("place", ["context", "config"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_value_that_the_assistant_does_not_take_is_told_before_there_is_a_run(
+    http: httpx.AsyncClient, way: str, place: str
+) -> None:
+    path, more = WAYS[way]
+    thread, unknown = await a_thread(http), str(uuid4())
+    path = path.replace("{thread}", thread).replace("{unknown}", unknown)
+    chosen = CHOICE if place == "context" else {"config": {"configurable": CHOICE["context"]}}
+    reply = await http.post(path, json={**ASK, **more, "assistant_id": "agent", **chosen})
+    assert (reply.status_code, reply.json()) == (422, {"detail": TOLD})
+    assert (await http.get(f"/threads/{thread}/runs")).json() == []
+    assert (await http.get(f"/threads/{unknown}")).status_code == 404
+    assert (await http.post("/runs/crons/search", json={})).json() == []
+
+
+async def test_so_it_is_in_a_batch_and_by_the_event_protocol(http: httpx.AsyncClient) -> None:
+    reply = await http.post("/runs/batch", json=[{**ASK, "assistant_id": "agent", **CHOICE}])
+    assert (reply.status_code, reply.json()) == (422, {"detail": TOLD})
+    thread = await a_thread(http)
+    config = {"configurable": CHOICE["context"]}
+    params = {**ASK, "assistant_id": "agent", "config": config}
+    command = {"id": 1, "method": "run.start", "params": params}
+    said = (await http.post(f"/threads/{thread}/commands", json=command)).text
+    assert f"422: {TOLD}" in said
+    assert (await http.get(f"/threads/{thread}/runs")).json() == []
+
+
+async def test_no_assistant_and_no_run_at_times_is_given_it_later(http: httpx.AsyncClient) -> None:
+    assert (await http.post("/assistants", json={"graph_id": "agent", **CHOICE})).text == (
+        f'{{"detail":"{TOLD}"}}'
+    )
+    mine = (await http.post("/assistants", json={"graph_id": "agent"})).json()["assistant_id"]
+    cron = (await http.post("/runs/crons", json={**ASK, **DAILY, "assistant_id": mine})).json()
+    for path in (f"/assistants/{mine}", f"/runs/crons/{cron['cron_id']}"):
+        change = await http.patch(path, json=CHOICE)
+        assert (change.status_code, change.json()) == (422, {"detail": TOLD})
+    asked = {**ASK, "assistant_id": mine, **CHOICE}
+    assert (await http.post("/runs/wait", json=asked)).json() == {"detail": TOLD}
+    await http.delete(f"/runs/crons/{cron['cron_id']}")
+
+
+async def test_an_assistant_of_another_graph_takes_what_it_likes(http: httpx.AsyncClient) -> None:
+    mine = await http.post("/assistants", json={"graph_id": "owner", **CHOICE})
+    assert mine.status_code == 200
+
+
 async def test_one_bad_run_of_a_batch_is_refused(http: httpx.AsyncClient) -> None:
     reply = await http.post("/runs/batch", json=[{**ASK, **REFUSED["metadata.password"]}])
     assert (reply.status_code, CANARY in reply.text) == (422, False)
 
 
-@pytest.mark.parametrize("field", sorted(REFUSED.keys() - {"context.api_key"}))
+@pytest.mark.parametrize("field", sorted(REFUSED.keys() - {"context.api_key", "after_seconds"}))
 async def test_the_event_protocol_refuses_it_too(http: httpx.AsyncClient, field: str) -> None:
     thread = str(uuid4())
     command = {"id": 1, "method": "run.start", "params": {**ASK, **REFUSED[field]}}

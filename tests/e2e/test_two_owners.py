@@ -78,7 +78,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with probe_service() as (probe, url):
         probe.held = {HELD}
         environment = {"PROBE_URL": url, "PYTHONPATH": str(REPOSITORY), **KEYS}
-        config = {"graphs": {"probe": "tests.support.probe_graph:graph"}}
+        graphs = {"probe": "tests.support.probe_graph:graph", "agent": "agent.graph:graph"}
+        config = {"graphs": graphs}
         folder = tmp_path_factory.mktemp("house")
         with dev_server(folder, env=environment, config=config) as server:
             yield asyncio.run(furnish(server, probe))
@@ -118,7 +119,7 @@ async def test_no_list_shows_or_touches_what_is_another_s(
 async def test_no_tool_goes_on_with_another_s_thread(house: House) -> None:
     async def answer(thread_id: str) -> str:
         async with connected(house.server.url, key=BOB) as session:
-            (tool,) = (await session.list_tools()).tools
+            (tool, *_) = (await session.list_tools()).tools
             given = {"question": "bob", "thread_id": thread_id}
             return said(await session.call_tool(tool.name, given))
 

@@ -12,6 +12,7 @@ ALICE, BOB = "alice-key-0123456789abcdef", "bob-key-0123456789abcdefgh"
 KEYS = {"TANLU_API_KEYS": f"alice:{ALICE},bob:{BOB}"}
 SECRET = "ALICES-OWN-WORDS"
 _ASK = {"assistant_id": "probe", "input": {"messages": "bob"}}
+_BAD = {"context": {"max_research_loops": 99}}
 _THREAD, _RUN = "/threads/{thread}", "/threads/{busy}/runs/{live}"
 
 
@@ -87,6 +88,10 @@ ATTEMPTS = [
     _send("read its versions", "/assistants/{assistant}/versions", {}),
     _send("set its version", "/assistants/{assistant}/latest", {"version": 1}),
     _send("run it", "/runs/wait", {**_ASK, "assistant_id": "{assistant}"}),
+    _send("run it with what it would not take", "/runs/wait",
+          {**_ASK, "assistant_id": "{variant}", **_BAD}),
+    Attempt("give it what it would not take", "PATCH", "/assistants/{variant}", _BAD),
+    Attempt("give the cron what it would not take", "PATCH", "/runs/crons/{cron}", _BAD),
     Attempt("change it", "PATCH", "/assistants/{assistant}", {"name": "bob"}),
     Attempt("delete the assistant", "DELETE", "/assistants/{assistant}"),
     _send("make the assistant anew", "/assistants",
@@ -174,11 +179,14 @@ class Belongings:
         await client.runs.join(thread["thread_id"], run["run_id"])
         assistant = await client.assistants.create("probe", name=SECRET, metadata=metadata)
         await client.store.put_item(["notes"], "k", {"v": SECRET})
-        cron: Any = await client.crons.create("probe", schedule="0 0 1 1 *", input=ask)
+        ours = await client.assistants.create("agent", name=SECRET, metadata=metadata)
+        variant = ours["assistant_id"]
+        cron: Any = await client.crons.create(variant, schedule="0 0 1 1 *", input=ask)
         self.ids.update(
             thread=thread["thread_id"],
             run=run["run_id"],
             assistant=assistant["assistant_id"],
+            variant=variant,
             cron=cron["cron_id"],
         )
 

@@ -10,6 +10,7 @@ from agent.configuration import Configuration
 from agent.errors import InputError
 from agent.nodes.conversation import MAX_QUESTION
 from agent.security.admission import (
+    LONGEST_DELAY,
     MAX_DEPTH,
     MAX_INPUT,
     MAX_SETTINGS,
@@ -176,3 +177,12 @@ def test_what_a_checkpoint_slips_into_the_config_is_seen(slipped: Mapping[str, A
 
 def test_the_user_that_a_cron_brings_along_passes() -> None:
     check_run({"context": {"langgraph_auth_user": object(), "max_research_loops": 1}})
+
+
+@pytest.mark.parametrize("seconds", [-1, LONGEST_DELAY + 1, 10**12, 1e308, True, "1"])
+def test_a_run_is_put_off_for_a_time_and_overtakes_nobody(seconds: object) -> None:
+    """The server's queue is sorted by when a run may begin; a time gone by comes first there."""
+    check_run({"after_seconds": 0})
+    check_run({"after_seconds": LONGEST_DELAY})
+    with pytest.raises(InputError, match=r"^after_seconds: must be between 0 and"):
+        check_run({"after_seconds": seconds})

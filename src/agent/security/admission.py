@@ -14,6 +14,8 @@ MAX_DEPTH = 64
 """Levels of each of them; the server cannot write a list down where one entry has more than 254."""
 MAX_STEPS = 1_000
 """Steps of the graph; the longest deep research a Configuration allows takes fewer."""
+LONGEST_DELAY = 30 * 24 * 3600
+"""Seconds a run may be put off; and none may be begun before those that have waited longer."""
 
 _SECRET = re.compile(
     r"(^|_)(api_?keys?|keys?|token|secrets?|pass(word|wd|phrase)s?|credentials?|authorization"
@@ -37,6 +39,8 @@ def check_run(asked: Mapping[str, Any]) -> None:
         _check_size(name, asked.get(name), MAX_INPUT)
     for name in ("interrupt_before", "interrupt_after"):
         _check_size(name, asked.get(name), MAX_SETTINGS)
+    if (delay := asked.get("after_seconds")) is not None:
+        _check_number("after_seconds", delay, 0, LONGEST_DELAY)
     if asked.get("webhook"):
         raise InputError("webhook", "is not served; join the run or its stream instead")
     if asked.get("feedback_keys"):
@@ -56,7 +60,7 @@ def check_settings(asked: Mapping[str, Any]) -> None:
     for where, value in {**settings, **told}.items():
         _check_size(where, value, MAX_SETTINGS)
     if "recursion_limit" in config:
-        _check_steps(config["recursion_limit"])
+        _check_number("config.recursion_limit", config["recursion_limit"], 1, MAX_STEPS)
     for name, value in context.items():
         # A cron brings its user along, as an object; what a client sends is JSON.
         if str(name).startswith(_AUTHENTICATED) and isinstance(value, _JSON):
@@ -113,10 +117,10 @@ def _check_size(name: str, value: Any, most: int) -> None:
         raise InputError(name, f"is nested deeper than {MAX_DEPTH} levels")
 
 
-def _check_steps(steps: Any) -> None:
-    whole = isinstance(steps, int) and not isinstance(steps, bool)
-    if not whole or not 1 <= steps <= MAX_STEPS:
-        raise InputError("config.recursion_limit", f"must be between 1 and {MAX_STEPS}")
+def _check_number(name: str, value: Any, least: int, most: int) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        raise InputError(name, f"must be between {least} and {most}")
 
 
 def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -4,17 +4,21 @@ With keys set, everything belongs to the owner of the key it was made with, and 
 is refused. On an open server everything is everybody's; what a run may ask is checked there, too.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
+from urllib.parse import quote
 
 from langgraph_sdk import Auth, get_client
-from langgraph_sdk.errors import NotFoundError
+from langgraph_sdk.errors import APIStatusError, NotFoundError
 
 from agent.checkpointer import askers_of
 from agent.errors import ConfigurationError
+from agent.installed import ASSISTANTS
 from agent.marks import OWNER
 from agent.security.access import access, identify, needs_no_key
 from agent.security.admission import check_run, check_settings
+from agent.security.choices import check_choices, chosen
 
 auth = Auth()
 
@@ -93,9 +97,11 @@ async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     asked = value.get("kwargs") or {}
 
     def check(_: Mapping[str, Any]) -> None:
-        check_run({**asked, "metadata": value.get("metadata")})
+        check_run({**asked, **{name: value.get(name) for name in ("metadata", "after_seconds")}})
 
     found = _made(ctx, value, check)
+    # The server has put its own names into the config, and what was sent there into the context.
+    await _check_choices(_caller(ctx), {"context": asked.get("context")}, value.get("assistant_id"))
     if not await _unclaimed(_caller(ctx), value.get("thread_id")):
         raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
     # A step not yet on disk when the process dies would be paid for again. A run without a thread
@@ -115,13 +121,17 @@ async def assistants(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.assistants.create
 async def create_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """A saved variant of one of the graphs."""
-    return _made(ctx, value, _check_assistant)
+    found = _made(ctx, value, _check_assistant)
+    await _check_choices(_caller(ctx), value, value.get("graph_id"))
+    return found
 
 
 @auth.on.assistants.update
 async def update_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Own ones; with keys, nobody can change the server's."""
-    return _changed(ctx, value, _check_assistant)
+    found = _changed(ctx, value, _check_assistant)
+    await _check_choices(_caller(ctx), value, value.get("graph_id") or value.get("assistant_id"))
+    return found
 
 
 @auth.on.assistants.delete
@@ -139,13 +149,19 @@ async def crons(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.crons.create
 async def create_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """What it asks is checked now, and again each time it runs."""
-    return _made(ctx, value, _check_cron)
+    found, payload = _made(ctx, value, _check_cron), value.get("payload") or {}
+    await _check_choices(_caller(ctx), payload, payload.get("assistant_id"))
+    return found
 
 
 @auth.on.crons.update
 async def update_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Own ones."""
-    return _changed(ctx, value, _check_cron)
+    """Own ones; which assistant one runs cannot be changed."""
+    found, payload = _changed(ctx, value, _check_cron), value.get("payload") or {}
+    if chosen(payload):
+        cron = await _visible(_caller(ctx), f"/runs/crons/{value['cron_id']}")
+        await _check_choices(_caller(ctx), payload, cron.get("assistant_id"))
+    return found
 
 
 @auth.on.store
@@ -219,10 +235,43 @@ def _check(value: Value, owner: str, check: Callable[[Value], None]) -> None:
     claimed = (value.get("metadata") or {}).get(OWNER, owner)
     if claimed != owner:
         raise Auth.exceptions.HTTPException(422, f"metadata.{OWNER}: is the server's to set")
-    try:
+    with _told():
         check(value)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
     except ConfigurationError as error:
         raise Auth.exceptions.HTTPException(422, error.message) from None
+
+
+async def _check_choices(owner: str, asked: Mapping[str, Any], assistant: Any) -> None:
+    """422 with the field that the assistant, a graph's name or an id, would not take.
+
+    Somebody else's assistant is none, so what it would say to that is not told.
+    """
+    choices = chosen(asked)
+    if not choices:
+        return
+    if (graph_id := str(assistant)) not in ASSISTANTS:
+        found = await _visible(owner, f"/assistants/{quote(graph_id, safe='')}")
+        graph_id = str(found.get("graph_id"))
+    with _told():
+        check_choices(graph_id, choices)
+
+
+async def _visible(owner: str, path: str) -> Mapping[str, Any]:
+    """What the server has there, for those whose it is or where it is everybody's; else nothing."""
+    async with get_client() as client:
+        try:
+            found: Mapping[str, Any] = await client.http.get(path)
+        except APIStatusError:
+            return {}
+    metadata = found.get("metadata") or {}
+    own = not owner or metadata.get(OWNER) == owner or metadata.items() >= SYSTEM.items()
+    return found if own else {}
 
 
 def _check_assistant(value: Mapping[str, Any]) -> None:
