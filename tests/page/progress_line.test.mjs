@@ -9,7 +9,7 @@ asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
 const { eventLine } = await import(`${JS}/answer/progress_line.js`);
 const { mapCallsLine, mapCallWords } = await import(`${JS}/answer/map_calls.js`);
-const { Steps, eventsOfQueries } = await import(`${JS}/answer/steps.js`);
+const { Steps, eventsOfAnswer } = await import(`${JS}/answer/steps.js`);
 const { duration, usageDetail, usageLine } = await import(`${JS}/answer/usage.js`);
 
 const CONFIG = { events: { en: { turn: "{speaker}: {text}" } }, speakers: {} };
@@ -96,9 +96,14 @@ describe("steps", () => {
     assert.equal(folded({ type: "notice", text: "!" }, { type: "thought", text: "." }).count, 1);
   });
 
-  it("of a past turn are its queries, one line a round", () => {
-    const events = eventsOfQueries([{ query: "a", round: 1 }, { query: "b" }, { query: "c", round: 2 }]);
-    assert.deepEqual(events.map(({ text, count }) => [text, count]), [["a\nb", 2], ["c", 1]]);
+  it("of a past turn are what its answer still tells", () => {
+    const queries = [{ query: "a", map: {}, round: 1 }, { query: "b", map: null }, { query: "c", round: 2 }];
+    const gaps = ["a", "b", "", "c"].map((query) => ({ query, message: query ? "no reply" : "no time left" }));
+    const events = eventsOfAnswer({ queries, gaps, checks: { cited: 3 } });
+    assert.deepEqual(folded(...events).list.map(({ told: { type, text, count } }) => [type, text ?? count]), [
+      ["queries", "a\nb"], ["map_started", "a"], ["gap", "no reply"],
+      ["queries", "c"], ["gap", "no reply"], ["gap", "no time left"], ["done", 3],
+    ]);
   });
 });
 

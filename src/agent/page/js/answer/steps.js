@@ -112,11 +112,30 @@ export class Steps {
 const isSame = (one, other) =>
   ["type", "id", "text", "speaker"].every((name) => one[name] === other[name]);
 
-/** The queries of a finished answer as events, for a turn whose own are not kept. */
-export function eventsOfQueries(queries) {
-  const rounds = new Map();
-  for (const { query, round = 1 } of queries) rounds.set(round, [...(rounds.get(round) ?? []), query]);
-  return [...rounds.values()].map((texts) => (
-    { type: "queries", node: "", text: texts.join("\n"), count: texts.length }
-  ));
+/**
+ * What a finished answer itself tells of how it came about, as events, for a turn whose own are not
+ * kept: each round's queries, those the map was asked, what was not found, how many sources it cites.
+ * @param {{queries: {query: string, map?: object|null, round?: number}[],
+ *   gaps: {query: string, message: string}[], checks: {cited?: number}}} answer
+ * @returns {Told[]}
+ */
+export function eventsOfAnswer({ queries, gaps, checks }) {
+  const rounds = [...new Set(queries.map(({ round = 1 }) => round))];
+  const asked = new Set(queries.map(({ query }) => query));
+  const told = rounds.flatMap((number) => {
+    const ofRound = queries.filter(({ round = 1 }) => round === number);
+    const texts = ofRound.map(({ query }) => query);
+    return [
+      { type: "queries", text: texts.join("\n"), count: texts.length },
+      ...ofRound.filter(({ map }) => map).map(({ query }) => ({ type: "map_started", text: query })),
+      ...eventsOfGaps(gaps.filter(({ query }) => texts.includes(query))),
+    ];
+  });
+  told.push(...eventsOfGaps(gaps.filter(({ query }) => !asked.has(query))));
+  if (checks.cited !== undefined) told.push({ type: "answering" }, { type: "done", count: checks.cited });
+  return told;
+}
+
+function eventsOfGaps(gaps) {
+  return [...new Set(gaps.map(({ message }) => message))].map((text) => ({ type: "gap", text }));
 }

@@ -4,7 +4,7 @@ import { el, fill } from "../dom.js";
 import { mapCallWords, mapCallsLine } from "./map_calls.js";
 import { eventLine } from "./progress_line.js";
 import { oneDecimal } from "../rounding.js";
-import { Steps, eventsOfQueries } from "./steps.js";
+import { Steps, eventsOfAnswer } from "./steps.js";
 import { startTicking, stopTicking } from "./ticking.js";
 import { duration, inSeconds, usageLine } from "./usage.js";
 import { language, speaking } from "../words.js";
@@ -45,6 +45,7 @@ class Timeline {
   #taken = [];
   #items = [];
   #gaveWay = false;
+  #isPast = false;
   #spokenAt = 0;
   #now = el("span", { class: "now" });
   #passed = el("span", { class: "passed" });
@@ -62,7 +63,8 @@ class Timeline {
 
   update(turn) {
     const before = this.#turn;
-    if (before?.id !== turn.id || !this.#continues(turn.events)) this.#reset();
+    const isToldNow = this.#isPast && turn.events.length > 0;
+    if (before?.id !== turn.id || isToldNow || !this.#continues(turn.events)) this.#reset();
     this.#turn = { ...turn };
     const isLive = LIVE.has(turn.status);
     if (before?.status !== turn.status || before?.id !== turn.id) this.#enter(turn.status, isLive);
@@ -78,6 +80,7 @@ class Timeline {
     this.#taken = [];
     this.#items = [];
     this.#gaveWay = false;
+    this.#isPast = false;
     fill(this.#list);
   }
 
@@ -90,8 +93,9 @@ class Timeline {
 
   #take(turn) {
     const isPast = turn.events.length === 0 && turn.answer?.queries?.length && this.#items.length === 0;
-    const events = isPast ? eventsOfQueries(turn.answer.queries) : turn.events.slice(this.#taken.length);
+    const events = isPast ? eventsOfAnswer(turn.answer) : turn.events.slice(this.#taken.length);
     if (!events.length) return;
+    this.#isPast = isPast;
     const atEnd = this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < 24;
     for (const told of events) {
       const step = this.#steps.take(told);

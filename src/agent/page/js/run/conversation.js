@@ -163,13 +163,18 @@ export class Conversation extends EventTarget {
   async #recall(turn) {
     if (Date.now() - turn.endedAt > LOG_MS) return;
     const { signal } = this.#leaving;
-    const hearing = new Hearing(turn);
+    const told = { ...turn };
+    const hearing = new Hearing(told);
     const parts = this.#client.runs.joinStream(this.threadId, turn.runId, { lastEventId: "-1", signal });
     try {
-      for await (const part of parts) if (part.event === "custom" && hearing.hear(part)) this.#changed();
+      for await (const part of parts) if (part.event === "custom") hearing.hear(part);
     } catch {
       // Without its progress the turn is complete, too.
+      return;
     }
+    // All at once: of a turn that has ended, a step without its end counts as left.
+    turn.events = told.events;
+    if (!signal.aborted) this.#changed();
   }
 
   /** Starts a run for the turn; where the server refuses, the turn is `undo`, or failed. */
