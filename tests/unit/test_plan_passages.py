@@ -111,3 +111,5 @@ def test_one_common_word_does_not_make_a_text_bear_on_a_question() -> None:
     assert not bears_on("克莱因瓶 拓扑性质 概况", text)
     assert bears_on("西湖的水面面积", text)
     assert not bears_on("of the", text)
+    assert not bears_on("Northvolt benefits and uses", "A sodium cell for other uses.")
+    assert bears_on("sodium uses", "A sodium cell.")

@@ -14,6 +14,8 @@ from agent.retrieval.types import Ranked, Reranker
 
 _COVERAGE = 0.3
 """The share of a query's terms a text must have to bear on it: one common word is not enough."""
+_FEW = 3
+"""Of fewer terms one may be all that a text shares."""
 
 
 async def ranked(
@@ -44,4 +46,5 @@ async def ranked(
 def bears_on(query: str, text: str) -> bool:
     """Whether a text has enough of a query's terms for words to say that it is about it."""
     wanted = set(query_terms(query))
-    return bool(wanted) and len(wanted & set(terms(text))) >= _COVERAGE * len(wanted)
+    least = max(_COVERAGE * len(wanted), 1 if len(wanted) < _FEW else 2)
+    return bool(wanted) and len(wanted & set(terms(text))) >= least

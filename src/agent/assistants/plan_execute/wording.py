@@ -102,8 +102,8 @@ _GAPS: dict[str, dict[Language, str]] = {
     },
     "source_failed": {"zh": "{source} 查询失败：{reason}", "en": "{source} failed: {reason}"},
     "task_empty": {
-        "zh": "这一子任务没有找到任何资料。",
-        "en": "Nothing was found for this task.",
+        "zh": "外部来源里没有找到这一子任务的资料。",
+        "en": "No outside source had anything on this task.",
     },
     "plan_failed": {
         "zh": "负责计划的模型不可用（{reason}），整个问题作为一个任务。",
