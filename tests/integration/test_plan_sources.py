@@ -24,10 +24,12 @@ def shared_world() -> Iterator[World]:
 
 
 @pytest.fixture
-async def lab(shared: World) -> AsyncIterator[PlanLab]:
+async def lab(shared: World, request: pytest.FixtureRequest) -> AsyncIterator[PlanLab]:
     shared.clear()
     shared.gemini.brain = Planner("技术路线", "同行比较")
-    async with plan_process(shared, search_timeout_seconds=0.4) as lab:
+    # Short only where one hangs: on a busy machine the others take their time.
+    seconds = 1 if "slow" in request.node.name else 60
+    async with plan_process(shared, search_timeout_seconds=seconds) as lab:
         yield lab
 
 
@@ -90,7 +92,8 @@ async def test_with_everything_down_the_answer_says_so_and_why(lab: PlanLab) -> 
         break_down(lab.world, name, "down")
     state = await lab.ask()
     text = str(answer_of(state).text)
-    assert "没有找到可以引用的资料" in text
+    assert text.startswith("没有一个来源能查询")
+    assert told(state)["degraded"]
     assert {gap["provider"] for gap in told(state)["gaps"]} == set(REQUIRED)
     assert [result["status"] for result in state["executor_result"]] == ["failed", "failed"]
     assert lab.brain.asked("dossier") == []

@@ -1,6 +1,6 @@
 """The dossier as finished pieces: the model's text made clean and checked, code's tables."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -92,6 +92,18 @@ class DossierWriter(CheckedWriter):
 
     def _uncited_gap(self) -> Gap:
         return run_gap("dossier_uncited", self._language)
+
+    async def _body(self) -> AsyncIterator[str]:
+        if not self.has_evidence and self._none_answered():
+            self.degraded = True
+            yield told_by_code("none_answered", self._language)
+            return
+        async for piece in super()._body():
+            yield piece
+
+    def _none_answered(self) -> bool:
+        """Whether every task's sources failed: other words would find no more."""
+        return bool(self._results) and all(r["status"] == "failed" for r in self._results)
 
     def _own_sections(self) -> list[str]:
         figures = self._cited(figure_section(self._figures, self._language))

@@ -93,6 +93,11 @@ _TEXTS: dict[str, dict[Language, str]] = {
     "page": {"zh": "{title}，第 {page} 页", "en": "{title}, p. {page}"},
     "map": {"zh": "地图", "en": "Map"},
     "own": {"zh": "资料库", "en": "From documents"},
+    "none_answered": {
+        "zh": "没有一个来源能查询，因此不作回答；原因列在下面，请稍后再试。",
+        "en": "No source could be searched, so there is no answer; the reasons are below. "
+        "Try again later.",
+    },
 }
 
 _GAPS: dict[str, dict[Language, str]] = {
