@@ -25,6 +25,7 @@ from pydantic import SecretStr
 from agent.errors import AgentError, ConfigurationError
 from agent.journal import Place, ReplyJournal
 from agent.outbox import AcceptedRun, End, RunOutbox
+from agent.owners import claim
 from agent.redaction import hide
 from agent.settings import Settings
 from agent.sqlite_threads import ThreadSaver, open_folder
@@ -36,6 +37,8 @@ Saver: TypeAlias = "ThreadSaver | PostgresThreads"
 Opened = contextlib.AbstractAsyncContextManager[Saver]
 log = logging.getLogger(__name__)
 
+_SERVERS_FILES = Path(".langgraph_api")
+"""Where `langgraph dev` keeps its lists of threads and runs, below the folder it is started in."""
 _after_runs: list[Callable[[], Awaitable[None]]] = []
 _made: "Saver | None" = None
 
@@ -92,6 +95,7 @@ async def make() -> AsyncIterator[Saver]:
             "LANGGRAPH_CHECKPOINTER",
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
+    await asyncio.to_thread(_only_one_here)
     async with open_saver(memory_place(), may_wait=True) as saver:
         _made = saver
         try:
@@ -99,6 +103,18 @@ async def make() -> AsyncIterator[Saver]:
         finally:
             _made = None
             await _close_registered()
+
+
+def _only_one_here() -> None:
+    """The server has read its files by now, but begun none of the runs in them.
+
+    Those of another one that lives would be begun, and paid, a second time.
+    """
+    if _SERVERS_FILES.is_dir() and not claim(_SERVERS_FILES):
+        raise AgentError(
+            "another server is running in this folder: stop that one, or start this one in a "
+            "folder of its own"
+        )
 
 
 def close_after_runs(close: Callable[[], Awaitable[None]]) -> bool:

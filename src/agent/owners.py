@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import logging
 import os
 import re
 import sqlite3
@@ -18,6 +19,9 @@ _HELD = (
     " WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+log = logging.getLogger(__name__)
+
+_claims: dict[Path, sqlite3.Connection] = {}
 _JOURNAL = "-journal"
 _OWNER = re.compile(rf"\d+-[0-9a-f]{{12}}({_JOURNAL})?")
 """A file of `FileOwner`, or what SQLite keeps beside it and leaves there at kill -9."""
@@ -45,6 +49,29 @@ class Owner(Protocol):
 def owner_in(where: Place) -> Owner:
     """An owner beside the tables of this place."""
     return FileOwner(where / "owners") if isinstance(where, Path) else LockOwner()
+
+
+def claim(folder: Path) -> bool:
+    """Whether a folder is this process's alone: it is, until the process ends, if no other's is.
+
+    By the lock of a file there, as `FileOwner` is alive; a folder that cannot be locked is let be.
+    """
+    path = folder.resolve() / "tanlu-server.lock"
+    if path in _claims:
+        return True
+    with contextlib.ExitStack() as undo:
+        try:
+            lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+            undo.callback(lock.close)
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                return False
+            log.warning("whether another server uses %s cannot be told: %s", folder, error)
+            return True
+        undo.pop_all()
+    _claims[path] = lock
+    return True
 
 
 def _new_id() -> str:

@@ -1,7 +1,6 @@
 """`langgraph dev` with the assistant itself, driven as clients drive it; never --allow-blocking."""
 
 import asyncio
-import os
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from agent.offline.rules import SampleBrain
 from agent.offline.service import Recorded, serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
+from tests.support.map_fixtures import is_running
 from tests.support.server_fixtures import client_fixture, server_fixture
 
 __all__ = ["client_fixture", "server_fixture"]
@@ -44,6 +44,14 @@ async def test_without_a_key_it_starts_and_says_that_it_is_sample_data(server: D
         assert (await http.get("/healthz")).json() == {"ok": True, "mode": "offline"}
     assert "sample data" in server.output()
     assert "GEMINI_API_KEY" in server.output()
+
+
+async def test_a_second_server_in_the_folder_ends_and_says_why(server: DevServer) -> None:
+    """It would begin the first one's runs once more, and each would undo the other's files."""
+    with pytest.raises(RuntimeError, match="another server is running in this folder: stop that"):
+        DevServer(server.folder).start()
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
+        assert (await http.get("/healthz")).status_code == 200
 
 
 async def test_two_runs_at_once_answer_and_nothing_blocks(
@@ -158,7 +166,7 @@ async def test_after_the_server_ends_no_process_of_it_is_left(tmp_path: Path, en
         below = children(server.process.pid)
         assert below, "the map server was not started"
         getattr(server, end)()
-        await until(lambda: not any(os.path.exists(f"/proc/{pid}/stat") for pid in below))
+        await until(lambda: not any(map(is_running, below)))
 
 
 @pytest.mark.parametrize(

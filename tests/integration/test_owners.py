@@ -1,14 +1,18 @@
 """What processes that were killed leave in the folder of owners must never stop the next one."""
 
+import logging
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from agent import owners
 from agent.outbox import RunOutbox
-from agent.owners import FileOwner
+from agent.owners import FileOwner, claim
 from tests.support.run_fixtures import a_run
 
 
@@ -75,7 +79,7 @@ async def test_an_owner_stays_itself_when_its_tables_are_opened_again(tmp_path: 
     owner.open(_NoTables())
     began = time.monotonic()
     owner.open(_NoTables())
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 4, "it waited for itself"
     assert other.dead(_NoTables(), [owner.id]) == set()
     owner.close()
     assert other.dead(_NoTables(), [owner.id]) == {owner.id}
@@ -92,3 +96,43 @@ async def test_an_owner_that_cannot_lock_its_file_can_try_again(
     owner.open(_NoTables())
     assert FileOwner(tmp_path / "taken").dead(_NoTables(), [owner.id]) == set()
     owner.close()
+
+
+CLAIMS = """
+import sys, pathlib
+from agent.owners import claim
+print(claim(pathlib.Path(sys.argv[1])), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_folder_is_one_process_s_until_that_is_killed(tmp_path: Path) -> None:
+    other = subprocess.Popen(
+        [sys.executable, "-c", CLAIMS, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        assert not claim(tmp_path)
+        other.kill()
+    try:
+        assert claim(tmp_path)
+        assert claim(tmp_path), "a second time it is ours still"
+    finally:
+        release(tmp_path)
+
+
+def release(folder: Path) -> None:
+    """Otherwise only the end of this process does."""
+    for path in [path for path in owners._claims if path.parent == folder.resolve()]:
+        owners._claims.pop(path).close()
+
+
+def test_a_folder_that_cannot_be_locked_stops_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "tanlu-server.lock").mkdir()
+    with caplog.at_level(logging.WARNING):
+        assert claim(tmp_path)
+    assert "cannot be told" in caplog.text

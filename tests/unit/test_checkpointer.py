@@ -13,6 +13,12 @@ from agent.settings import Settings
 from tests.support.run_fixtures import whole_folder
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make` would claim the folder for this process, or find a developer's server in it."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+
+
 async def test_a_folder_that_cannot_be_made_names_its_variable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     settings = Settings(tanlu_data_dir=tmp_path / "file" / "below")
