@@ -47,6 +47,25 @@ async def test_chinese_and_english_are_found_by_their_words(store: KnowledgeStor
     assert await names(store, "氢燃料") == []
 
 
+async def test_a_word_that_is_nowhere_is_found_in_its_other_forms(store: KnowledgeStore) -> None:
+    await keep(store, "charging", "Charging in winter takes long.")
+    await keep(store, "studied", "The pores were studied and planned.")
+    assert await names(store, "charged") == ["charging"]
+    assert await names(store, "study of pores, or a plan") == ["studied"]
+    assert await names(store, "charger") == await names(store, "chart") == []
+    await keep(store, "charged", "A charged cell.")
+    assert await names(store, "charged") == ["charged"]
+
+
+async def test_one_chinese_character_is_found_wherever_it_stands(store: KnowledgeStore) -> None:
+    await keep(store, "end", "杭州有西湖。")
+    await keep(store, "start", "湖面平静。")
+    await keep(store, "heading", "水深两米。", headings=["西湖"])
+    assert sorted(await names(store, "湖")) == ["end", "heading", "start"]
+    assert (await names(store, "湖"))[0] == "start"
+    assert await names(store, "湖", Scope(owner="eve", collections=("other",))) == []
+
+
 async def test_a_hit_says_where_it_stands(store: KnowledgeStore) -> None:
     text = [*chunks("a", "first"), *chunks("a", "the lithium", headings=["Report", "Two"], page=7)]
     text[1]["number"] = 1

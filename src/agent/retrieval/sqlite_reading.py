@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.retrieval.rescoring import WEIGHTS, Counted, rescored
 from agent.retrieval.segment import query_terms
+from agent.retrieval.sqlite_forms import known_forms
 from agent.retrieval.sqlite_schema import DOCUMENT_BITS, DOCUMENT_MASK, PLACE_BITS, PLACE_MASK
 from agent.retrieval.sqlite_writing import pack, sign_bits, unpack
 from agent.retrieval.types import Collected, Hit, KnownDocument, Scope
@@ -78,6 +79,9 @@ def lexical(
     terms = query_terms(query)[:MOST_TERMS]
     if not terms or not within.collections:
         return []
+    if len(terms) == 1 and _is_character(terms[0]):
+        return _with_character(db, terms[0], within, limit)
+    terms = known_forms(db, terms)
     counted = _counted(db, terms, rule, max(ENOUGH, limit))
     telling = [term for term in terms if term not in counted.frequent]
     if not counted.frequent:
@@ -89,9 +93,30 @@ def lexical(
     return rescored(_packed(db, found), counted)[:limit]
 
 
+def _is_character(term: str) -> bool:
+    return len(term) == 1 and not term.isascii()
+
+
 def _word(term: str) -> str:
     """In FTS5's syntax; a single Chinese character is looked for at the start of pairs."""
-    return f'"{term}" *' if len(term) == 1 and not term.isascii() else f'"{term}"'
+    return f'"{term}" *' if _is_character(term) else f'"{term}"'
+
+
+def _with_character(
+    db: sqlite3.Connection, character: str, within: Seen, limit: int
+) -> list[tuple[int, float]]:
+    """Where it begins a pair; where that is too little, also what has it at an end: 湖 in 西湖。"""
+    found = _matching(db, [character], within, limit)
+    if len(found) == limit:
+        return found
+    statement = f"""
+        SELECT place FROM chunks WHERE instr(text || headings, :character) AND {_WITHIN}
+        ORDER BY place LIMIT :limit
+    """  # noqa: S608
+    ended = db.execute(statement, within.named(character=character, limit=limit))
+    known = {place for place, _ in found}
+    more = [(place, 0.0) for (place,) in ended if place not in known]
+    return [*found, *more][:limit]
 
 
 def _matching(
