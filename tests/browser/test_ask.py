@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_page import ask, ends, part, watch, watched
+from tests.support.browser_page import ask, ends, part, question_box, watch, watched
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread
@@ -175,3 +175,44 @@ def test_another_assistant_answers_where_it_is_chosen(visit: Visits) -> None:
     page.reload()
     ends(page.locator("article.turn"))
     expect(chooser).to_contain_text("求准答案")
+
+
+def test_a_way_is_told_step_by_step_and_leads_to_the_map_service(visit: Visits) -> None:
+    page = visit().tab()
+    turn = ends(ask(page, "从王府井到故宫怎么走？"))
+    route = part(turn, "routes").locator(".route")
+    expect(route).to_have_count(1)
+    expect(route).to_contain_text(re.compile("步行 王府井 → 故宫 1.7 km · 23 分钟"))
+    expect(route.get_by_role("link", name="在高德地图中打开")).to_have_attribute(
+        "href", re.compile("^https://uri.amap.com/navigation")
+    )
+    route.locator("summary").click()
+    expect(route.get_by_role("listitem")).to_contain_text("到达目的地")
+    route.locator("a.cite").click()
+    expect(part(page, "citation")).to_contain_text("步行 王府井 → 故宫")
+    told = turn.inner_text()
+    assert told.count("© 高德地图") == told.splitlines().count("路线") == 1
+
+
+def test_the_enter_that_ends_a_composition_asks_nothing(visit: Visits) -> None:
+    page = visit().tab()
+    question_box(page).focus()
+    keyboard = page.context.new_cdp_session(page)
+
+    def enter(code: int) -> None:
+        told = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": code}
+        keyboard.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **told})
+        keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", **told})
+
+    composed = {"text": "waitan", "selectionStart": 6, "selectionEnd": 6}
+    keyboard.send("Input.imeSetComposition", composed)
+    enter(229)
+    keyboard.send("Input.imeSetComposition", composed)
+    enter(13)
+    keyboard.send("Input.insertText", {"text": "外滩附近有哪些咖啡馆？"})
+    enter(229)  # Safari's, which comes once the composition has ended.
+    expect(question_box(page)).to_have_value("外滩附近有哪些咖啡馆？")
+    expect(page.locator("article.turn")).to_have_count(0)
+    enter(13)
+    expect(page.locator("article.turn")).to_have_count(1)
+    expect(question_box(page)).to_have_value("")

@@ -34,7 +34,11 @@ def test_a_follow_up_is_answered_on_the_same_thread(visit: Visits) -> None:
     assert part(page, "answer").all_inner_texts() == texts
     expect(second.locator(".step")).to_have_text(steps)
     shown = first.locator(".step").all_text_contents()
-    assert [step.split("：")[0] for step in shown] == ["检索词", "查地图", "答案已写好，引用 7 个来源"]
+    assert [step.split("：")[0] for step in shown] == [
+        "检索词",
+        "查地图",
+        "答案已写好，引用 7 个来源",
+    ]
 
 
 def test_the_map_shows_the_answer_one_looks_at(visit: Visits, server: DevServer) -> None:

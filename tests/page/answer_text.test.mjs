@@ -37,6 +37,14 @@ describe("the text of an answer", () => {
     }
   });
 
+  it("leaves the routes and whose they are to the list of routes, where there is one", () => {
+    const routes = "**Routes**\n- Walk: a → b · 1.7 km [1](https://a.example/r)\n- Drive: a → b";
+    const text = `Go.\n\n${routes}\n\n**Weather**\n- Sunny\n\n*Map data © AutoNavi (高德地图), fetched today*`;
+    assert.equal(answerBody(text, { routes: [{}] }), "Go.\n\n**Weather**\n- Sunny");
+    assert.equal(answerBody(text, {}), text);
+    assert.equal(answerBody("Go.\n\n**路线**\n- 步行：a → b", { routes: [{}] }), "Go.");
+  });
+
   it("keeps a heading of its own, and a quote that is no notice", () => {
     assert.equal(answerBody("# Beijing\n\nText", { question: "Where?" }), "# Beijing\n\nText");
     assert.equal(noticeOf({ mode: "online", text: "> quoted\n\nText" }), "");

@@ -81,8 +81,9 @@ class AnswerView {
 
   #showAnswer(answer, question) {
     this.#sources = new Map(numbered(answer.sources).map(([number, source]) => [String(number), source]));
-    const { sources, gaps, places } = answer;
-    this.#showText(answerBody(answer.text, { question, notice: noticeOf(answer), sources, gaps, places }), sources);
+    const { sources, gaps, places, routes } = answer;
+    const elsewhere = { notice: noticeOf(answer), sources, gaps, places, routes };
+    this.#showText(answerBody(answer.text, { question, ...elsewhere }), sources);
   }
 
   #showText(markdown, sources) {

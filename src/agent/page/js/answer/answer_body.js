@@ -2,7 +2,8 @@
 
 const SOURCES_BEGIN = /\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
 const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
-/** Whose map data it is; the list of places and the map say so themselves. */
+const ROUTES = /\n\n(?:\*\*路线\*\*|\*\*Routes\*\*)\n- [^\n]*(?:\n- [^\n]*)*(?=\n\n|$)/g;
+/** Whose map data it is; the lists of places and of routes say so themselves. */
 const CREDIT = /\n\n\*(?:地点数据 © 高德地图|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
@@ -16,16 +17,17 @@ const TABLE_ROW = /^\s*\|/;
 
 /**
  * The answer without what is shown elsewhere: notice, a title that repeats the question,
- * list of sources, list of gaps, the credit of places.
+ * list of sources, list of gaps, routes, the credit of places.
  * @param {string} text Markdown as stored
  * @param {{question?: string, notice?: string, sources?: unknown[], gaps?: unknown[],
- *   places?: unknown[]}} shown
+ *   places?: unknown[], routes?: unknown[]}} shown
  */
-export function answerBody(text, { question = "", notice = "", sources = [], gaps = [], places = [] }) {
+export function answerBody(text, { question = "", notice = "", sources = [], gaps = [], places = [], routes = [] }) {
   let body = withoutTitle(withoutNotice(text, notice), question);
   if (sources.length) body = cutAtLast(body, SOURCES_BEGIN);
   if (gaps.length) body = cutAtLast(body, GAPS_BEGIN);
-  return places.length ? cutLast(body, CREDIT) : body;
+  if (routes.length) body = cutLast(body, ROUTES);
+  return places.length || routes.length ? cutLast(body, CREDIT) : body;
 }
 
 /** The same of an answer that is still being written, up to where it can be shown. */

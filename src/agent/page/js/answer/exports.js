@@ -25,6 +25,7 @@ const OF_PLACES = new Set(["geojson", "gpx"]);
  */
 export function exportsView(_config, { threadId }) {
   const ways = el("div", { class: "export-ways", role: "group", "aria-label": say("exports") });
+  const name = el("span", { class: "exports-name", "aria-hidden": "true" }, say("exports"));
   const used = el("p", { class: "usage" });
   const node = el("footer", { class: "exports", dataset: { part: "exports" }, hidden: true }, ways, used);
   let shown = null;
@@ -33,7 +34,7 @@ export function exportsView(_config, { threadId }) {
     shown = turn.answer;
     node.hidden = shown === null;
     if (!shown) return;
-    fill(ways, ...fileLinks(shown, threadId(), turn.messageId), ...copyLink(threadId));
+    fill(ways, name, ...fileLinks(shown, threadId(), turn.messageId), ...copyLink(threadId));
     used.textContent = usageDetail(shown.usage ?? {});
   }
   return { node, update };

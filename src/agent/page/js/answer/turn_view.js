@@ -8,6 +8,7 @@ import { icon } from "../icons.js";
 import { failed } from "../shell/notice.js";
 import { placesView } from "../map/places.js";
 import { reviewView } from "../shell/review.js";
+import { routesView } from "./routes.js";
 import { sourcesView } from "./sources.js";
 import { suggestionsView } from "./suggestions.js";
 import { timelineView } from "./timeline.js";
@@ -58,7 +59,7 @@ class TurnView {
     const shared = { threadId, onPlace: chosen };
     this.#places = placesView(config, { onSelect: chosen });
     this.#views = [
-      timelineView(config), reviewView({ onAnswer: onReview }), answerView(config, shared), this.#places,
+      timelineView(config), reviewView({ onAnswer: onReview }), answerView(config, shared), routesView(), this.#places,
       gapsView(config, shared), suggestionsView(config, shared), sourcesView(config, shared),
       exportsView(config, shared),
     ];

@@ -49,6 +49,7 @@ function facts(place) {
       el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
     cost(place, language),
     shortHours(place),
+    place.address && el("span", { class: "on-paper" }, place.address),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
   ].filter(Boolean);
   return told.length > 0 && el("span", { class: "place-facts" }, ...told.map((fact) => el("span", {}, fact)));

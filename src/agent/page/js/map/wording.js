@@ -67,7 +67,7 @@ export function localTime(iso) {
   return `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
 }
 
-/** The line every list of places carries: whose data, and from when; empty without places. */
+/** The line every list of places or routes carries: whose data, and from when; empty without any. */
 export function credit(places, language) {
   const newest = places.map((place) => place.fetched_at).filter(Boolean).sort().at(-1);
   if (!places.length) return "";

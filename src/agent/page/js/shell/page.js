@@ -113,7 +113,8 @@ export class Page {
       this.turns.showLast();
     } catch (error) {
       if (error.status === 401) return this.#signIn.open(this.#config.user);
-      this.#instead = failed({ text: say("lost", { reason: error.message }), again: () => this.#follow() });
+      const again = error.status === 404 ? null : () => this.#follow();
+      this.#instead = failed({ text: say("lost", { reason: error.message }), again });
       this.#show();
     }
     return undefined;
