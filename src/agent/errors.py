@@ -102,10 +102,10 @@ class MalformedReply(ProviderError):
 
 
 class BudgetExceeded(AgentError):
-    """`limit` is the Configuration field that is spent."""
+    """`limit` is the Configuration field that is spent, `value` what it allowed."""
 
     def __init__(self, limit: str, value: float) -> None:
-        self.limit = limit
+        self.limit, self.value = limit, value
         super().__init__(f"{limit} = {value:g} is spent", code=f"budget_{limit}")
 
 

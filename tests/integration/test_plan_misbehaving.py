@@ -183,8 +183,8 @@ async def test_what_is_no_pdf_is_noted_and_the_next_paper_is_tried(lab: PlanLab)
 @pytest.mark.parametrize(
     ("fault", "told_reason"),
     [
-        ({"kind": "html", "status": 200}, "not a PDF but text/html"),
-        ({"kind": "status", "status": 404}, "404"),
+        ({"kind": "html", "status": 200}, "不是 PDF"),
+        ({"kind": "status", "status": 404}, "不存在"),
         ({"kind": "drop"}, ""),
     ],
 )

@@ -134,7 +134,7 @@ async def test_where_no_model_says_a_word_the_run_fails_and_names_the_reason() -
          "team_verifier", "team_synthesize", "team_format"), lambda turn: FAILS,
     )  # fmt: skip
     async with team_laboratory(Team(**failing)) as lab:
-        with pytest.raises(NothingFound, match="every source failed"):
+        with pytest.raises(NothingFound, match="所有来源都没能查到"):
             await lab.ask(ZH)
 
 
@@ -143,7 +143,7 @@ async def test_where_every_source_failed_the_run_says_that_instead_of_answering(
         raise RuntimeError("down")
 
     async with team_laboratory(web=refuse) as lab:  # type: ignore[arg-type]
-        with pytest.raises(NothingFound, match="every source failed"):
+        with pytest.raises(NothingFound, match="所有来源都没能查到"):
             await lab.ask(ZH)
 
 

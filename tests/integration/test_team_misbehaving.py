@@ -226,7 +226,7 @@ async def test_a_chair_that_fails_leaves_the_next_in_turn_to_speak(engine: str) 
 async def test_no_model_at_all_is_an_error_after_three_calls_not_an_answer(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
         lab.gemini.fail("status", status=400, times=None)
-        with pytest.raises(NothingFound, match="refused"):
+        with pytest.raises(NothingFound, match="模型服务拒绝了请求"):
             await lab.ask()
 
 

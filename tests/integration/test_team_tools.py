@@ -172,7 +172,7 @@ async def test_an_open_breaker_is_said_plainly_and_nothing_is_sent() -> None:
         sent = len(lab.serper.requests)
         state = await steps.do(call("search_google", query="长度"))
         assert len(lab.serper.requests) == sent
-    assert "failing repeatedly" in texts(state)[0]
+    assert "连续多次失败" in texts(state)[0]
     assert {gap["code"] for gap in state["gaps"]} <= {"unavailable", "breaker_open"}
 
 

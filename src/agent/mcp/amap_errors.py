@@ -47,8 +47,7 @@ NOT_FOUND = "map_place_not_found"
 def failure(tool: str, text: str) -> ProviderError:
     """What the text of a failed call means."""
     said = scrub(text)[:300]
-    names = [name for name in _NAME.findall(text) if name != "AMAP_MAPS_API_KEY"]
-    for name in names:
+    for name in _names(text):
         if error := _named(name, said):
             return error
     if (unread := _NOTHING_READ.get(tool)) and unread in text:
@@ -60,6 +59,15 @@ def failure(tool: str, text: str) -> ProviderError:
     if _NETWORK.search(text):
         return ProviderUnavailable("amap", said, code="map_network")
     return ProviderRefused("amap", said or "failed without a word", code="map_failed")
+
+
+def amaps_word(text: str) -> str:
+    """Amap's own name for a failure, such as INVALID_USER_IP; empty where there is none."""
+    return next(iter(_names(text)), "")
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in _NAME.findall(text) if name != "AMAP_MAPS_API_KEY"]
 
 
 def _named(name: str, said: str) -> ProviderError | None:

@@ -101,7 +101,9 @@ class Gateway:
         else:
             self._cache.put(tool, key, text)
             return text
-        log.warning("turn=%s %s failed: %s (%s)", meter.turn_id, tool, error, error.code)
+        # That the map does not know a name is an answer.
+        level = logging.INFO if error.code == NOT_FOUND else logging.WARNING
+        log.log(level, "turn=%s %s failed: %s (%s)", meter.turn_id, tool, error, error.code)
         self._pauses.note(tool, error)
         if error.code == NOT_FOUND:
             self._cache.put_not_found(key, error)

@@ -1,8 +1,14 @@
 """What went wrong with the map, in the words of the question's language and with what to do."""
 
+import logging
+
 from agent.errors import AgentError
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
-from agent.language import Language
+from agent.language import Language, filled
+from agent.mcp.amap_errors import amaps_word
+
+log = logging.getLogger(__name__)
 
 # {about} is the place or query asked for.
 _TEXTS: dict[str, dict[Language, str]] = {
@@ -19,20 +25,20 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "signature, this machine's address allowed)",
     },
     "map_quota_day": {
-        "zh": "今日高德地点搜索配额已用完，次日 0 点（北京时间）恢复",
-        "en": "today's Amap quota is used up; it starts again at 00:00 China time",
+        "zh": "今日的高德地点搜索次数已用完，次日 0 点（北京时间）恢复",
+        "en": "Today's place searches at Amap are used up; they start again at 00:00 China time",
     },
     "map_rate": {
-        "zh": "高德限制了请求频率，多次重试未成功；可调低 AMAP_QPS",
-        "en": "Amap limits how often it may be asked, also after retries; lower AMAP_QPS",
+        "zh": "高德限制了请求频率，多次重试仍未成功；调低 AMAP_QPS 可避免",
+        "en": "Amap was asked too often, also after retries; a lower AMAP_QPS avoids that",
     },
     "map_banned": {
-        "zh": "请求过于频繁，高德暂停服务一分钟",
-        "en": "asked too often; Amap serves us again in a minute",
+        "zh": "请求过于频繁，高德暂停服务一分钟，请稍后再试",
+        "en": "Amap was asked too often and pauses for a minute; try again then",
     },
     "map_place_not_found": {
         "zh": "地图上没有找到“{about}”",
-        "en": "the map knows no “{about}”",
+        "en": "The map knows no “{about}”",
     },
     "map_not_covered": {
         "zh": "“{about}”不在高德地图的覆盖范围内（仅中国）",
@@ -44,7 +50,7 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
     "map_no_results": {
         "zh": "地图上没有符合“{about}”的结果",
-        "en": "the map has nothing that fits “{about}”",
+        "en": "The map has nothing that fits “{about}”",
     },
     "map_no_route": {
         "zh": "高德没有给出“{about}”的路线",
@@ -52,15 +58,39 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
     "map_needs_place": {
         "zh": "需要一个地点或位置才能查询地图",
-        "en": "the map needs a place or a position",
+        "en": "The map needs a place or a position",
+    },
+    "map_wrong_city": {
+        "zh": "在所说的城市里没有找到“{about}”",
+        "en": "There is no “{about}” in the city asked for",
+    },
+    "map_busy": {
+        "zh": "高德服务繁忙，请稍后再试",
+        "en": "Amap is busy; try again later",
+    },
+    "map_malformed": {
+        "zh": "高德返回的内容无法识别",
+        "en": "Amap's reply could not be read",
+    },
+    "map_too_large": {
+        "zh": "高德返回的内容过大，未读取",
+        "en": "Amap's reply was too large to read",
+    },
+    "map_bad_request": {
+        "zh": "高德不接受对“{about}”的查询",
+        "en": "Amap does not take the question about “{about}”",
+    },
+    "map_failed": {
+        "zh": "高德没有回答对“{about}”的查询",
+        "en": "Amap gave no answer about “{about}”",
     },
     "map_timeout": {
-        "zh": "地图服务超时未响应",
-        "en": "the map did not answer in time",
+        "zh": "地图服务没有及时响应",
+        "en": "The map did not answer in time",
     },
     "map_server_down": {
-        "zh": "地图服务未能运行",
-        "en": "the map server does not run",
+        "zh": "地图服务没能运行；运行 tanlu doctor 可查看原因",
+        "en": "The map server does not run; `tanlu doctor` tells why",
     },
     "map_no_node": {
         "zh": "未找到 Node.js，地图检索已跳过；"
@@ -70,33 +100,33 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
     "map_install_failed": {
         "zh": "地图服务首次安装失败（需要 npm 与网络；也可用 AMAP_MCP_COMMAND 指定已安装的服务）",
-        "en": "the map server could not be installed (npm and a network are needed once; or name "
+        "en": "The map server could not be installed (npm and a network are needed once; or name "
         "an installed one in AMAP_MCP_COMMAND)",
     },
     "map_contract": {
-        "zh": "地图服务的工具与预期不符，已停用地图",
-        "en": "the map server's tools are not the expected ones; the map is switched off",
+        "zh": "地图服务的版本不符，地图已停用；运行 tanlu doctor 可查看原因",
+        "en": "The map server is another one than expected, so the map is off; `tanlu doctor` "
+        "tells why",
     },
     "map_network": {
-        "zh": "连接高德失败",
-        "en": "Amap could not be reached",
+        "zh": "连接不上高德，请检查网络或代理",
+        "en": "Amap could not be reached; check the network and the proxy",
     },
     "budget_max_map_calls": {
         "zh": "本次运行的地图调用次数已用完（max_map_calls），其余地图查询已跳过",
-        "en": "this run's map calls are used up (max_map_calls); further ones were skipped",
+        "en": "This run's map calls are used up (max_map_calls); further ones were skipped",
     },
     "budget_max_run_seconds": {
         "zh": "本次运行的时间已用完（max_run_seconds），其余地图查询已跳过",
-        "en": "this run's time is used up (max_run_seconds); further map calls were skipped",
+        "en": "This run's time is used up (max_run_seconds); further map calls were skipped",
     },
 }
+# What else can fail while a model works with the map.
+_OTHER: dict[Language, str] = {
+    "zh": "地图上查到的没能由模型整理（{reason}）",
+    "en": "What the map has could not be written up ({reason})",
+}
 _SAME = {"timeout": "map_timeout"}
-_WITH_REASON = frozenset(
-    {
-        "map_key_invalid", "map_quota_day", "map_server_down", "map_install_failed",
-        "map_contract", "map_network", "map_no_route",
-    }
-)  # fmt: skip
 POINTLESS_TO_GO_ON = frozenset(
     {
         "map_key_missing", "map_key_invalid", "map_quota_day", "map_rate", "map_banned",
@@ -108,18 +138,20 @@ POINTLESS_TO_GO_ON = frozenset(
 
 
 def map_message(error: AgentError, language: Language, about: str = "") -> str:
-    """One line for people; the error's own text follows where it says more."""
+    """One line for people; Amap's own word for a refused key, which says what to correct."""
     texts = _TEXTS.get(_SAME.get(error.code, error.code))
     if texts is None:
-        return str(error)
-    text = texts[language].format(about=about)
-    if error.code not in _WITH_REASON:
+        return filled(_OTHER[language], {"reason": reason_of(error, language)})
+    text = filled(texts[language], {"about": about})
+    said = amaps_word(error.message) if error.code == "map_key_invalid" else ""
+    if not said:
         return text
-    return f"{text}（{error}）" if language == "zh" else f"{text} ({error})"
+    return f"{text}（{said}）" if language == "zh" else f"{text} ({said})"
 
 
 def map_gap(error: AgentError, query: str, language: Language, about: str = "") -> Gap:
-    """The failure as the user sees it."""
+    """The failure as the user sees it; its own text goes to the log."""
+    log.info("map: %s (%s)", error, error.code)
     return Gap(
         query=query,
         provider=getattr(error, "provider", "amap"),

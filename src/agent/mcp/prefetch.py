@@ -253,7 +253,6 @@ class Prefetch:
         if self._task["intent"] in ("route", "distance") and error.code == "map_no_route":
             about = f"{self._task.get('origin') or ''} → {self._task.get('destination') or ''}"
         gap = map_gap(error, self._query, self._options.language, about)
-        log.warning("map: %s: %s", gap["code"], error)
         self._survey.gaps.append(gap)
         if error.code in POINTLESS_TO_GO_ON:
             self._survey.open_for_tools = False

@@ -14,12 +14,13 @@ from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError
 from agent.evidence.citations import restamp
-from agent.evidence.types import MapTask
+from agent.evidence.types import Gap, MapTask
+from agent.mcp.messages import map_gap
 from agent.mcp.types import MapOptions, MapTools, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
-from agent.nodes.toolbox import Services, Toolbox, gap_of, open_meter
+from agent.nodes.toolbox import Services, Toolbox, open_meter
 from agent.progress import Emit, event
 from agent.prompts import render
 from agent.state import AmapSearchState, Update
@@ -38,7 +39,7 @@ async def amap_research(
     try:
         survey, text = await branch.run()
     except AgentError as error:
-        survey, text = Survey(gaps=[gap_of(branch.query, error, "amap")]), ""
+        survey, text = Survey(gaps=[branch.lost(error)]), ""
     for gap in survey.gaps:
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
     count = len(survey.places) + len(survey.routes) + len(survey.weather)
@@ -99,6 +100,10 @@ class _Branch:
     def id(self) -> str:
         return self.options.prefix
 
+    def lost(self, error: AgentError) -> Gap:
+        """What this error costs the reader."""
+        return map_gap(error, self.query, self.options.language)
+
     def tell(self, asked: str) -> None:
         """A map call as progress."""
         self.emit(event("map_call", NODE, id=self.id, text=asked))
@@ -136,7 +141,7 @@ class _Branch:
             )
             text = await self._loop(tools, opening, looked_up)
         except AgentError as error:
-            survey.gaps.append(gap_of(self.query, error, "amap"))
+            survey.gaps.append(self.lost(error))
             text = ""
         known = {source["id"]: source["id"] for source in survey.sources}
         return restamp(text, known).strip() or "\n".join(self._records(survey).values()).strip()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agent.evidence.citations import inert
+from agent.evidence.links import without_urls
 from agent.evidence.types import Gap, Place, Route, Weather
 from agent.language import Language
 from agent.nodes.evidence_text import route_text, weather_texts
@@ -28,7 +29,12 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "en": "The model that writes answers is unavailable; this is taken straight from the "
         "findings:",
     },
+    "all_failed": {
+        "zh": "所有来源都没能查到：{reasons}。请稍后再试，或用 tanlu doctor 检查配置",
+        "en": "every source failed: {reasons}. Try again later, or check with `tanlu doctor`",
+    },
     "gaps": {"zh": "**没有查到的**", "en": "**What could not be found**"},
+    "more_queries": {"zh": "等 {count} 条", "en": "; {count} in all"},
     "routes": {"zh": "**路线**", "en": "**Routes**"},
     "weather": {"zh": "**天气**", "en": "**Weather**"},
     "map_data": {
@@ -37,6 +43,8 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
 }
 
+_SHOWN_QUERY, _SHOWN_QUERIES = 60, 3
+
 
 def say(key: str, language: Language) -> str:
     """A fixed sentence."""
@@ -44,14 +52,34 @@ def say(key: str, language: Language) -> str:
 
 
 def gap_section(gaps: Sequence[Gap], language: Language) -> str:
-    """The gaps, each message once, with the first query it concerns; both may be foreign text."""
-    lines: dict[str, str] = {}
+    """The gaps, each message once, with the queries it concerns; both may be foreign text."""
+    asked: dict[str, dict[str, None]] = {}
     for gap in gaps:
-        text, query = inert(gap["message"]).rstrip("。."), inert(gap["query"][:60])
-        lines.setdefault(text, f"- {text}" + (f" ({query})" if query else ""))
-    if not lines:
+        queries = asked.setdefault(inert(gap["message"]).rstrip("。."), {})
+        if gap["query"]:
+            # Addresses go first: half of one that is cut is not known for one.
+            queries.setdefault(inert(without_urls(gap["query"])[0][:_SHOWN_QUERY]))
+    if not asked:
         return ""
-    return "\n".join([say("gaps", language), *lines.values()])
+    lines = [f"- {text}{_concerning(list(queries), language)}" for text, queries in asked.items()]
+    return "\n".join([say("gaps", language), *lines])
+
+
+def _concerning(queries: list[str], language: Language) -> str:
+    """The queries a gap concerns, in brackets; of many the first ones and how many there are."""
+    if not queries:
+        return ""
+    shown = ("；" if language == "zh" else "; ").join(queries[:_SHOWN_QUERIES])
+    if len(queries) > _SHOWN_QUERIES:
+        shown += say("more_queries", language).format(count=len(queries))
+    return f"（{shown}）" if language == "zh" else f" ({shown})"
+
+
+def all_failed(gaps: Sequence[Gap], language: Language) -> str:
+    """That nothing could be looked up, with each reason once."""
+    reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in gaps)
+    told = ("；" if language == "zh" else "; ").join(reasons)
+    return say("all_failed", language).format(reasons=told)
 
 
 def record_sections(

@@ -25,7 +25,7 @@ async def finalize_answer(
     writer = AnswerWriter(state, configuration, given, meter)
     nothing_sought = state.get("needs") or state.get("cancelled")
     if not writer.has_evidence and not nothing_sought:
-        refuse_if_all_failed(state.get("gaps", []))
+        refuse_if_all_failed(state.get("gaps", []), state["turn"]["language"])
     ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
     anchor = next(iter(state.get("anchors", [])), None)
     return cast(Update, await close(state, writer, ending, anchor=anchor))

@@ -14,7 +14,9 @@ from agent.errors import NothingFound
 from agent.evidence.mentions import mentioned
 from agent.evidence.types import Anchor, Gap, Place, Source, Usage
 from agent.export.geojson import feature_collection
+from agent.language import Language
 from agent.models.finished import FinishedText
+from agent.nodes.answer_text import all_failed
 from agent.nodes.toolbox import Toolbox
 from agent.nodes.writer import Gathered, TurnWriter
 from agent.progress import Emit, event
@@ -88,12 +90,11 @@ async def close(
     )
 
 
-def refuse_if_all_failed(gaps: Sequence[Gap]) -> None:
+def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
     """An empty answer is honest only if some source did answer."""
     failures = [g for g in gaps if not g["code"].startswith("budget_")]
     if failures and not any(g["code"] in _ANSWERED_EMPTY for g in gaps):
-        reasons = dict.fromkeys(f"{g['provider']}: {g['message']}" for g in failures)
-        raise NothingFound("every source failed: " + "; ".join(reasons))
+        raise NothingFound(all_failed(failures, language))
 
 
 def _numbered_ledger(ledger: list[Source], used: list[Source]) -> list[Source]:

@@ -16,9 +16,10 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
 from agent.nodes.conversation import conversation, previous_evidence
 from agent.nodes.evidence_text import place_lines, source_lines
+from agent.nodes.gaps import gap_of
 from agent.nodes.opening import lacks_place, open_turn, refuse_without_thread
 from agent.nodes.routing import map_task, planned
-from agent.nodes.toolbox import Services, gap_of, open_meter
+from agent.nodes.toolbox import Services, open_meter
 from agent.progress import event
 from agent.prompts import render
 from agent.state import (
@@ -105,7 +106,7 @@ async def _write(
     except ConfigurationError:
         raise
     except AgentError as error:
-        return _own_words(turn, configuration), [gap_of(turn["question"], error, NODE)]
+        return _own_words(turn, configuration), [gap_of("", error, NODE, turn["language"])]
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if w.query.strip()][: turn["count"]]
     queries = drop_seen(planned(written, configuration, turn["near"]), [])

@@ -12,8 +12,9 @@ from agent.evidence.queries import drop_seen
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
+from agent.nodes.gaps import gap_of
 from agent.nodes.routing import planned
-from agent.nodes.toolbox import Services, gap_of, open_meter
+from agent.nodes.toolbox import Services, open_meter
 from agent.progress import event
 from agent.prompts import render
 from agent.state import OverallState, PlannedQuery, Reflection, Update
@@ -44,8 +45,9 @@ async def reflection(
     except ConfigurationError:
         raise
     except AgentError as error:
-        runtime.stream_writer(event("gap", NODE, text=error.message))
-        return Update(**unjudged, gaps=[gap_of("", error, NODE)], usage=meter.usage)
+        gap = gap_of("", error, NODE, turn["language"])
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+        return Update(**unjudged, gaps=[gap], usage=meter.usage)
     follow_ups = [] if verdict.is_sufficient else _new_queries(state, verdict, configuration)
     log.info("turn=%s %s %d: sufficient=%s, %d follow-ups",
              turn["id"], NODE, round_done, verdict.is_sufficient, len(follow_ups))  # fmt: skip

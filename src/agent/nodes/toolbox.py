@@ -9,8 +9,7 @@ from typing_extensions import TypedDict
 
 from agent.budget import Budgets, Limits, Meter
 from agent.configuration import Configuration
-from agent.errors import AgentError
-from agent.evidence.types import Gap, Usage
+from agent.evidence.types import Usage
 from agent.language import Language
 from agent.mcp.types import Maps
 from agent.models.types import Models
@@ -117,14 +116,4 @@ def limits_of(configuration: Configuration) -> Limits:
         max_run_tokens=configuration.max_run_tokens,
         max_run_seconds=configuration.max_run_seconds,
         answer_seconds=min(60.0, configuration.max_run_seconds / 3),
-    )
-
-
-def gap_of(query: str, error: AgentError, provider: str = "") -> Gap:
-    """An error of one branch as the gap the user sees."""
-    return Gap(
-        query=query,
-        provider=getattr(error, "provider", provider),
-        code=error.code,
-        message=error.message,
     )

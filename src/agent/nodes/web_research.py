@@ -7,7 +7,8 @@ from langgraph.runtime import Runtime
 
 from agent.configuration import Configuration
 from agent.errors import AgentError
-from agent.nodes.toolbox import Services, gap_of, open_meter
+from agent.nodes.gaps import gap_of
+from agent.nodes.toolbox import Services, open_meter
 from agent.progress import event
 from agent.search.types import Findings, WebTask
 from agent.state import Update, WebSearchState
@@ -36,7 +37,7 @@ async def web_research(
     try:
         findings = await given.web.research(task, meter=meter)
     except AgentError as error:
-        findings = Findings(text="", gaps=[gap_of(query, error, "web")])
+        findings = Findings(text="", gaps=[gap_of(query, error, "web", turn["language"])])
     for gap in findings.gaps:
         runtime.stream_writer(event("gap", NODE, id=task.prefix, text=gap["message"]))
     seconds, count = time.monotonic() - began, len(findings.sources)

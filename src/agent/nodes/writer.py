@@ -15,7 +15,8 @@ from agent.evidence.figures import FigureMarker
 from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.nodes.answer_text import attribution, gap_section, record_sections, say
 from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
-from agent.nodes.toolbox import Accounted, Toolbox, gap_of
+from agent.nodes.gaps import gap_of
+from agent.nodes.toolbox import Accounted, Toolbox
 from agent.state import PlannedQuery, Previous
 
 log = logging.getLogger(__name__)
@@ -132,7 +133,7 @@ class ModelWriter(TurnWriter):
             raise
         except AgentError as error:
             log.warning("turn=%s %s: %s", self._turn["id"], self._part, error)
-            self.gaps.append(gap_of("", error, self._part))
+            self.gaps.append(gap_of("", error, self._part, self._language))
             self.degraded = True
 
     async def _streamed(self) -> AsyncIterator[str]:

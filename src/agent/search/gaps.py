@@ -1,19 +1,23 @@
 """What a user reads where a web search brought nothing, or less than it should."""
 
-from agent.errors import AgentError, ProviderError
+import logging
+
+from agent.errors import AgentError
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
 from agent.language import Language, filled
 from agent.search.types import WebTask
 
+log = logging.getLogger(__name__)
 LABELS = {"google": "Google", "tavily": "Tavily", "serper": "Serper", "bocha": "Bocha"}
 
 _TEXTS: dict[str, dict[Language, str]] = {
     "fallback": {
-        "zh": "{service} 搜索不可用（{reason}），这一条改用 {other}。",
-        "en": "{service} search failed ({reason}); {other} was used for this query instead.",
+        "zh": "{service} 搜索没有成功（{reason}），改用了 {other}。",
+        "en": "{service} search failed ({reason}); {other} was used instead.",
     },
     "failed": {
-        "zh": "{service} 搜索失败：{reason}",
+        "zh": "{service} 搜索没有成功：{reason}",
         "en": "{service} search failed: {reason}",
     },
     "search_not_configured": {
@@ -30,19 +34,19 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
     "search_off": {"zh": "网页搜索已关闭。", "en": "Web search is switched off."},
     "no_results": {
-        "zh": "{service} 没有找到与该查询相关的结果。",
-        "en": "{service} found nothing for this query.",
+        "zh": "{service} 没有找到相关的结果。",
+        "en": "{service} found nothing.",
     },
     "ungrounded": {
-        "zh": "模型没有给出这一条的来源，其内容不能引用。",
-        "en": "The model gave no sources for this query; what it wrote cannot be cited.",
+        "zh": "搜索没有给出来源，其内容不能引用。",
+        "en": "The search gave no sources; what it said cannot be cited.",
     },
     "writeup_unmarked": {
-        "zh": "模型的整理没有标注来源，改用搜索结果原文摘要。",
+        "zh": "模型整理的内容没有标注来源，改用搜索结果的摘录。",
         "en": "The model's summary named no sources; excerpts of the results are used instead.",
     },
     "writeup_failed": {
-        "zh": "搜索结果未能由模型整理（{reason}），改用原文摘要。",
+        "zh": "搜索结果没能由模型整理（{reason}），改用原文摘录。",
         "en": "The results could not be written up ({reason}); excerpts of them are used instead.",
     },
 }
@@ -57,7 +61,6 @@ def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **val
 
 def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, **more: str) -> Gap:
     """The gap an error leaves; `code` is the error's."""
-    reason = error.message
-    if isinstance(error, ProviderError):
-        reason = f"{error.provider}: {reason}" if error.provider != provider else reason
+    reason = reason_of(error, task.language)
+    log.info("%s search failed: %s (%s)", provider, error, error.code)
     return search_gap(task, provider, error.code, text=text, reason=reason, **more)

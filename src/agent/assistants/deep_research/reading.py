@@ -9,7 +9,8 @@ from agent.assistants.deep_research.toolbox import DeepToolbox, Readings
 from agent.budget import Meter
 from agent.errors import AgentError
 from agent.evidence.types import Gap
-from agent.nodes.toolbox import gap_of
+from agent.language import Language
+from agent.nodes.gaps import gap_of
 from agent.search.hits import only_known
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ class ReadPage:
 
 
 async def read_pages(
-    pages: Sequence[UsefulPage], given: DeepToolbox, meter: Meter
+    pages: Sequence[UsefulPage], given: DeepToolbox, meter: Meter, language: Language
 ) -> tuple[list[ReadPage], list[Gap]]:
     """Every page in order; what could not be read is its excerpt. Never raises for a page."""
     urls, texts, gaps = [page["url"] for page in pages], dict[str, tuple[str, bool]](), list[Gap]()
@@ -38,18 +39,18 @@ async def read_pages(
         else:
             readings = await given.reader.read_many(urls, meter=meter)
             texts = {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
-            gaps = _failures(readings)
+            gaps = _failures(readings, language)
     except AgentError as error:
         log.warning("turn=%s reading: %s", meter.turn_id, error)
-        gaps.append(gap_of("", error, "web"))
+        gaps.append(gap_of("", error, "reader", language))
     return [_read(page, texts.get(page["url"])) for page in pages], gaps
 
 
-def _failures(readings: Readings) -> list[Gap]:
+def _failures(readings: Readings, language: Language) -> list[Gap]:
     """One gap for each kind of failure, with the first page it concerns."""
     by_code: dict[str, Gap] = {}
     for url, error in readings.failures.items():
-        by_code.setdefault(error.code, gap_of(url, error, "reader"))
+        by_code.setdefault(error.code, gap_of(url, error, "reader", language))
     return list(by_code.values())
 
 

@@ -13,8 +13,8 @@ from agent.errors import AgentError
 from agent.evidence.lengths import cut_to_tokens, estimated_tokens
 from agent.evidence.links import link_url
 from agent.evidence.types import Gap
+from agent.nodes.gaps import gap_of
 from agent.nodes.searching import ask_services, page_row, result_element
-from agent.nodes.toolbox import gap_of
 from agent.progress import Emit, event
 from agent.search.types import Hit, SearchProvider
 from agent.state import Turn
@@ -62,7 +62,7 @@ class Searching:
         try:
             services = search_services(self.web, self.configuration)
         except AgentError as error:
-            failed = [gap_of(query, error, "web") for query in queries]
+            failed = [gap_of(query, error, "web", self.turn["language"]) for query in queries]
             return [self._failed(gap) for gap in failed]
         return await asyncio.gather(
             *(self._one(query, services, f"s{first + n}") for n, query in enumerate(queries))

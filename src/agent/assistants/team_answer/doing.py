@@ -92,7 +92,7 @@ class Doing:
         try:
             result = await self.runner.run(job.asked)
         except AgentError as error:
-            gap = sandbox_gap(error.code, error.message, self.turn["language"])
+            gap = sandbox_gap(error, self.turn["language"])
             self.gaps.append(gap)
             job.fail(gap["message"])
         else:

@@ -14,8 +14,8 @@ from agent.evidence.lengths import cut_to_tokens, estimated_tokens
 from agent.evidence.query_match import normalised_query, same_search
 from agent.evidence.types import Gap
 from agent.language import Language
+from agent.nodes.gaps import gap_of
 from agent.nodes.searching import Brought, page_row, result_element, services_of
-from agent.nodes.toolbox import gap_of
 from agent.search.gaps import search_gap
 from agent.search.types import SearchProvider, WebChoice, WebTask
 from agent.state import Turn
@@ -59,15 +59,15 @@ def engines_of(web: TeamSearch, configuration: Configuration, turn: Turn) -> Eng
     services: dict[str, SearchProvider] = {}
     for chosen, service in found.items():
         services.setdefault(_CHOICES[chosen], service)
-    return Engines(services, [] if services else _missing(web, configuration))
+    return Engines(services, [] if services else _missing(web, configuration, turn["language"]))
 
 
-def _missing(web: TeamSearch, configuration: Configuration) -> list[Gap]:
+def _missing(web: TeamSearch, configuration: Configuration, language: Language) -> list[Gap]:
     """What could be set, in the search desk's words."""
     try:
         web.provider(configuration.web_search, model=configuration.research_model)
     except ConfigurationError as error:
-        return [gap_of("", error, "web")]
+        return [gap_of("", error, "web", language)]
     return []
 
 

@@ -1,5 +1,7 @@
 """What code says in the results of tools, to the models; in gaps, to the reader."""
 
+from agent.errors import AgentError
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
 from agent.language import Language, filled
 
@@ -63,7 +65,7 @@ def say(key: str, language: Language, **values: str) -> str:
     return filled(_TEXTS[key][language], values)
 
 
-def sandbox_gap(code: str, reason: str, language: Language) -> Gap:
+def sandbox_gap(error: AgentError, language: Language) -> Gap:
     """That programs could not be run."""
-    message = say("code_failed", language, reason=reason)
-    return Gap(query="", provider="sandbox", code=code, message=message)
+    message = say("code_failed", language, reason=reason_of(error, language))
+    return Gap(query="", provider="sandbox", code=error.code, message=message)

@@ -36,8 +36,9 @@ from agent.configuration import Configuration
 from agent.errors import AgentError
 from agent.evidence.lengths import cut_to_tokens
 from agent.evidence.types import Gap
+from agent.mcp.messages import map_gap
 from agent.mcp.types import MapOptions, Survey
-from agent.nodes.toolbox import gap_of, meter_of
+from agent.nodes.toolbox import meter_of
 from agent.progress import Emit, event
 from agent.state import PlannedQuery
 
@@ -124,8 +125,9 @@ class _Step:
                 self.survey, turn["question"], options=options, meter=self.meter, tell=self._tell
             )
         except AgentError as error:
-            self.survey.gaps.append(gap_of(self.state["topic"], error, "amap"))
-            return {id(call): error.message for call in asked}
+            gap = map_gap(error, self.state["topic"], turn["language"])
+            self.survey.gaps.append(gap)
+            return {id(call): gap["message"] for call in asked}
         answers = await asyncio.gather(*(tools.call(call) for call in asked))
         return {id(c): str(a.text) for c, a in zip(asked, answers, strict=True)}
 

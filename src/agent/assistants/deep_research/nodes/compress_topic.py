@@ -25,6 +25,7 @@ from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.lengths import cut_to_tokens, estimated_tokens
 from agent.evidence.markers import MARKER, cited_ids
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
@@ -64,7 +65,9 @@ class _Branch:
         result, turn, began = self.state["result"], self.state["turn"], time.monotonic()
         name, count = f"t{self.state['number']}", len(result["useful_webpages"])
         self.emit(event("reading", NODE, id=name, text=result["topic"], count=count))
-        pages, gaps = await read_pages(result["useful_webpages"], self.given, self.meter)
+        pages, gaps = await read_pages(
+            result["useful_webpages"], self.given, self.meter, turn["language"]
+        )
         notes, unknown, failed = await self._compressed(pages)
         gaps += failed
         if partial := sum(read.partial for read in pages):
@@ -100,7 +103,7 @@ class _Branch:
         except ConfigurationError:
             raise
         except AgentError as error:
-            reason = error.message
+            reason = reason_of(error, language)
             gap = run_gap("compress_failed", language, query=topic, reason=reason)
             return _excerpts(pages), 0, [gap]
         unknown = sum(name not in known for name in cited_ids(reply.text))

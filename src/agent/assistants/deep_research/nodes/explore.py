@@ -22,11 +22,13 @@ from agent.assistants.deep_research.wording import run_gap, say
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
+from agent.mcp.messages import map_gap
 from agent.mcp.types import MapOptions, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
-from agent.nodes.toolbox import gap_of, meter_of
+from agent.nodes.toolbox import meter_of
 from agent.progress import event
 
 log = logging.getLogger(__name__)
@@ -60,8 +62,9 @@ async def explore(
     except ConfigurationError:
         raise
     except AgentError as error:
-        reason = f"{gap_of('', error)['code']}: {error.message}"
-        gap = run_gap("model_failed", state["turn"]["language"], reason=reason)
+        language = state["turn"]["language"]
+        log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
+        gap = run_gap("model_failed", language, reason=reason_of(error, language))
         return DeepUpdate(**_ended(state, gap, runtime), usage=meter.usage)
     return _stepped(state, reply.message, gaps, meter)
 
@@ -132,5 +135,5 @@ async def _tools(
             Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:
-        return [*EXPLORING], [gap_of(turn["question"][:60], error, "amap")]
+        return [*EXPLORING], [map_gap(error, turn["question"][:60], turn["language"])]
     return [*EXPLORING, *maps.tools], []

@@ -25,8 +25,8 @@ async def write_report(
     meter = meter_of(state, configuration, given, answering=True)
     writer = ReportWriter(state, configuration, given, meter)
     if not writer.has_evidence:
-        gaps = state.get("gaps", [])
-        refuse_if_all_failed([gap for gap in gaps if gap["provider"] != ASSISTANT])
+        gaps = [gap for gap in state.get("gaps", []) if gap["provider"] != ASSISTANT]
+        refuse_if_all_failed(gaps, state["turn"]["language"])
     ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
     closing = await close(state, writer, ending)
     lanes.close(state["turn"]["id"])

@@ -32,7 +32,8 @@ from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.types import Gap, Source, SourceKind
 from agent.language import Language
-from agent.nodes.toolbox import gap_of, meter_of
+from agent.nodes.gaps import gap_of
+from agent.nodes.toolbox import meter_of
 from agent.progress import Emit, event
 from agent.search.documents import Document, DocumentKind
 from agent.search.grounded import beginning
@@ -145,7 +146,7 @@ class _Working:
             raise
         except AgentError as error:
             log.warning("turn=%s %s failed: %s", turn["id"], task["id"], error)
-            ended = _failed(task, error)
+            ended = _failed(task, error, turn["language"])
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
             gap = run_gap("task_empty", turn["language"], query=task["query"])
@@ -176,7 +177,7 @@ class _Working:
         return found
 
 
-def _failed(task: Task, error: AgentError) -> ExecutorState:
+def _failed(task: Task, error: AgentError, language: Language) -> ExecutorState:
     result = ExecutorResult(
         task=task["id"],
         query=task["query"],
@@ -186,7 +187,8 @@ def _failed(task: Task, error: AgentError) -> ExecutorState:
         papers=[],
         decisions=[],
     )
-    return ExecutorState(executor_result=result, gaps=[gap_of(task["query"], error, NODE)])
+    gap = gap_of(task["query"], error, NODE, language)
+    return ExecutorState(executor_result=result, gaps=[gap])
 
 
 def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:

@@ -23,6 +23,7 @@ from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError, InputError
 from agent.evidence.lengths import cut_to_tokens
 from agent.evidence.queries import clean_text
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
 from agent.language import Language
 from agent.models.catalogue import DEFAULT_THINKING
@@ -73,7 +74,7 @@ async def _collections(
     try:
         return await given.knowledge.collections(owner), []
     except AgentError as error:
-        return [], [run_gap("knowledge_failed", language, reason=error.message)]
+        return [], [run_gap("knowledge_failed", language, reason=reason_of(error, language))]
 
 
 def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) -> list[str]:
@@ -129,7 +130,7 @@ class _Asking:
             raise
         except AgentError as error:
             log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
-            self.gaps.append(run_gap("plan_failed", language, reason=error.message))
+            self.gaps.append(run_gap("plan_failed", language, reason=reason_of(error, language)))
             return self._whole(), say("note_empty", language)
         tasks = settled(found, limit)
         if not tasks:

@@ -20,6 +20,7 @@ from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.lengths import cut_to_tokens
 from agent.evidence.queries import clean_text, drop_seen
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.nodes.toolbox import meter_of
@@ -136,7 +137,7 @@ class _Searching:
         """Nothing found, and why."""
         log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
         language = self.turn["language"]
-        self.gaps.append(run_gap("knowledge_failed", language, reason=error.message))
+        self.gaps.append(run_gap("knowledge_failed", language, reason=reason_of(error, language)))
         return self.tasks, [], []
 
     async def _headings(self, scope: Scope) -> list[str] | None:
@@ -180,7 +181,9 @@ class _Searching:
             raise
         except AgentError as error:
             language = self.turn["language"]
-            self.gaps.append(run_gap("headings_failed", language, reason=error.message))
+            self.gaps.append(
+                run_gap("headings_failed", language, reason=reason_of(error, language))
+            )
             return []
         assert reply.parsed is not None
         return reply.parsed.questions[:MAX_REWRITTEN]

@@ -6,8 +6,9 @@ from typing import Any
 
 from agent.assistants.plan_execute.cleaning import documents_of
 from agent.assistants.plan_execute.steps.run import ExecutorRun
-from agent.assistants.plan_execute.wording import run_gap, source_name
+from agent.assistants.plan_execute.wording import run_gap, say, source_name
 from agent.errors import AgentError, BudgetExceeded
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
         raise
     except Exception as error:  # noqa: BLE001 - one broken source must not stop the others
         gaps = [_gap(run, source, query, error)]
-        log.warning("turn=%s %s %s: %s", run.turn["id"], run.task["id"], source, gaps[0]["message"])
+        log.warning("turn=%s %s %s: %s", run.turn["id"], run.task["id"], source, error)
     run.tell_searched(source, query, len(documents_of(value, source)), began)
     return value, gaps
 
@@ -41,11 +42,16 @@ async def _found(run: ExecutorRun, source: str, query: str) -> Any:
 
 
 def _gap(run: ExecutorRun, source: str, query: str, error: Exception) -> Gap:
-    reason = error.message if isinstance(error, AgentError) else type(error).__name__
-    values = {"source": source_name(source, run.language), "reason": reason}
+    values = {"source": source_name(source, run.language), "reason": _reason(run, error)}
     told = run_gap("source_failed", run.language, query=query, provider=source, **values)
     if isinstance(error, AgentError):
         told["code"] = error.code
     if isinstance(error, BudgetExceeded):
-        told["message"] = error.message
+        told["message"] = reason_of(error, run.language)
     return told
+
+
+def _reason(run: ExecutorRun, error: Exception) -> str:
+    if isinstance(error, AgentError):
+        return reason_of(error, run.language)
+    return say("defect", run.language)

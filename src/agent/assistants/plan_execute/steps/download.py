@@ -13,6 +13,7 @@ from agent.assistants.plan_execute.state import (
 )
 from agent.assistants.plan_execute.steps.run import ExecutorRun
 from agent.errors import AgentError
+from agent.evidence.reasons import reason_of
 from agent.search.documents import Document
 
 
@@ -62,7 +63,7 @@ async def _one(run: ExecutorRun, document: Document) -> DownloadedPaper:
     try:
         kept = await run.given.papers.get(url, meter=run.meter)
     except AgentError as error:
-        paper["error"] = error.message
+        paper["error"] = reason_of(error, run.language)
     else:
         paper["path"], paper["sha256"] = f"papers/{kept.name}", kept.sha256
     _tell(run, paper, time.monotonic() - began)

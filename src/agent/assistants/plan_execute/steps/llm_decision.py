@@ -15,6 +15,7 @@ from agent.assistants.plan_execute.wording import run_gap
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.lengths import cut_to_tokens
 from agent.evidence.queries import clean_text
+from agent.evidence.reasons import reason_of
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
@@ -42,7 +43,7 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
         raise
     except AgentError as error:
         log.warning("turn=%s %s: %s", run.turn["id"], run.task["id"], error)
-        query, reason = run.task["query"], error.message
+        query, reason = run.task["query"], reason_of(error, run.language)
         gap = run_gap("decide_failed", run.language, query=query, reason=reason)
         return ExecutorState(gaps=[*gaps, gap])
     said = clean_text(reply.text, _LINE)

@@ -30,8 +30,9 @@ from agent.evidence.lengths import cut_to_tokens
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.nodes.conversation import conversation, previous_evidence
+from agent.nodes.gaps import gap_of
 from agent.nodes.opening import open_turn
-from agent.nodes.toolbox import gap_of, open_meter
+from agent.nodes.toolbox import open_meter
 from agent.progress import event
 from agent.prompts import render
 from agent.state import Turn, replaced
@@ -53,9 +54,7 @@ async def analyze(
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, given, spent=None)
     prompt = _prompt(turn, said, requirement, configuration.context_token_limit)
-    analysis, gaps = await _read(
-        prompt, turn["question"], requirement, (given, meter, configuration)
-    )
+    analysis, gaps = await _read(prompt, turn, requirement, (given, meter, configuration))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("analysis", NODE, text=analysis["asked"]))
@@ -84,11 +83,12 @@ def _prompt(turn: Turn, said: str, requirement: str, limit: int) -> list[BaseMes
 
 async def _read(
     prompt: list[BaseMessage],
-    question: str,
+    turn: Turn,
     requirement: str,
     asking: tuple[TeamToolbox, Meter, Configuration],
 ) -> tuple[Analysis, list[Gap]]:
     given, meter, configuration = asking
+    question = turn["question"]
     try:
         reply = await given.models.ask(
             configuration.query_generator_model,
@@ -100,6 +100,6 @@ async def _read(
     except ConfigurationError:
         raise
     except AgentError as error:
-        return analysis_by_rules(question, requirement), [gap_of("", error, NODE)]
+        return analysis_by_rules(question, requirement), [gap_of("", error, NODE, turn["language"])]
     assert reply.parsed is not None
     return analysis_of(reply.parsed, question, requirement), []

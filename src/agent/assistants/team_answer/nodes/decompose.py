@@ -10,7 +10,8 @@ from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.lengths import cut_to_tokens
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.nodes.toolbox import gap_of, meter_of
+from agent.nodes.gaps import gap_of
+from agent.nodes.toolbox import meter_of
 from agent.progress import event
 from agent.prompts import render
 
@@ -36,8 +37,8 @@ async def decompose(
     except ConfigurationError:
         raise
     except AgentError as error:
-        gaps = [gap_of("", error, NODE)]
-        runtime.stream_writer(event("gap", NODE, text=error.message))
+        gaps = [gap_of("", error, NODE, state["turn"]["language"])]
+        runtime.stream_writer(event("gap", NODE, text=gaps[0]["message"]))
     steps = sub_questions_of(read, state["turn"]["question"])
     told = "\n".join(steps)
     runtime.stream_writer(event("sub_questions", NODE, text=told, count=len(steps)))

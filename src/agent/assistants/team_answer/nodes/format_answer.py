@@ -20,7 +20,8 @@ from agent.evidence.types import Gap
 from agent.language import Language
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.nodes.finishing import Ending, close, refuse_if_all_failed
-from agent.nodes.toolbox import gap_of, meter_of
+from agent.nodes.gaps import gap_of
+from agent.nodes.toolbox import meter_of
 from agent.progress import event
 from agent.prompts import render
 
@@ -46,8 +47,8 @@ async def format_answer(
     asked = [found for found in pool if found["kind"] != "code"]
     nobody_spoke = state.get("ended") == "failures" and not state.get("transcript")
     if not raw and (nobody_spoke or (asked and all(found["failed"] for found in asked))):
-        gaps = state.get("gaps", [])
-        refuse_if_all_failed([gap for gap in gaps if gap["provider"] != ASSISTANT])
+        gaps = [gap for gap in state.get("gaps", []) if gap["provider"] != ASSISTANT]
+        refuse_if_all_failed(gaps, state["turn"]["language"])
     meter = meter_of(state, configuration, given, answering=True)
     extracted, failed = await _extracted(raw, state, configuration, (given, meter))
     writer = TeamWriter(state, configuration, given, meter)
@@ -85,7 +86,7 @@ async def _extracted(
     except ConfigurationError:
         raise
     except AgentError as error:
-        return raw, [gap_of("", error, NODE)]
+        return raw, [gap_of("", error, NODE, state["turn"]["language"])]
     assert reply.parsed is not None
     answer = clean_text(reply.parsed.answer, _MAX_ANSWER)
     requirement = state["analysis"]["format_requirement"]

@@ -29,10 +29,12 @@ from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, BudgetExceeded, ConfigurationError, MalformedReply
 from agent.evidence.markers import MARKER
+from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
 from agent.language import Language
 from agent.nodes.budget_share import Share, share_spent
-from agent.nodes.toolbox import gap_of, meter_of
+from agent.nodes.gaps import gap_of
+from agent.nodes.toolbox import meter_of
 from agent.progress import Emit, event
 
 log = logging.getLogger(__name__)
@@ -82,7 +84,7 @@ class _Step:
         except ConfigurationError:
             raise
         except BudgetExceeded as error:
-            return self._ended("budget", gap_of("", error, "team_answer"))
+            return self._ended("budget", gap_of("", error, "team_answer", self._language))
         except AgentError as error:
             self._failed(error)
         if self.failures >= MAX_FAILURES:
@@ -186,7 +188,7 @@ class _Step:
                     self.state["turn"]["id"], NODE, self.failures, error)  # fmt: skip
         told = [*(self.state.get("gaps") or []), *self.gaps]
         if not any(gap["code"] == "chat_model_failed" for gap in told):
-            reason = f"{error.code}: {error.message}"
+            reason = reason_of(error, self._language)
             self._tell(run_gap("chat_model_failed", self._language, reason=reason))
 
     def _ended(self, reason: str, gap: Gap) -> TeamUpdate:

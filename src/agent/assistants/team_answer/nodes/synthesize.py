@@ -19,7 +19,8 @@ from agent.configuration import Configuration
 from agent.errors import AgentError, BudgetExceeded, ConfigurationError
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.nodes.toolbox import gap_of, meter_of
+from agent.nodes.gaps import gap_of
+from agent.nodes.toolbox import meter_of
 from agent.progress import event
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ async def _said(
             raise
         except AgentError as error:
             log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
-            gaps = [gap_of("", error, NODE)]
+            gaps = [gap_of("", error, NODE, state["turn"]["language"])]
             if isinstance(error, BudgetExceeded):
                 break
         else:
