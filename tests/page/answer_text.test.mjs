@@ -120,9 +120,14 @@ describe("the HTML", () => {
   });
 
   it("aligns columns without style attributes, which the page's policy forbids", () => {
-    const html = answerHtml("| a | b | c |\n|--:|:-:|---|\n| 1 | 2 | 3 |");
+    const html = answerHtml("| a | b | c |\n|--:|:-:|---|\n| one | two | three |");
     assert.doesNotMatch(html, /style/);
-    assert.match(html, /<td class="right">1<\/td>\n<td class="center">2<\/td>\n<td>3<\/td>/);
+    assert.match(html, /<td class="right">one<\/td>\n<td class="center">two<\/td>\n<td>three<\/td>/);
+  });
+
+  it("keeps figures and dates of a table on one line", () => {
+    const html = answerHtml("| a | b | c |\n|--:|---|---|\n| 3620.13 | 2024-12-31 | 12 shops |");
+    assert.match(html, /<td class="right figure">3620.13<\/td>\n<td class="figure">2024-12-31<\/td>\n<td>12 shops</);
   });
 });
 

@@ -93,6 +93,15 @@ describe("a question", () => {
     assert.equal(wanted, 1);
   });
 
+  it("that the server never took is asked again in its own place", async () => {
+    const conversation = at.conversation();
+    at.server.refuse("POST /threads", 503, { detail: "later" });
+    await conversation.ask("who?", ASK);
+    assert.equal(conversation.current.status, "failed");
+    await conversation.ask("who?", ASK);
+    assert.deepEqual(conversation.turns.map(({ question, status }) => [question, status]), [["who?", "running"]]);
+  });
+
   it("is refused while another window's is being answered", async () => {
     const { conversation, run, thread } = await asking();
     thread.state.values = { messages: answered(run, "One.") };

@@ -9,6 +9,8 @@ const say = speaking({
   zh: { table: "表格", code: "代码" },
   en: { table: "Table", code: "Code" },
 });
+/** A number, an amount, a date or a time, which stays on one line. */
+const FIGURE = /^[-+–~¥$€%°\d.,:/ ]{1,24}$/;
 const TOP_LEVEL = 3; // Below the page's title and the question.
 const PURE = {
   RETURN_DOM_FRAGMENT: true,
@@ -58,19 +60,20 @@ function scrollable(wide, label) {
 }
 
 function show(tokens, numbers) {
-  for (const token of tokens) {
+  for (const [index, token] of tokens.entries()) {
     if (token.type === "heading_open" || token.type === "heading_close") {
       token.tag = `h${Math.min(6, Number(token.tag[1]) + TOP_LEVEL - 1)}`;
     }
-    if (token.type === "th_open" || token.type === "td_open") alignByClass(token);
+    if (token.type === "th_open" || token.type === "td_open") alignByClass(token, tokens[index + 1].content);
     if (token.children) markCitations(token.children, numbers);
   }
 }
 
 /** The policy of the page forbids style attributes, which the parser aligns columns with. */
-function alignByClass(token) {
+function alignByClass(token, text) {
   const side = /text-align:(center|right)/.exec(token.attrGet("style") ?? "")?.[1];
-  token.attrs = side ? [["class", side]] : null;
+  const classes = [side, FIGURE.test(text) && "figure"].filter(Boolean);
+  token.attrs = classes.length ? [["class", classes.join(" ")]] : null;
 }
 
 function markCitations(children, numbers) {

@@ -6,7 +6,7 @@ import { heardOut } from "./hearing_out.js";
 import { newId } from "./ids.js";
 import { client as pageClient, failureText, serverError } from "./server.js";
 import { makeThread, startRun } from "./starting.js";
-import { idsOf, isBusy, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
+import { idsOf, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
 
 const RUNS = 100;
 /** How long servers keep what a run told. */
@@ -64,7 +64,8 @@ export class Conversation extends EventTarget {
       id: newId(), question: text, assistant,
       settings: review ? { ...settings, review_plan: true } : settings,
     });
-    this.turns = [...this.turns, turn];
+    // What the server never took is asked anew in its place.
+    this.turns = [...this.turns.filter((one) => one.question !== text || !isUntaken(one)), turn];
     this.#changed();
     const input = { messages: [{ type: "human", id: turn.id, content: text }] };
     if (near) input.user_location = { lng: near.lng, lat: near.lat };

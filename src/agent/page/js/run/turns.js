@@ -35,6 +35,9 @@ export const isActive = (run) => ACTIVE.has(run.status);
 /** Whether something may still come. @param {Turn|null|undefined} turn */
 export const isBusy = (turn) => turn?.status === "starting" || turn?.status === "running";
 
+/** Whether the server has nothing of it. @param {Turn} turn */
+export const isUntaken = (turn) => turn.status === "failed" && !turn.runId;
+
 /**
  * A turn as it begins.
  * @param {Partial<Turn> & {id: string, question: string, assistant: string}} given
