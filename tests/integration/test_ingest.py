@@ -9,6 +9,7 @@ import pytest
 
 from agent.errors import InputError
 from agent.retrieval.filing import Target
+from agent.retrieval.outcomes import Quiet
 from agent.retrieval.types import Scope
 from tests.support import mixed_files
 from tests.support.knowledge_desks import Bench, bench_fixture
@@ -138,6 +139,16 @@ async def test_a_file_that_may_not_be_opened_keeps_its_words(bench: Bench) -> No
     assert len(await bench.found("alpha")) == 1
 
 
+async def test_a_file_that_is_removed_before_it_is_read_is_told_so(bench: Bench) -> None:
+    bench.write("a.md", "alpha words")
+    path = bench.write("b.md", "beta words")
+    report = await bench.ingest(tell=_Removes(path))
+    assert [(r.path, r.reason) for r in report.failed] == [
+        ("docs/b.md", "it was removed meanwhile")
+    ]
+    assert report.counts["read"] == 1
+
+
 async def test_types_that_are_not_read_are_left_out_of_folders_but_fail_when_named(
     bench: Bench,
 ) -> None:
@@ -251,6 +262,16 @@ async def test_interrupted_it_finishes_what_is_in_flight_and_goes_on_later(bench
     assert 5 <= stopped.done < 12
     rest = await bench.ingest()
     assert (rest.counts["unchanged"], rest.counts["read"]) == (stopped.done, 40 - stopped.done)
+
+
+class _Removes(Quiet):
+    """Removes a file that was listed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def began(self, total: int) -> None:
+        self.path.unlink()
 
 
 class _StopAt:

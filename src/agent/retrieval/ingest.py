@@ -208,7 +208,7 @@ class Ingest:
                 self._tell_of(FileResult(entry.shown, "gone", self._moved(entry)))
 
     def _moved(self, entry: Entry) -> str:
-        """Where the content of a file that is gone is now; until it is taken out it is there twice."""
+        """Where the content of a file that is gone is now: until pruned it is there twice."""
         now = self._first.get(entry.sha256)
         return f"its content is {now[1]} now" if now else ""
 
@@ -221,7 +221,9 @@ class Ingest:
 
 
 def _failed(file: FoundFile, code: str) -> FileResult:
-    return FileResult(file.shown, "failed", FAILURES.get(code, code), code)
+    removed = code == "file_unreadable" and not os.path.lexists(file.path)
+    reason = "it was removed meanwhile" if removed else FAILURES.get(code, code)
+    return FileResult(file.shown, "failed", reason, code)
 
 
 async def _all(works: Sequence[Coroutine[Any, Any, None]]) -> None:
