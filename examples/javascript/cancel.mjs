@@ -18,5 +18,11 @@ for await (const { event, data } of parts) {
   }
 }
 console.log("run:", (await client.runs.get(threadId, runId)).status);
+// The thread is told a moment after its run has ended.
+let thread = await client.threads.get(threadId);
+while (thread.status === "busy") {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  thread = await client.threads.get(threadId);
+}
 // Without a new question the run goes on where it was: input: null.
-console.log("thread:", (await client.threads.get(threadId)).status);
+console.log("thread:", thread.status);

@@ -26,8 +26,13 @@ async def main() -> None:
             break
     run = await client.runs.get(thread_id, run_id)
     print("run:", run["status"])
+    # The thread is told a moment after its run has ended.
+    thread = await client.threads.get(thread_id)
+    while thread["status"] == "busy":
+        await asyncio.sleep(0.1)
+        thread = await client.threads.get(thread_id)
     # Without a new question the run goes on where it was: input=None.
-    print("thread:", (await client.threads.get(thread_id))["status"])
+    print("thread:", thread["status"])
 
 
 if __name__ == "__main__":

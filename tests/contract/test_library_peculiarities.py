@@ -23,7 +23,7 @@ COMPANY = "Voltaic Cells"
 
 @pytest.fixture
 async def http() -> AsyncIterator[SearchHttp]:
-    shared = SearchHttp(timeout=5)
+    shared = SearchHttp(timeout=60)
     yield shared
     await shared.aclose()
 

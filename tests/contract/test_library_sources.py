@@ -149,7 +149,7 @@ async def test_silence_ends_at_the_time_limit(source: SourceBench) -> None:
     source.fail("hang", times=None)
     desk = source.desk(search_timeout_seconds=0.2)
     with pytest.raises(ProviderUnavailable) as caught:
-        await desk.search(source.name, QUERY, meter=meter(seconds=0.6))
+        await desk.search(source.name, QUERY, meter=meter(seconds=1.5))
     assert caught.value.code == "timeout"
 
 

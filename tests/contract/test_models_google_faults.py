@@ -91,8 +91,9 @@ async def test_the_wait_a_service_asks_for_is_kept(desk: ModelDesk, gemini: Gemi
 async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
     gemini: GeminiService, kind: Any, details: dict[str, Any], times: int | None
 ) -> None:
-    async with desk_for(gemini, model_timeout_seconds=0.3) as desk:
+    async with desk_for(gemini, model_timeout_seconds=0.8 if kind == "hang" else 60) as desk:
         await desk.ask(LITE, ASK, meter=meter())
+        before = len(gemini.requests)
         gemini.fail(kind, times=times, **details)
         if times == 1:
             assert (await desk.ask(LITE, ASK, meter=meter())).text
@@ -100,7 +101,7 @@ async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
         with pytest.raises((ProviderUnavailable, MalformedReply)) as caught:
             await desk.ask(LITE, ASK, meter=meter())
         assert KEY not in repr(caught.value)
-        assert len(gemini.requests) == (3 if kind == "empty" else 5)
+        assert len(gemini.requests) - before == (2 if kind == "empty" else 4)
 
 
 async def test_a_service_that_is_not_there_is_unavailable() -> None:

@@ -202,7 +202,7 @@ async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
     kind: Any, details: dict[str, Any], times: int | None
 ) -> None:
     service = OpenAIService(Scripted(), key=KEY)
-    async with desk_for(service, model_timeout_seconds=0.4) as desk:
+    async with desk_for(service, model_timeout_seconds=0.8 if kind == "hang" else 60) as desk:
         await desk.ask(CHAT, ASK, meter=meter())
         service.fail(kind, times=times, **details)
         if times == 1:
@@ -239,7 +239,7 @@ async def test_a_stream_cut_off_is_continued_once(kind: Any) -> None:
     brain = Scripted(Answer(text="abcdefghij" * 9), Answer(text=" (the rest)"))
     service = OpenAIService(brain, speed=lambda turn: Speed(chunk_tokens=5))
     service.fail_stream(kind, after=20)
-    async with desk_for(service, model_timeout_seconds=0.5) as desk:
+    async with desk_for(service, model_timeout_seconds=1 if kind == "stall" else 60) as desk:
         text = await said(desk)
     assert text.startswith("abcdefghijabcde")
     assert text.endswith(" (the rest)")

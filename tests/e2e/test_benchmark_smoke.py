@@ -71,7 +71,7 @@ def test_every_row_of_the_benchmark_prints_its_figures_and_every_run_answers(
     table = table_of(row)
     lines = [line for line in table.splitlines() if line[2:].startswith(f"{row} ")]
     for figure in [*_FIGURES[row], "noise, cores"]:
-        assert any(figure in line for line in lines), (figure, lines)
+        assert any(figure in line for line in lines), (figure, table)
     assert "failed runs" not in table
 
 

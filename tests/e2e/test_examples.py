@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.dev_server import DevServer, clean_environment, dev_server
 from tests.support.javascript import EXAMPLES, NEEDS_NODE, NODE, NPM, javascript_fixture
+from tests.support.page_gemini import held_gemini
 
 __all__ = ["javascript_fixture"]
 
@@ -28,16 +29,30 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """A server on which a search goes on until it is cancelled, however slow its client is."""
+    with held_gemini() as gemini:
+        gemini.hold()
+        with dev_server(tmp_path_factory.mktemp("patient"), env=gemini.environment) as started:
+            yield started
+        gemini.let_go()
+
+
 @pytest.fixture
 def run(
     server: DevServer, language: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> "Example":
+    return example(language, request, server, tmp_path)
+
+
+def example(
+    language: str, request: pytest.FixtureRequest, server: DevServer, cwd: Path
+) -> "Example":
     if language == "python":
-        return Example(
-            [sys.executable, "-W", "error"], EXAMPLES / "python", ".py", server, tmp_path
-        )
+        return Example([sys.executable, "-W", "error"], EXAMPLES / "python", ".py", server, cwd)
     folder = request.getfixturevalue("javascript")
-    return Example([str(NODE)], folder, ".mjs", server, tmp_path)
+    return Example([str(NODE)], folder, ".mjs", server, cwd)
 
 
 class Example:
@@ -95,8 +110,10 @@ def test_follow_up_asks_the_second_question_with_queries_of_its_own(run: Example
     assert "王府井" in second
 
 
-def test_cancel_ends_the_run_and_leaves_the_thread_free(run: Example) -> None:
-    printed = run("cancel")
+def test_cancel_ends_the_run_and_leaves_the_thread_free(
+    patient: DevServer, language: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    printed = example(language, request, patient, tmp_path)("cancel")
     assert "run: interrupted" in printed
     assert "thread: busy" not in printed
 

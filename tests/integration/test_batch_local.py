@@ -72,7 +72,7 @@ async def left_in_flight(services: Services, gemini: GeminiService, given: Job) 
     before = sum(searches(None, r.body) for r in gemini.requests)
     async with working(services) as worker:
         begun = asyncio.create_task(worker.work(given))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while sum(searches(None, r.body) for r in gemini.requests) < before + 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         begun.cancel()
@@ -120,8 +120,8 @@ async def test_several_nights_do_not_count_either(services: Services) -> None:
     )  # fmt: skip
     async with working(services) as worker:
         idle = worker._go_on_counting(found)
-    assert services.budgets._open["a-turn"].seconds() == pytest.approx(100, abs=5)
-    assert idle == pytest.approx(2 * DAY.total_seconds() - 100, abs=5)
+    assert services.budgets._open["a-turn"].seconds() == pytest.approx(100, abs=60)
+    assert idle == pytest.approx(2 * DAY.total_seconds() - 100, abs=60)
 
 
 async def test_a_finished_question_is_found_finished(

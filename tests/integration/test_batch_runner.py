@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 async def until(worker: ScriptedWorker, asked: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while len(worker.asked) < asked:  # noqa: ASYNC110 - the runner has no event for it
             await asyncio.sleep(0)
 

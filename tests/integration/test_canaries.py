@@ -250,7 +250,7 @@ def test_the_command_line_writes_no_key_anywhere(town: Town, tmp_path: Path, bro
         ),
         capture_output=True,
         encoding="utf-8",
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert (MARK in done.stdout, MARK in done.stderr) == (False, False)

@@ -22,7 +22,7 @@ from agent.offline.service import Fault, Service, serve
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, ZH, Researcher, Web
-from tests.support.faults import at
+from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
 
@@ -86,15 +86,6 @@ async def run(graph: Any, question: str | None) -> dict[str, Any]:
     return state
 
 
-async def settled(world: World) -> None:
-    """Until nothing more is asked, and what came back has been written down."""
-    quiet, seen = 0, -1
-    while quiet < 10:
-        await asyncio.sleep(0.03)
-        quiet = quiet + 1 if len(world.asked) == seen else 0
-        seen = len(world.asked)
-
-
 @pytest.mark.parametrize(
     "stage", ["deep_explore", "/search", "/extract", "deep_compress", "deep_report"]
 )
@@ -109,8 +100,8 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     held = world.hang(stage)
     async with process(world, tmp_path / "broken") as graph:
         task = asyncio.create_task(run(graph, ZH))
-        await until(lambda: held.times == 0, 20)
-        await settled(world)
+        await until(lambda: held.times == 0)
+        await settled(world.asked)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -132,7 +132,7 @@ async def test_of_several_queries_at_once_one_that_fails_costs_only_itself() -> 
             return Answer(calls=(think(), search("好一", "坏二", "好三")))
         return Answer(calls=(think(), end(shown_urls(turn))))
 
-    async with deep_laboratory(Researcher(deep_explore=rule), search_timeout_seconds=5) as lab:
+    async with deep_laboratory(Researcher(deep_explore=rule), search_timeout_seconds=60) as lab:
         lab.tavily.fail("status", status=400, times=None,
                         match=lambda r, body: "坏二" in str(body))  # fmt: skip
         state = await lab.ask(ZH, web_search="tavily")

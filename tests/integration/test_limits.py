@@ -69,7 +69,7 @@ def assert_within(result: Ended, lab: Lab, limits: dict[str, Any]) -> None:
 
 async def test_a_model_that_always_wants_more_is_ended_by_the_loops(insatiable: Lab) -> None:
     limits = {"max_map_calls": 12, "max_model_calls": 40, "max_searches": 30}
-    result = await ended(insatiable, ZH, context={"max_research_loops": 10, **limits}, limit=30)
+    result = await ended(insatiable, ZH, context={"max_research_loops": 10, **limits})
     assert result.error is None
     assert result.kept["checks"]["cited"] > 0
     assert any(code.startswith("budget_") for code in result.codes)
@@ -93,5 +93,5 @@ async def test_any_limits_bind_and_leave_an_answer(insatiable: Lab, seed: int) -
         "web_search": chosen.choice(["auto", "tavily", "off"]),
         "geo_routing": chosen.choice(["llm", "always", "never", "rules"]),
     }
-    result = await ended(insatiable, ZH, context={**limits, **more}, limit=30)
+    result = await ended(insatiable, ZH, context={**limits, **more})
     assert_within(result, insatiable, limits)

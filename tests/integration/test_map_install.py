@@ -76,7 +76,7 @@ def test_processes_that_install_at_the_same_time_end_with_one_whole_copy(cache: 
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    shown = {process.communicate(timeout=60)[0].strip() for process in running}
+    shown = {process.communicate(timeout=240)[0].strip() for process in running}
     assert [process.returncode for process in running] == [0, 0, 0]
     assert len(shown) == 1
     assert Path(shown.pop()).read_text() == "server"

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from agent.checkpointer import open_saver
 from agent.offline.service import Fault
-from tests.support.faults import at
+from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
 from tests.support.plan_knowledge import MemoryKnowledge
@@ -97,15 +97,6 @@ def _second(match: Any) -> Any:
     return second
 
 
-async def settled(asked: Asked) -> None:
-    """Until nothing more is asked, and what came back has been written down."""
-    quiet, seen = 0, -1
-    while quiet < 10:
-        await asyncio.sleep(0.03)
-        quiet = quiet + 1 if len(asked.log) == seen else 0
-        seen = len(asked.log)
-
-
 async def unbroken(world: World, folder: Path) -> tuple[list[str], dict[str, Any]]:
     """Once for all tests."""
     if not _WHOLE:
@@ -124,8 +115,8 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     held, knowledge = hang(world, stage), MemoryKnowledge()
     async with process(world, tmp_path / "broken", knowledge) as lab:
         running = asyncio.create_task(lab.ask())
-        await until(lambda: held.times == 0, 20)
-        await settled(asked)
+        await until(lambda: held.times == 0)
+        await settled(asked.log)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -151,8 +142,8 @@ async def test_papers_are_kept_once_by_their_content_also_after_a_crash(
     async with process(world, tmp_path, knowledge) as lab:
         paper = world.site
         running = asyncio.create_task(lab.ask())
-        await until(lambda: held.times == 0, 20)
-        await settled(asked)
+        await until(lambda: held.times == 0)
+        await settled(asked.log)
         before = sum(request.path.endswith(".pdf") for request in paper.requests)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -57,7 +57,7 @@ def asked(question: str, folder: Path, **environment: str) -> dict[str, Any]:
         env=clean_environment(TANLU_DATA_DIR=str(folder / "data"), **environment),
         capture_output=True,
         encoding="utf-8",
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -263,7 +263,7 @@ def checked(**environment: str) -> subprocess.CompletedProcess[str]:
         env=clean_environment(**environment, PYTHONIOENCODING="utf-8"),
         capture_output=True,
         encoding="utf-8",
-        timeout=100,
+        timeout=300,
         check=False,
     )
 

@@ -38,7 +38,7 @@ class Shell:
 
     def continue_all(self) -> list[str]:
         """How each interrupted run ended, as the next process tells."""
-        output, _ = self.start().communicate(timeout=60)
+        output, _ = self.start().communicate(timeout=240)
         return [line.split()[1] for line in output.splitlines()]
 
     def journalled(self) -> int:
@@ -72,7 +72,7 @@ def shell(tmp_path: Path, probe_and_url: tuple[Probe, str]) -> Iterator[Shell]:
 
 
 def wait_for_journal(shell: Shell, replies: int) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while shell.journalled() < replies:
         assert time.monotonic() < until, "the replies did not reach the journal"
         time.sleep(0.02)
@@ -129,7 +129,7 @@ def test_a_run_that_another_process_works_on_is_left_to_it(probe: Probe, shell: 
     probe.wait_for("turn/work-1")
     assert shell.continue_all() == []
     probe.held = set()
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=240) == 0
     assert shell.continue_all() == []
     assert probe.arrived["turn/work-1"] == 1
 
@@ -141,7 +141,7 @@ def test_two_processes_that_start_at_once_continue_a_run_once(probe: Probe, shel
     process.kill()
     process.wait()
     probe.held = set()
-    outputs = [p.communicate(timeout=60)[0] for p in [shell.start(), shell.start()]]
+    outputs = [p.communicate(timeout=240)[0] for p in [shell.start(), shell.start()]]
     assert sorted(" ".join(outputs).split()[1::2]) == ["continuing", "success"]
     assert probe.arrived["turn/answer"] == 1
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import struct
 import subprocess
@@ -22,6 +21,7 @@ from agent.sandbox.process import ProcessRunner
 from agent.sandbox.types import CodeLimits, CodeRunner
 from agent.services import build_services
 from agent.settings import read_settings
+from tests.support.map_fixtures import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -47,19 +47,13 @@ def children() -> set[int]:
 
 
 async def until_started(before: set[int], count: int = 1) -> None:
-    for _ in range(2000):
-        if len(children() - before) >= count:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("no program was started")
+    await until(lambda: len(children() - before) >= count)
 
 
 async def gone(runner: CodeRunner, before: set[int]) -> bool:
     """At once; Monty only sends the signal before it returns."""
-    for _ in range(200):
-        if children() <= before or runner.name == "process":
-            break
-        await asyncio.sleep(0.01)
+    if runner.name != "process":
+        await until(lambda: children() <= before)
     return children() <= before
 
 
@@ -78,7 +72,7 @@ async def test_a_cancelled_program_is_dead_when_the_call_returns(runner: CodeRun
     started = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < LONG.cpu_seconds / 2
     assert await gone(runner, before)
 
 
@@ -120,13 +114,13 @@ async def test_the_event_loop_goes_on_while_a_program_runs(runner: CodeRunner) -
     before = children()
     call = asyncio.create_task(runner.run(LASTING))
     await until_started(before)
-    longest, last = 0.0, time.monotonic()
     for _ in range(30):
         await asyncio.sleep(0.01)
-        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    # A loop that waited for the program would be back only after its end.
+    assert not call.done()
+    assert children() > before
     call.cancel()
     await asyncio.wait({call})
-    assert longest < 0.3
 
 
 def test_a_program_dies_with_a_parent_that_is_killed() -> None:
@@ -139,10 +133,7 @@ def test_a_program_dies_with_a_parent_that_is_killed() -> None:
         child = int(owner.stdout.readline())
         assert alive(child)
         owner.send_signal(signal.SIGKILL)
-    end = time.monotonic() + 5
-    while alive(child) and time.monotonic() < end:
-        os.sched_yield()
-    assert not alive(child)
+    asyncio.run(until(lambda: not alive(child)))
 
 
 @pytest.fixture

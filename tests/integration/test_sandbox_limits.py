@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,8 @@ from tests.support.sandbox_programs import GREEDY
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
 
 TIGHT = CodeLimits(wall_seconds=1.0, cpu_seconds=0.2, memory_mb=64, output_bytes=2000, parallel=8)
+ROOMY = replace(TIGHT, wall_seconds=60)
+"""For programs that a busy machine may keep waiting, but whose end does not depend on time."""
 ENDS = ("timeout", "output limit", "MemoryError", "RecursionError", "PermissionError", "crash",
         "OverflowError", "SyntaxError", "killed", "ValueError")  # fmt: skip
 
@@ -32,56 +35,57 @@ async def run_one(program: str, limits: CodeLimits = TIGHT) -> CodeResult:
 async def test_every_greedy_program_ends_at_a_limit() -> None:
     """With honest ones beside them, which are not disturbed."""
     honest = ["print(sum(range(100)))"] * 6
-    results = await run_all([*GREEDY.values(), *honest], TIGHT)
-    greedy = dict(zip(GREEDY, results, strict=False))
+    results, undisturbed = await asyncio.gather(
+        run_all(list(GREEDY.values()), TIGHT), run_all(honest, ROOMY)
+    )
+    greedy = dict(zip(GREEDY, results, strict=True))
     assert {name: r for name, r in greedy.items() if not r.error.startswith(ENDS)} == {}
-    # Wall limit, start-up on a busy machine, and the time to be killed.
-    assert {name: r for name, r in greedy.items() if r.seconds > 6} == {}
+    # The limits are a second; a program that met none of them would go on for a minute at least.
+    assert {name: r for name, r in greedy.items() if r.seconds > 40} == {}
     assert {name for name, r in greedy.items() if len(r.output) > TIGHT.output_bytes} == set()
-    assert {(r.output, r.error) for r in results[len(GREEDY) :]} == {("4950", "")}
+    assert {(r.output, r.error) for r in undisturbed} == {("4950", "")}
 
 
 async def test_the_error_says_which_limit_it_was() -> None:
     expected = {
         "an endless loop": "timeout: more than 0.2 s of computing",
         "a bad regular expression": "timeout: more than 0.2 s of computing",
-        "a lock never opened": "timeout: longer than 2 s",
         "a huge text": "MemoryError (line 1)",
         "a flood of output": "output limit: more than 32000 bytes printed",
     }
-    limits = CodeLimits(2, cpu_seconds=0.2, memory_mb=64, output_bytes=2000, parallel=5)
-    results = await run_all([GREEDY[name] for name in expected], limits)
+    results = await run_all([GREEDY[name] for name in expected], ROOMY)
     assert [result.error for result in results] == list(expected.values())
+    assert (await run_one(GREEDY["a lock never opened"])).error == "timeout: longer than 1 s"
 
 
 async def test_what_was_printed_before_the_limit_is_kept() -> None:
-    result = await run_one("print('第一步')\nwhile True: pass")
+    result = await run_one("print('第一步')\nwhile True: pass", ROOMY)
     assert (result.output, result.error[:7]) == ("第一步", "timeout")
 
 
 @pytest.mark.parametrize("program", ["print('中' * 5000)", "'中' * 5000"])
 async def test_a_long_output_is_cut_between_characters(program: str) -> None:
-    result = await run_one(program)
+    result = await run_one(program, ROOMY)
     assert (result.output, result.error, result.truncated) == ("中" * 666, "", True)
 
 
 @pytest.mark.parametrize("program", ["print('x' * 1999)", "'x' * 2000"])
 async def test_an_output_of_just_the_limit_is_whole(program: str) -> None:
-    result = await run_one(program)
+    result = await run_one(program, ROOMY)
     assert len(result.output) in (1999, 2000)
     assert not result.truncated
 
 
 async def test_many_programs_at_once_never_see_each_others_output() -> None:
     programs = [f"for i in range(50): print('run {n}', i)" for n in range(35)]
-    results = await run_all(programs, CodeLimits(wall_seconds=10, cpu_seconds=5, parallel=4))
+    results = await run_all(programs, CodeLimits(wall_seconds=60, cpu_seconds=5, parallel=4))
     expected = ["\n".join(f"run {n} {i}" for i in range(50)) for n in range(35)]
     assert [result.output for result in results] == expected
 
 
 async def test_nothing_is_kept_from_one_program_to_the_next() -> None:
     first = "x = 1\nmath.pi = 3\nre.enum.sys.modules['json'].dumps = None"
-    results = await run_all([first, "print('x' in dir(), math.pi, json.dumps(1))"], TIGHT)
+    results = await run_all([first, "print('x' in dir(), math.pi, json.dumps(1))"], ROOMY)
     assert results[1].output == "False 3.141592653589793 1"
 
 

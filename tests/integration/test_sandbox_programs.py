@@ -16,7 +16,7 @@ from agent.sandbox.types import CodeLimits
 from tests.support.sandbox_attacks import ENVIRONMENT, READING, SECRET, WRITING, Attack
 from tests.support.sandbox_programs import GIVEN, GREEDY, MONTY_DIFFERS, TYPICAL
 
-LIMITS = CodeLimits(wall_seconds=10, cpu_seconds=5)
+LIMITS = CodeLimits(wall_seconds=60, cpu_seconds=5)
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
 with_monty = pytest.mark.skipif(not monty.installed(), reason="needs tanlu[sandbox]")
 
@@ -142,7 +142,7 @@ def test_on_monty_an_import_outside_the_list_is_the_same_error() -> None:
     ],
 )
 def test_on_monty_a_greedy_program_ends_at_a_limit(name: str, error: str) -> None:
-    tight = CodeLimits(wall_seconds=5, cpu_seconds=0.3, memory_mb=16, output_bytes=2000)
+    tight = CodeLimits(wall_seconds=60, cpu_seconds=0.3, memory_mb=16, output_bytes=2000)
     result = monty.run_program(GREEDY[name], tight, threading.Event())
     assert result.error.startswith(error)
     assert len(result.output) <= 2000

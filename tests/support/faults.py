@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -140,6 +141,20 @@ async def ended(
     assert all(gap["code"] and gap["message"].strip() for gap in result.gaps)
     assert len(children()) <= servers
     return result
+
+
+async def settled(asked: Sequence[str]) -> None:
+    """Until nothing more is asked, and what came back has been written down.
+
+    Each look starts a process: on a busy machine that takes as long as what is waited for.
+    """
+    quiet, seen = 0, -1
+    while quiet < 10:
+        await asyncio.sleep(0.02)
+        nothing = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", "-c", "")
+        await nothing.wait()
+        quiet = quiet + 1 if len(asked) == seen else 0
+        seen = len(asked)
 
 
 def children() -> list[int]:

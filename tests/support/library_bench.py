@@ -104,7 +104,7 @@ class SourceBench:
             "openalex_api_key": KEY,
             "semantic_scholar_api_key": KEY,
             f"{self.name}_base_url": address,
-            "search_timeout_seconds": 5,
+            "search_timeout_seconds": 60,
             **changes,
         }
         settings = Settings(**given)
@@ -149,7 +149,7 @@ async def source_fixture(running_source: tuple[str, Service, str]) -> AsyncItera
     _, service, _ = running_source
     service.requests.clear()
     service.faults.clear()
-    http = SearchHttp(timeout=5)
+    http = SearchHttp(timeout=60)
     yield SourceBench(*running_source, http=http)
     await http.aclose()
 

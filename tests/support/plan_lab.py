@@ -146,7 +146,7 @@ class World:
             "semantic_scholar_qps": 100,
             "sec_user_agent": CONTACT,
             "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
-            "search_timeout_seconds": 5,
+            "search_timeout_seconds": 60,
             **changes,
         }
         # No operator may ask the SEC more often than it allows; its stand-in does not mind.

@@ -86,7 +86,7 @@ async def reranking_fixture(reranking_server: tuple[str, Service, str]) -> Async
         def make(
             kind: str, url: str, journal: MemoryJournal | None, changes: dict[str, Any]
         ) -> RerankDesk:
-            given = {**rerank_settings(kind, url), "rerank_timeout_seconds": 5, **changes}
+            given = {**rerank_settings(kind, url), "rerank_timeout_seconds": 60, **changes}
             desk = RerankDesk(Settings(**given), Calls(journal=journal))
             stack.push_async_callback(desk.aclose)
             return desk
@@ -101,7 +101,7 @@ async def embedding_fixture(embedding_server: tuple[str, Service, str]) -> Async
         def make(
             kind: str, url: str, journal: MemoryJournal | None, changes: dict[str, Any]
         ) -> BatchEmbedder:
-            given = {**embed_settings(kind, url), "embedding_timeout_seconds": 5, **changes}
+            given = {**embed_settings(kind, url), "embedding_timeout_seconds": 60, **changes}
             embedder = build_embedder(Settings(**given), Calls(journal=journal))
             assert embedder is not None
             stack.push_async_callback(embedder.aclose)

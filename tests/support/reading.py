@@ -43,7 +43,7 @@ class Outside:
         """Allowed this server only; `ports` beside 80 and 443 count as a web server's."""
         return Fetcher(
             calls or Calls(),
-            FetchLimits(**{"seconds": 10, **limits}),
+            FetchLimits(**{"seconds": 60, **limits}),
             guard=Guard(allow=(self.place,), ports=(80, 443, *ports)),
             hosts=HostLimits(at_once=2, rate=0),
         )

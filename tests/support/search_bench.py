@@ -58,7 +58,7 @@ class Bench:
         given = {
             f"{self.name}_api_key": KEY,
             f"{self.name}_base_url": self.url,
-            "search_timeout_seconds": 5,
+            "search_timeout_seconds": 60,
             **changes,
         }
         settings = Settings(**given)
@@ -74,7 +74,7 @@ def running_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Servi
 
 @pytest.fixture(name="bench")
 async def bench_fixture(running: tuple[str, Service, str]) -> AsyncIterator[Bench]:
-    http = SearchHttp(timeout=5)
+    http = SearchHttp(timeout=60)
     yield Bench(*running, http=http)
     await http.aclose()
 

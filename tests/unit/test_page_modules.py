@@ -26,9 +26,9 @@ def node() -> str:
 def test_the_modules_of_the_page_pass_their_own_tests() -> None:
     files = sorted(str(path) for path in TESTS.glob("*.test.mjs"))
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NODE_")}
-    command = [node(), "--test", "--test-reporter=tap", "--test-timeout=60000", *files]
+    command = [node(), "--test", "--test-reporter=tap", "--test-timeout=240000", *files]
     done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", timeout=110, env=environment, check=False
+        command, capture_output=True, encoding="utf-8", timeout=400, env=environment, check=False
     )
     assert done.returncode == 0, _failures(done.stdout) + done.stderr
     passed = re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)

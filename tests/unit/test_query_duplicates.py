@@ -162,7 +162,7 @@ def test_every_query_is_the_same_as_itself_and_comparing_is_quick() -> None:
     texts = [text for pair in (*SAME, *DIFFERENT) for text in pair]
     assert all(same_search(text, text) for text in texts)
     long = ("王府井亲子餐厅 family restaurants (paris OR " * 30)[:400]
-    started = time.perf_counter()
+    started = time.process_time()
     for number in range(200):
         assert not same_search(long, f"{long[:380]} {number}")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
