@@ -221,9 +221,19 @@ class Ingest:
 
 
 def _failed(file: FoundFile, code: str) -> FileResult:
-    removed = code == "file_unreadable" and not os.path.lexists(file.path)
-    reason = "it was removed meanwhile" if removed else FAILURES.get(code, code)
-    return FileResult(file.shown, "failed", reason, code)
+    return FileResult(file.shown, "failed", _reason(file, code), code)
+
+
+def _reason(file: FoundFile, code: str) -> str:
+    """What is wrong with a file, and what its owner can do where that is not plain."""
+    said = FAILURES.get(code, code)
+    if code == "file_unreadable" and not os.path.lexists(file.path):
+        return "it was removed meanwhile"
+    if code == "too_large" and file.kind:
+        return f"{said} (over {MAX_BYTES[file.kind] >> 20} MiB)"
+    if code == "page_empty" and file.kind == "pdf" and file.size:
+        return f"{said}; only MinerU reads scans (MINERU_URL)"
+    return said
 
 
 async def _all(works: Sequence[Coroutine[Any, Any, None]]) -> None:
