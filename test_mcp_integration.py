@@ -134,7 +134,7 @@ def _budget() -> Budget:
         max_model_calls=0,
         max_map_calls=4,
         max_run_tokens=0,
-        max_run_seconds=60,
+        max_run_seconds=300,
         answer_seconds=0,
     )
     return Budget("test_mcp_integration", limits)

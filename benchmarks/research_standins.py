@@ -182,13 +182,13 @@ class ResearchStandins:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=60)
         self._process.stdout.close()
 
     def most_at_once(self) -> dict[str, int]:
         """Calls under way at once, by kind, since the last call of this."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"{self.urls['control']}/most", timeout=30) as reply:
+        with opener.open(f"{self.urls['control']}/most", timeout=120) as reply:
             told: dict[str, int] = json.load(reply)
         return told
 

@@ -161,7 +161,7 @@ class Standins:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=60)
         self._process.stdout.close()
 
     def url(self, name: str) -> str:
@@ -175,7 +175,7 @@ class Standins:
     def stats(self) -> dict[str, Any]:
         """What arrived since the last call of this; connections are counted from the start."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"{self.url('control')}/stats", timeout=30) as reply:
+        with opener.open(f"{self.url('control')}/stats", timeout=120) as reply:
             told: dict[str, Any] = json.load(reply)
         return told
 
