@@ -123,10 +123,15 @@ def test_a_low_window_is_for_reading(visit: Visits, thread: str, width: int, hei
     page.get_by_role("button", name="由谁来答").click()
     choices = page.locator(".composer .unfolded:visible").bounding_box() or {"y": 0}
     assert choices["y"] >= sizes[0]["height"], "the choices begin under the page's head"
+    page.keyboard.press("Escape")
+    page.locator("a.cite").nth(2).click()
+    card = part(page, "citation").bounding_box() or {"y": 0, "height": height}
+    assert card["y"] >= 0
+    assert card["y"] + card["height"] <= height, "the card's end is out of reach"
 
 
 def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:
-    page = visit(viewport={"width": 1280, "height": 1024}, **STILL).tab()
+    page = visit(viewport={"width": 360, "height": 740}, **STILL).tab()
     cdp = page.context.new_cdp_session(page)
     cdp.send("Page.enable")
     cdp.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})

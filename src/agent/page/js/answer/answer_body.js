@@ -4,7 +4,7 @@ const SOURCES_BEGIN = /\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
 const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
 const ROUTES = /\n\n(?:\*\*路线\*\*|\*\*Routes\*\*)\n- [^\n]*(?:\n- [^\n]*)*(?=\n\n|$)/g;
 /** Whose map data it is; the lists of places and of routes say so themselves. */
-const CREDIT = /\n\n\*(?:地点数据 © 高德地图|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
+const CREDIT = /\n\n\*(?:(?:地点)?数据 © 高德地图|Data © Amap|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
   /!?\[[^\[\]\n]{0,400}(?:\](?:\([^\s()]{0,4000})?)?$/u,

@@ -21,6 +21,7 @@ const HIDE_MS = 220;
 const MOST_QUOTES = 3;
 const CONTEXT = 240;
 const MARGIN = 8;
+const LEAST = 96;
 const NARROW = "(max-width: 560px)";
 
 /**
@@ -191,10 +192,8 @@ class Card {
     const at = this.#anchor.getClientRects()[0];
     const isGone = !this.#anchor.isConnected || !at;
     if (isGone || (!this.#isPinned && (at.bottom < 0 || at.top > innerHeight))) return this.hide();
-    if (matchMedia(NARROW).matches) {
-      style.left = style.top = "";
-      return;
-    }
+    style.left = style.top = style.maxHeight = "";
+    if (matchMedia(NARROW).matches) return;
     const { width, height } = this.#node.getBoundingClientRect();
     const answer = this.#anchor.closest("[data-part]").getBoundingClientRect();
     const edge = Math.min(answer.right, document.documentElement.clientWidth - MARGIN);
@@ -202,6 +201,9 @@ class Card {
     const below = at.bottom + MARGIN + height < innerHeight || at.top < innerHeight - at.bottom;
     style.left = `${Math.max(MARGIN, left)}px`;
     style.top = `${below ? at.bottom + MARGIN : Math.max(MARGIN, at.top - MARGIN - height)}px`;
+    // A card that is too long for a low window scrolls; what is outside could not be reached.
+    const room = (below ? innerHeight - at.bottom : at.top) - 2 * MARGIN;
+    if (height > room) style.maxHeight = `${Math.max(LEAST, room)}px`;
   }
 }
 
