@@ -64,11 +64,14 @@ def test_the_answer_comes_in_while_it_is_written(visit: Visits) -> None:
 
 
 def test_a_page_loaded_anew_goes_on_with_the_run(visit: Visits, gemini: HeldGemini) -> None:
-    page = visit().tab()
+    page = visit(viewport={"width": 360, "height": 740}).tab()
     searching(page, gemini)
     thread_of(page)
     page.reload()
     turn = page.locator("article.turn")
+    now = part(turn, "timeline").locator(".now")
+    expect(now).to_contain_text("搜索")
+    assert (now.bounding_box() or {"height": 99})["height"] < 30, "long lines make the steps jump"
     expect(turn).to_have_attribute("data-status", "running")
     expect(turn.locator('.step[data-kind="queries"]')).to_have_count(1)
     expect(turn.locator('.step[data-kind="search_started"][data-state="open"]')).to_have_count(2)
