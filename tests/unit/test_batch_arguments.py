@@ -11,7 +11,7 @@ from agent.batch.trace import TraceFolder, safe_name
 from agent.cli import COMMANDS
 from agent.cli.batch_plan import Plan, read_plan
 from agent.cli.parser import build_parser
-from agent.errors import ConfigurationError, InputError
+from agent.errors import AgentError, ConfigurationError, InputError
 
 
 def parsed(*argv: str) -> Namespace:
@@ -50,6 +50,23 @@ def test_what_is_wrong_is_named_before_anything_is_asked(argv: tuple[str, ...], 
     with pytest.raises((InputError, ConfigurationError)) as refused:
         plan(*argv)
     assert refused.value.name == named
+
+
+def test_a_read_only_place_is_named_by_its_own_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(InputError, match="cannot be written to") as refused:
+        plan("questions.jsonl", "-o", "a.jsonl")
+    assert refused.value.name == "-o"
+    with pytest.raises(InputError, match="cannot be written to") as refused:
+        TraceFolder(Path("traces"))
+    assert refused.value.name == "--trace-dir"
+
+
+def test_a_trace_that_cannot_be_written_is_one_clear_error(folder: Path) -> None:
+    traces = TraceFolder(folder / "traces")
+    (folder / "traces").rmdir()
+    with pytest.raises(AgentError, match=r"--trace-dir: .*a\.json cannot be written"):
+        traces.write("a", {})
 
 
 @pytest.mark.parametrize(

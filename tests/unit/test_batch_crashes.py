@@ -12,6 +12,7 @@ import pytest
 from agent.batch.disk import FileLock
 from agent.batch.rows import RowFile
 from agent.errors import AgentError, InputError
+from tests.support.command_line import until
 from tests.unit.batch_samples import content_of, lines_of, put, row, written
 
 
@@ -207,6 +208,18 @@ async def test_a_lock_file_left_behind_locks_nobody_out(path: Path) -> None:
     path.with_name("answers.jsonl.lock").write_text("")
     await written(path, row("1"))
     assert os.listdir(path.parent) == [path.name]
+
+
+async def test_a_close_that_is_cancelled_gives_the_lock_back_all_the_same(path: Path) -> None:
+    file = await RowFile.open(path)
+    writing = [asyncio.ensure_future(file.append(row(str(n)))) for n in range(3)]
+    closing = asyncio.ensure_future(file.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.gather(*writing)
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await asyncio.to_thread(until, lambda: os.listdir(path.parent) == [path.name], 10)
 
 
 async def test_the_lock_holds_through_compact(path: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_saved_answer_gets_lasting_links_unless_told_otherwise(
         (["q", "--near", "here"], "--near"),
         (["q", "--near", "200,95"], "--near"),
         (["q", "--set", "no_such=1"], "no_such"),
-        (["q", "--set", "max_research_loops"], "--set"),
+        (["q", "--set", "max_research_loops"], "--set: must be SETTING=VALUE"),
         (["q", "--set", "max_research_loops=99"], "max_research_loops"),
         (["q", "--set", "max_run_seconds=soon"], "max_run_seconds"),
         (["q", "--set", "GEMINI_API_KEY=abcdefgh"], "GEMINI_API_KEY"),

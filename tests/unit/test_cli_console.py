@@ -209,7 +209,7 @@ def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> No
     watcher.event(event("gap", "n", text="the map is down"))
     watcher.token("answer")
     shown = capsys.readouterr()
-    assert shown.err == "- Not found: the map is down\n"
+    assert shown.err == "- Note: the map is down\n"
     assert shown.out == ""
 
 
@@ -256,6 +256,18 @@ def test_log_lines_carry_the_run_and_no_key(tmp_path: Path) -> None:
     assert "sk-canary" not in written
     assert "GET" not in written
     assert "too fine" not in written
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+def test_a_log_that_cannot_be_written_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        configure_logging(None, "/dev/full")
+        for _ in range(3):
+            logging.getLogger("agent.test").info("lost")
+    finally:
+        configure_logging(None, None)
+    told = capsys.readouterr().err
+    assert told == "tanlu: the log /dev/full cannot be written: No space left on device\n"
 
 
 def test_the_log_level_decides_what_the_terminal_gets(capsys: pytest.CaptureFixture[str]) -> None:

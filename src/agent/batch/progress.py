@@ -48,12 +48,16 @@ def _told(row: Row) -> str:
     return _line(f"{told}: {what}" if what else told)
 
 
+def _questions(count: int) -> str:
+    return "1 question" if count == 1 else f"{count} questions"
+
+
 class LineProgress:
     """For pipes and logs."""
 
     def began(self, counts: Counts) -> None:
         already = f", {counts.before} already done" if counts.before else ""
-        self.said(f"{counts.asked} questions{already}")
+        self.said(f"{_questions(counts.asked)}{already}")
 
     def told(self, row: Row, counts: Counts) -> None:
         self.said(f"[{counts.before + counts.done}/{counts.asked}] {_told(row)}")
@@ -96,7 +100,7 @@ class BarProgress:
         self.bar.reset(self._task, total=counts.asked - counts.before)
         self.bar.update(self._task, description=_state(counts))
         if counts.before:
-            self.said(f"{counts.before} of {counts.asked} questions are already done")
+            self.said(f"{_questions(counts.asked)}, {counts.before} already done")
 
     def told(self, row: Row, counts: Counts) -> None:
         self.bar.update(self._task, completed=counts.done, description=_state(counts))

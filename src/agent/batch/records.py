@@ -11,6 +11,7 @@ from agent.errors import InputError
 MAX_LINE = 1_000_000
 """Bytes of one JSON line. A CSV cell may have 131,072 characters, the csv module's own limit."""
 _DELIMITERS = (",", ";", "\t")
+_NOT_UTF8 = "not UTF-8 (a file in GBK or the like must be saved as UTF-8)"
 
 
 class Record(NamedTuple):
@@ -66,7 +67,7 @@ def _json_record(number: int, line: bytes) -> Record:
     try:
         found = json.loads(line.decode())
     except UnicodeDecodeError:
-        return Record(number, {}, "not UTF-8")
+        return Record(number, {}, _NOT_UTF8)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
         return Record(number, {}, f"not valid JSON ({reason})")
@@ -106,7 +107,7 @@ def _csv_records(raw: bytes, wanted: frozenset[str]) -> Iterator[Record]:
 
 def _csv_record(line: int, header: list[str], cells: list[str]) -> Record:
     if any("\ud800" <= sign <= "\udfff" for sign in "".join(cells)):
-        return Record(line, {}, "not UTF-8")
+        return Record(line, {}, _NOT_UTF8)
     if any(cell.strip() for cell in cells[len(header) :]):
         return Record(line, {}, f"{len(cells)} cells under {len(header)} columns")
     return Record(line, _by_name(zip(header, cells, strict=False)))

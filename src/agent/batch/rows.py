@@ -86,8 +86,10 @@ class RowFile:
         """Gives the lock back; may be called twice."""
         if not self._closed:
             self._closed = True
-            await self._run(self._store.close)
+            closing = asyncio.wrap_future(self._thread.submit(self._store.close))
             self._thread.shutdown(wait=False)
+            # Shielded: cancelled while it waits its turn it would never be done.
+            await asyncio.shield(closing)
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agent.batch.disk import replace_file
-from agent.errors import InputError
+from agent.errors import AgentError, InputError
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
@@ -35,13 +36,20 @@ class TraceFolder:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError("--trace-dir", f"{folder} cannot be used: {error.strerror}") from None
+        if not os.access(folder, os.W_OK):
+            raise InputError("--trace-dir", f"{folder} cannot be written to")
 
     def path(self, id: str) -> Path:
         return self._folder / f"{safe_name(id)}.json"
 
     def write(self, id: str, trace: Mapping[str, Any]) -> None:
-        """Atomically: a reader never sees half a trace."""
-        replace_file(self.path(id), [json.dumps(trace, ensure_ascii=False, indent=1).encode()])
+        """Atomically: a reader never sees half a trace. AgentError if it cannot be written."""
+        path = self.path(id)
+        try:
+            replace_file(path, [json.dumps(trace, ensure_ascii=False, indent=1).encode()])
+        except OSError as error:
+            problem = f"--trace-dir: {path} cannot be written: {error.strerror}"
+            raise AgentError(problem) from error
 
     def reasoning(self, id: str) -> str:
         """The steps of the reasoning as text, for submissions that ask for it."""

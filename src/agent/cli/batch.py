@@ -31,7 +31,6 @@ def run(arguments: Namespace) -> int:
     try:
         read_environment(offline=arguments.offline)
         plan = read_plan(arguments)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), str(plan.log_file))
         traces = TraceFolder(plan.trace_dir) if plan.trace_dir else None
     except AgentError as error:
         return fail(error.message, code=USAGE)
@@ -61,7 +60,14 @@ def _tell_bad_lines(plan: Plan) -> None:
 
 
 async def _batch(plan: Plan, traces: TraceFolder | None) -> int:
-    async with await RowFile.open(plan.place.rows) as file, _worker(plan) as worker:
+    async with await RowFile.open(plan.place.rows) as file:
+        # Not before: a file that is refused as ANSWERS gets no log beside it.
+        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), str(plan.log_file))
+        return await _with_file(plan, file, traces)
+
+
+async def _with_file(plan: Plan, file: RowFile, traces: TraceFolder | None) -> int:
+    async with _worker(plan) as worker:
         with showing() as progress:
             _tell_damage(file, progress)
             runner = Runner(
@@ -171,7 +177,8 @@ def _told_how_it_ended(plan: Plan, runner: Runner, counts: Counts, failed: int) 
         case "quota":
             return fail(f"paused, {counts.left} left: {runner.reason}{go_on}")
         case "max_cost":
-            return fail(f"stopped, {counts.left} left: {runner.reason}{go_on}")
+            more = f"; with a higher --max-cost, go on with: {plan.resume}"
+            return fail(f"stopped, {counts.left} left: {runner.reason}{more}")
         case "error":
             return fail(f"stopped, {counts.left} left: {runner.reason}{go_on}")
     if failed and not plan.limits.retry_failed:

@@ -137,7 +137,7 @@ def _resume(arguments: Namespace, answers: Path) -> str:
     if arguments.format != "rows":
         words += ["--format", arguments.format]
     if arguments.max_cost is not None:
-        words += ["--max-cost", str(arguments.max_cost)]
+        words += ["--max-cost", str(arguments.max_cost).removesuffix(".0")]
     for given in arguments.sets:
         words += ["--set", given]
     return shlex.join(words)

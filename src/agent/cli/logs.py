@@ -1,10 +1,12 @@
 """Where log lines go: stderr, or a file. No key ever passes."""
 
+import contextlib
 import logging
 import sys
 from contextvars import ContextVar
 from pathlib import Path
 
+from agent.cli.console import fail
 from agent.errors import ConfigurationError
 from agent.redaction import ScrubbingFilter
 
@@ -21,6 +23,24 @@ class _RunId(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.run_id = getattr(record, "run_id", None) or RUN_ID.get()
         return True
+
+
+class _LogFile(logging.FileHandler):
+    """A log that cannot be written (a full disk) is told in one line, once."""
+
+    told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        problem = sys.exc_info()[1]
+        if not isinstance(problem, OSError):
+            super().handleError(record)
+        elif not self.told:
+            self.told = True
+            fail(f"the log {self.baseFilename} cannot be written: {problem.strerror}")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            super().close()
 
 
 def configure_logging(level: str | None, log_file: str | None) -> None:
@@ -49,9 +69,10 @@ def configure_logging(level: str | None, log_file: str | None) -> None:
 
 def _open(log_file: str) -> logging.Handler:
     try:
-        return logging.FileHandler(Path(log_file), encoding="utf-8")
+        return _LogFile(Path(log_file), encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError("--log-file", error.strerror or "cannot be written") from None
+        problem = f"{log_file} cannot be written: {error.strerror}"
+        raise ConfigurationError("--log-file", problem) from None
 
 
 def _writer(writer: logging.Handler, level: str | None, otherwise: str) -> logging.Handler:

@@ -96,7 +96,7 @@ def split_sets(sets: Sequence[str]) -> dict[str, str]:
     for given in sets:
         key, equals, value = given.partition("=")
         if not equals or not key.strip():
-            raise InputError("--set", f"must be KEY=VALUE, not {given!r}")
+            raise InputError("--set", f"must be SETTING=VALUE, not {given!r}")
         pairs[key.strip()] = value.strip()
     return pairs
 
@@ -244,3 +244,6 @@ def writable(option: str, file: str | None) -> None:
         raise InputError(option, "is a folder")
     if not path.absolute().parent.is_dir():
         raise InputError(option, f"there is no folder {path.absolute().parent}")
+    place = path if path.exists() else path.absolute().parent
+    if not os.access(place, os.W_OK):
+        raise InputError(option, f"{place} cannot be written to")
