@@ -37,7 +37,7 @@ EVENTS: Final[dict[Language, dict[str, str]]] = {
         "download": "论文全文：{text}",
         "ingested": "{count} 篇论文已读入资料库",
         "passages": "资料库中有 {count} 段相关",
-        "gap": "未查到：{text}",
+        "gap": "注意：{text}",
         "answering": "正在写答案",
     },
     "en": {
@@ -65,7 +65,7 @@ EVENTS: Final[dict[Language, dict[str, str]]] = {
         "download": "Full text: {text}",
         "ingested": "Papers read into the knowledge base: {count}",
         "passages": "Passages of documents that bear on it: {count}",
-        "gap": "Not found: {text}",
+        "gap": "Note: {text}",
         "answering": "Writing the answer",
     },
 }

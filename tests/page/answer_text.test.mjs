@@ -30,17 +30,23 @@ describe("the text of an answer", () => {
   });
 
   it("leaves whose map data it is to the list of places, where there is one", () => {
-    for (const said of ["地点数据 © 高德地图，查询于 2026-11-21 19:19 UTC", "Map data © AutoNavi (高德地图), fetched today"]) {
+    const credits = [
+      "数据 © 高德地图，查询于 2026-11-21 19:19 UTC", "Data © Amap (高德地图), fetched today",
+      // Answers of earlier versions.
+      "地点数据 © 高德地图，查询于 2026-11-21 19:19 UTC", "Map data © AutoNavi (高德地图), fetched today",
+    ];
+    for (const said of credits) {
       const text = `Go there.\n\n*${said}*\n\n**Sources**\n\n1. [One](https://a.example/x)`;
       assert.equal(answerBody(text, { sources: SOURCES, places: [{}] }), "Go there.");
       assert.equal(answerBody(text, { sources: SOURCES }), `Go there.\n\n*${said}*`);
     }
   });
 
-  it("leaves the routes and whose they are to the list of routes, where there is one", () => {
+  it("leaves ways and weather, and whose they are, to their own lists, where there is one", () => {
     const routes = "**Routes**\n- Walk: a → b · 1.7 km [1](https://a.example/r)\n- Drive: a → b";
-    const text = `Go.\n\n${routes}\n\n**Weather**\n- Sunny\n\n*Map data © AutoNavi (高德地图), fetched today*`;
+    const text = `Go.\n\n${routes}\n\n**Weather**\n- Sunny\n\n*Data © Amap (高德地图), fetched today*`;
     assert.equal(answerBody(text, { routes: [{}] }), "Go.\n\n**Weather**\n- Sunny");
+    assert.equal(answerBody(text, { weather: [{}] }), `Go.\n\n${routes}`);
     assert.equal(answerBody(text, {}), text);
     assert.equal(answerBody("Go.\n\n**路线**\n- 步行：a → b", { routes: [{}] }), "Go.");
   });

@@ -11,6 +11,7 @@ from agent.errors import (
     BudgetExceeded,
     ConfigurationError,
     MalformedReply,
+    NothingFound,
     ProviderRefused,
     ProviderUnavailable,
     RateLimited,
@@ -21,6 +22,7 @@ from agent.evidence.types import Gap
 from agent.language import Language
 from agent.mcp.messages import map_message
 from agent.nodes.answer_text import all_failed, gap_section
+from agent.nodes.finishing import refuse_if_all_failed
 from agent.nodes.gaps import _TEXTS as PARTS
 from agent.nodes.gaps import gap_of
 from agent.search.gaps import failure_gap
@@ -121,3 +123,13 @@ def test_a_question_that_nothing_answers_is_told_every_reason_and_what_to_do() -
     gaps = [_gap("甲", "一。"), _gap("乙", "一。"), _gap("", "二")]
     assert all_failed(gaps, "zh").startswith("所有来源都没能查到：一；二。")
     assert "tanlu doctor" in all_failed(gaps, "en")
+
+
+def test_where_nothing_could_be_looked_up_the_sources_say_why_not_the_models() -> None:
+    down = ProviderUnavailable("model:google", MACHINE)
+    source = Gap(query="甲", provider="google", code="timeout", message="Google 搜索没有成功")
+    gaps = [gap_of("", down, "generate_query", "zh"), source, gap_of("", down, "reflection", "zh")]
+    with pytest.raises(NothingFound, match="没能查到：Google 搜索没有成功。请"):
+        refuse_if_all_failed(gaps, "zh")
+    with pytest.raises(NothingFound, match="没能由模型拟定搜索词"):
+        refuse_if_all_failed(gaps[:1], "zh")

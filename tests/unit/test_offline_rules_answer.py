@@ -65,6 +65,11 @@ def test_gaps_are_told_at_the_end() -> None:
     assert text_of(SampleBrain().respond(turn)).endswith("没有查到的：王府井 天气。")
 
 
+def test_a_gap_that_concerns_no_query_is_left_to_the_list_of_gaps() -> None:
+    turn = ask("answer", question="q", findings=FINDINGS, gaps=": 没能检查资料是否齐全")
+    assert "没有查到的" not in text_of(SampleBrain().respond(turn))
+
+
 def test_a_follow_up_is_answered_from_the_place_it_points_at() -> None:
     turn = ask("answer", question="第二个几点关门", conversation=SAID, previous_places=PREVIOUS)
     text = text_of(SampleBrain().respond(turn))

@@ -41,6 +41,7 @@ _KEYS: Final[dict[str, str]] = {
 }
 _NODE = 'install Node 20 or newer, or: pip install "tanlu[node]"'
 _OLDEST_NODE = 20
+_MODEL_SERVICE = "check the key (GEMINI_API_KEY or OPENAI_API_KEY), the address and the network"
 _MAP_ADVICE: Final[dict[str, str]] = {
     "map_no_node": _NODE,
     "map_install_failed": "npm must reach its registry once; or name a server in AMAP_MCP_COMMAND",
@@ -199,7 +200,9 @@ async def _model(services: Any, field: str, model: str) -> list[Check]:
         problem = await services.models.check(model, field)
         if problem is None:
             return [check(field, "ok", model)]
-        return [check(field, "broken", problem, f"set {field.upper()} to a model the service has")]
+        known = problem.startswith(f"{field}: ")
+        advice = f"set {field.upper()} to a model the service has" if known else _MODEL_SERVICE
+        return [check(field, "broken", problem, advice)]
 
     return await _bounded(field, ask)
 

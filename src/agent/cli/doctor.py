@@ -46,7 +46,15 @@ def _print_table(checks: Sequence[Check]) -> None:
         table.add_row(Text(check["name"]), state, Text(printable(check["detail"])))
     console = Console(highlight=False)
     console.print(table)
+    for suggestion, those in _suggestions(checks).items():
+        line = f"{', '.join(check['name'] for check in those)}: {suggestion}"
+        console.print(Text(printable(line), style=_STYLES[those[0]["state"]]), soft_wrap=True)
+
+
+def _suggestions(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    """Each suggestion once, with the checks it is made for."""
+    found: dict[str, list[Check]] = {}
     for check in checks:
         if check["suggestion"]:
-            line = f"{check['name']}: {check['suggestion']}"
-            console.print(Text(printable(line), style=_STYLES[check["state"]]), soft_wrap=True)
+            found.setdefault(check["suggestion"], []).append(check)
+    return found

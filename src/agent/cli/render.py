@@ -61,12 +61,16 @@ def usage_line(outcome: Outcome) -> str:
         cost = "" if price is None else f"，约 ${price:.4f}"
     else:
         line = (
-            f"Used: {usage['model_calls']} model calls, {tokens[0]:,} tokens in, "
-            f"{tokens[1]:,} out, {usage['searches']} searches, {usage['map_calls']} map calls, "
-            f"{usage['seconds']:.1f} s"
+            f"Used: {_counted(usage['model_calls'], 'model call')}, {tokens[0]:,} tokens in, "
+            f"{tokens[1]:,} out, {_counted(usage['searches'], 'search', 'searches')}, "
+            f"{_counted(usage['map_calls'], 'map call')}, {usage['seconds']:.1f} s"
         )
         cost = "" if price is None else f", about ${price:.4f}"
     return line + cost
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def follow_up_line(command: str, language: Language) -> str:

@@ -42,6 +42,8 @@ _ROUTES = ("maps_direction_", "maps_bicycling", "maps_distance")
 WAITING_HELPS = frozenset({"map_rate", "map_busy", "map_network", "map_malformed"})
 """Codes after which the same call may be made again soon."""
 NOT_FOUND = "map_place_not_found"
+NOT_SET_UP = frozenset({"map_key_missing", "map_no_node"})
+"""Codes of a map that nobody has set up; nothing is broken."""
 
 
 def failure(tool: str, text: str) -> ProviderError:

@@ -10,7 +10,7 @@ from mcp.types import CallToolResult
 from agent.budget import Meter
 from agent.calls import Calls, Policy, SingleFlight
 from agent.errors import BudgetExceeded, ProviderError
-from agent.mcp.amap_errors import NOT_FOUND, WAITING_HELPS, failure
+from agent.mcp.amap_errors import NOT_FOUND, NOT_SET_UP, WAITING_HELPS, failure
 from agent.mcp.arguments import cache_key, clean_arguments
 from agent.mcp.cache import ReplyCache
 from agent.mcp.quota import SHANGHAI, DailySearches, Pauses, WindowPace, day_is_spent
@@ -20,6 +20,8 @@ from agent.redaction import scrub
 log = logging.getLogger(__name__)
 # Longer than the session's own limits together, which say better what went wrong.
 _LONGEST_CALL = 300.0
+# That the map does not know a name is an answer; that there is no map is the operator's choice.
+_NO_FAULT = frozenset({NOT_FOUND, *NOT_SET_UP})
 POLICY = Policy(provider="amap", spends="map_calls", timeout=_LONGEST_CALL, base_delay=0.6)
 
 
@@ -101,8 +103,7 @@ class Gateway:
         else:
             self._cache.put(tool, key, text)
             return text
-        # That the map does not know a name is an answer.
-        level = logging.INFO if error.code == NOT_FOUND else logging.WARNING
+        level = logging.INFO if error.code in _NO_FAULT else logging.WARNING
         log.log(level, "turn=%s %s failed: %s (%s)", meter.turn_id, tool, error, error.code)
         self._pauses.note(tool, error)
         if error.code == NOT_FOUND:

@@ -16,6 +16,7 @@ from typing import Any
 from mcp.types import CallToolResult, ListToolsResult, Tool
 
 from agent.errors import ProviderError, ProviderUnavailable
+from agent.mcp.amap_errors import NOT_SET_UP
 from agent.mcp.connection import Connection, ConnectionLost, Unanswered
 from agent.mcp.owner import OwnerLoop, owner_loop
 from agent.mcp.servers import ServerSpec
@@ -161,7 +162,8 @@ class SupervisedSession:
         if isinstance(error, ProviderError):
             self._last_error = error
             self._count_failure()
-            log.warning("map server did not start: %s", error)
+            level = logging.INFO if error.code in NOT_SET_UP else logging.WARNING
+            log.log(level, "map server did not start: %s", error)
 
     def _count_failure(self) -> None:
         pause = _BACK_OFF[min(self._failures, len(_BACK_OFF) - 1)]

@@ -23,7 +23,7 @@ from agent.models.judgement import GaveUp, Patience, judge
 from agent.models.streaming import Telling
 from agent.models.structured import parsed, repair_request, schema_of
 from agent.models.types import Reply, Thinking
-from agent.models.vendor import Request, Response, Vendor
+from agent.models.vendor import LISTING, Request, Response, Vendor
 from agent.settings import Settings
 
 S = TypeVar("S", bound=BaseModel)
@@ -176,7 +176,7 @@ class ModelDesk:
     async def list_models(self, provider: Provider = "google") -> list[str]:
         """Ids the service knows; raises ProviderError or ConfigurationError."""
         async with asyncio.timeout(self._settings.model_timeout_seconds):
-            return await (await self._vendor(ModelName(provider, "models"))).list_models()
+            return await (await self._vendor(ModelName(provider, LISTING))).list_models()
 
     async def check(self, model: str, field: str = "model") -> str | None:
         """What is wrong with a configured model, in one line; None if the service knows it."""
@@ -186,9 +186,9 @@ class ModelDesk:
                 return f"{field}: {name.id} is retired; use {successor}"
             known = await self.list_models(name.provider)
         except TimeoutError:
-            return f"{field}: no answer in time"
+            return "no answer in time"
         except (ProviderError, ConfigurationError) as error:
-            return error.message
+            return error.message.removeprefix(f"{LISTING}: ")
         if name.id in known or not known:
             return None
         return f"{field}: the service does not know {name.id}"

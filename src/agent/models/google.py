@@ -17,7 +17,7 @@ from agent.models.loops import PerLoop
 from agent.models.pool import Pool, open_pool
 from agent.models.structured import schema_of
 from agent.models.translate import PROVIDER_GOOGLE, translated
-from agent.models.vendor import QUIET, Finish, Piece, Request, Response
+from agent.models.vendor import LISTING, QUIET, Finish, Piece, Request, Response
 from agent.settings import Settings
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -135,7 +135,7 @@ class Google:
 
     async def list_models(self) -> list[str]:
         """Ids the key may use."""
-        with translated(PROVIDER_GOOGLE, "models"):
+        with translated(PROVIDER_GOOGLE, LISTING):
             pool = await self._pools.get()
             pager = await pool.client.aio.models.list(config={"page_size": 1000})
             return [str(model.name).removeprefix("models/") async for model in pager]

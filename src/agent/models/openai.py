@@ -23,7 +23,7 @@ from agent.models.pool import tls
 from agent.models.proxy import proxy_for
 from agent.models.structured import schema_of, with_schema
 from agent.models.translate import PROVIDER_OPENAI, translated
-from agent.models.vendor import QUIET, Finish, Piece, Request, Response
+from agent.models.vendor import LISTING, QUIET, Finish, Piece, Request, Response
 from agent.settings import Settings
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -124,8 +124,8 @@ class OpenAI:
 
     async def list_models(self) -> list[str]:
         """Ids the endpoint lists."""
-        with translated(PROVIDER_OPENAI, "models"):
-            model = await self._model("models")
+        with translated(PROVIDER_OPENAI, LISTING):
+            model = await self._model(LISTING)
             return [str(entry.id) async for entry in model.root_async_client.models.list()]
 
     async def aclose(self) -> None:

@@ -14,6 +14,9 @@ from agent.models.types import Thinking
 Finish = Literal["stop", "length", "blocked", "bad_call", "none"]
 """Why a reply ended; `none` is a reply that never said so."""
 
+LISTING = "models"
+"""Stands for a model's name where a service is asked which it has."""
+
 # Inner calls stay out of LangGraph's message streams; tracing still finds its parent by context.
 QUIET: RunnableConfig = {"tags": ["nostream", "langsmith:nostream"], "callbacks": []}
 

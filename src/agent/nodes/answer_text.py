@@ -38,8 +38,8 @@ _TEXTS: dict[str, dict[Language, str]] = {
     "routes": {"zh": "**路线**", "en": "**Routes**"},
     "weather": {"zh": "**天气**", "en": "**Weather**"},
     "map_data": {
-        "zh": "地点数据 © 高德地图，查询于 {time}",
-        "en": "Map data © AutoNavi (高德地图), fetched {time}",
+        "zh": "数据 © 高德地图，查询于 {time}",
+        "en": "Data © Amap (高德地图), fetched {time}",
     },
 }
 

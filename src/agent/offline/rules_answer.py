@@ -77,7 +77,8 @@ def _compose(user: str, language: Language) -> str:
     question = cleaned(block(user, "question"))
     pointed = _pointed(user)
     places = sorted(records(user, "places"), key=lambda place: -len(place.fields))
-    facts = [*records(user, "routes"), *records(user, "weather")]
+    # The first of each: all of them are listed below the answer anyway.
+    facts = [*records(user, "routes")[:1], *records(user, "weather")[:1]]
     found = _web_sentences(user, language)
     if not (pointed or places or facts or found):
         return _with_gaps([_said("nothing", language, question)], user, language)
@@ -85,7 +86,7 @@ def _compose(user: str, language: Language) -> str:
     parts += _pointed_lines(pointed, places, language)
     parts += _place_lines(places, question, language)
     if facts:
-        parts.append(_said("facts", language, question) + "\n" + _bullets(facts[:_BULLETS]))
+        parts.append(_said("facts", language, question) + "\n" + _bullets(facts))
     if found:
         limit = _LIMIT[language] - sum(_size(part, language) for part in parts)
         parts.append(_web_part(found, question, limit, language))
@@ -160,8 +161,8 @@ def _size(text: str, language: Language) -> int:
 
 def _with_gaps(parts: list[str], user: str, language: Language) -> str:
     """The parts as paragraphs, and what could not be found at the end."""
-    gaps = list(dict.fromkeys(line.partition(": ")[0][:60] for line in lines(user, "gaps")))[:3]
-    if gaps:
+    asked = (line.partition(": ")[0][:60].strip() for line in lines(user, "gaps"))
+    if gaps := list(dict.fromkeys(query for query in asked if query))[:3]:
         opening, join = _WORDS["gaps"][language], "；" if language == "zh" else "; "
         space, stop = ("", "。") if language == "zh" else (" ", ".")
         parts = [*parts, opening + space + join.join(g.rstrip("。.") for g in gaps) + stop]

@@ -2,8 +2,9 @@
 
 const SOURCES_BEGIN = /\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
 const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
-const ROUTES = /\n\n(?:\*\*路线\*\*|\*\*Routes\*\*)\n- [^\n]*(?:\n- [^\n]*)*(?=\n\n|$)/g;
-/** Whose map data it is; the lists of places and of routes say so themselves. */
+const ROUTES = section("路线|Routes");
+const WEATHER = section("天气|Weather");
+/** Whose map data it is; the views of places, routes and weather say so themselves. */
 const CREDIT = /\n\n\*(?:(?:地点)?数据 © 高德地图|Data © Amap|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
@@ -17,17 +18,19 @@ const TABLE_ROW = /^\s*\|/;
 
 /**
  * The answer without what is shown elsewhere: notice, a title that repeats the question,
- * list of sources, list of gaps, routes, the credit of places.
+ * list of sources, list of gaps, routes, weather, the credit of places.
  * @param {string} text Markdown as stored
  * @param {{question?: string, notice?: string, sources?: unknown[], gaps?: unknown[],
- *   places?: unknown[], routes?: unknown[]}} shown
+ *   places?: unknown[], routes?: unknown[], weather?: unknown[]}} shown
  */
-export function answerBody(text, { question = "", notice = "", sources = [], gaps = [], places = [], routes = [] }) {
+export function answerBody(text, shown) {
+  const { question = "", notice = "", sources = [], gaps = [], places = [], routes = [], weather = [] } = shown;
   let body = withoutTitle(withoutNotice(text, notice), question);
   if (sources.length) body = cutAtLast(body, SOURCES_BEGIN);
   if (gaps.length) body = cutAtLast(body, GAPS_BEGIN);
   if (routes.length) body = cutLast(body, ROUTES);
-  return places.length || routes.length ? cutLast(body, CREDIT) : body;
+  if (weather.length) body = cutLast(body, WEATHER);
+  return [...places, ...routes, ...weather].length ? cutLast(body, CREDIT) : body;
 }
 
 /** The same of an answer that is still being written, up to where it can be shown. */
@@ -91,4 +94,9 @@ function withEmphasis(text) {
     const inside = shown.trimEnd();
     return inside.endsWith(mark) ? inside.slice(0, -mark.length) : inside.replace(/(?<!\*)\*$/, "") + mark;
   }, text);
+}
+
+/** A list that code wrote under one of these names, as the expression that finds it. */
+function section(names) {
+  return new RegExp(`\\n\\n\\*\\*(?:${names})\\*\\*\\n- [^\\n]*(?:\\n- [^\\n]*)*(?=\\n\\n|$)`, "g");
 }
