@@ -194,6 +194,17 @@ def test_a_way_is_told_step_by_step_and_leads_to_the_map_service(visit: Visits) 
     assert told.count("© 高德地图") == told.splitlines().count("路线") == 1
 
 
+def test_the_weather_is_told_by_the_day_of_the_week(visit: Visits) -> None:
+    page = visit().tab()
+    turn = ends(ask(page, "北京周六天气怎么样？"))
+    days = part(turn, "weather").get_by_role("listitem")
+    expect(days.first).to_contain_text(re.compile(r"月\d+日周[一二三四五六日].*°C"))
+    assert days.count() > 1
+    expect(part(page, "map")).to_contain_text("没有可以画在地图上的地点")
+    told = turn.inner_text()
+    assert told.count("© 高德地图") == told.splitlines().count("天气") == 1
+
+
 def test_the_enter_that_ends_a_composition_asks_nothing(visit: Visits) -> None:
     page = visit().tab()
     question_box(page).focus()

@@ -81,8 +81,8 @@ class AnswerView {
 
   #showAnswer(answer, question) {
     this.#sources = new Map(numbered(answer.sources).map(([number, source]) => [String(number), source]));
-    const { sources, gaps, places, routes } = answer;
-    const elsewhere = { notice: noticeOf(answer), sources, gaps, places, routes };
+    const { sources, gaps, places, routes, weather } = answer;
+    const elsewhere = { notice: noticeOf(answer), sources, gaps, places, routes, weather };
     this.#showText(answerBody(answer.text, { question, ...elsewhere }), sources);
   }
 

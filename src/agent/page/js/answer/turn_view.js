@@ -12,6 +12,7 @@ import { routesView } from "./routes.js";
 import { sourcesView } from "./sources.js";
 import { suggestionsView } from "./suggestions.js";
 import { timelineView } from "./timeline.js";
+import { weatherView } from "./weather.js";
 import { speaking } from "../words.js";
 
 const say = speaking({
@@ -59,7 +60,7 @@ class TurnView {
     const shared = { threadId, onPlace: chosen };
     this.#places = placesView(config, { onSelect: chosen });
     this.#views = [
-      timelineView(config), reviewView({ onAnswer: onReview }), answerView(config, shared), routesView(), this.#places,
+      timelineView(config), reviewView({ onAnswer: onReview }), answerView(config, shared), routesView(), weatherView(), this.#places,
       gapsView(config, shared), suggestionsView(config, shared), sourcesView(config, shared),
       exportsView(config, shared),
     ];

@@ -80,11 +80,11 @@ class MapView {
     const answer = turn?.answer ?? null;
     if (answer && answer === this.drawn) return;
     this.drawn = answer;
+    this.message.textContent = say(answer ? "none" : "empty");
     const scene = sceneOf(answer);
     const shown = JSON.stringify(scene);
     if (shown === this.shown) return;
     this.shown = shown;
-    this.message.textContent = say(answer ? "none" : "empty");
     this.#draw(scene);
   }
 
