@@ -77,6 +77,15 @@ def test_there_are_no_more_tasks_than_asked_for(limit: int) -> None:
 def test_a_follow_up_is_planned_for_what_it_refers_to() -> None:
     said = "user: 热泵的原理和成本\nassistant: 热泵的原理……[1]"
     assert all("热泵" in task["query"] for task in planned("它的历史、局限和应用呢", said=said))
+    again = f"{said}\nuser: 它的历史呢\nassistant: 热泵的历史……[1]"
+    assert all("热泵" in task["query"] for task in planned("那它的局限呢", said=again))
+
+
+def test_a_follow_up_is_planned_for_the_aspects_it_names() -> None:
+    said = f"user: {COMPANY}\nassistant: 青岚公司……[1]"
+    assert [task["query"] for task in planned("那它的营收和利润呢？", said=said)] == [
+        "青岚公司钠离子电池 营收与利润"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +197,15 @@ def test_neither_cut_sentences_nor_those_about_the_text_itself_are_told() -> Non
 def test_a_follow_up_is_titled_by_what_its_tasks_are_about() -> None:
     text = written(question="它的路线、同行和营收呢？")
     assert text.startswith("# 青岚公司钠离子电池：技术路线、与同行的比较、营收与利润\n")
+
+
+def test_a_follow_up_of_one_task_is_titled_by_its_subject_and_aspect() -> None:
+    query = "Qinglan sodium comparison with peers"
+    task = Raw(element("task", "", id="T1", query=query))
+    places = "[^a1-0] Qinglan show | museum"
+    asked = {"question": "And what about its competitors?", "tasks": task, "places": places}
+    text = text_of(SampleBrain().respond(ask("dossier", "en", **asked)))
+    assert text.startswith("# Qinglan sodium: comparison with peers\n")
 
 
 def test_a_filing_that_two_tasks_found_is_told_once() -> None:

@@ -132,10 +132,15 @@ def related_words(aspect: str) -> str:
 def plan_tasks(turn: Turn) -> Answer:
     """A task for each aspect; in a dag the comparison waits for the others."""
     said = lines(turn.user, "conversation")
-    question = _resolved(block(turn.user, "question").strip(), said)
+    asked = block(turn.user, "question").strip()
+    question = _resolved(asked, said)
     limit = re.findall(r"\d+", block(turn.user, "limit"))
     about = aspects_of(question)
-    aspects = about.aspects[: max(1, int(limit[0])) if limit else _LEAST]
+    aspects = about.aspects
+    if question != asked:  # a follow-up wants what it names, not the whole dossier again
+        named = tuple(a for a in aspects if features(related_words(a)) & features(asked))
+        aspects = named or aspects
+    aspects = aspects[: max(1, int(limit[0])) if limit else _LEAST]
     dag = block(turn.user, "mode").strip() == "dag"
     tasks: list[dict[str, object]] = []
     for number, aspect in enumerate(aspects, 1):
@@ -154,14 +159,18 @@ def follows_up(question: str) -> bool:
 
 
 def _resolved(question: str, said: list[str]) -> str:
-    """The question with the subject of the one before in place of what stands for it."""
+    """The question with the subject of the last that names one in place of what stands for it."""
     found = resolve(question, said, []).question
     before = [line.partition(":")[2] for line in said if line.startswith("user:")]
-    if found != question or not before or not follows_up(question):
+    named = [text for text in before if not follows_up(text.strip())]
+    if found != question or not named or not follows_up(question):
         return found
-    subject = aspects_of(before[-1]).subject
+    subject = aspects_of(named[-1]).subject
     of = "" if detect_language(question) == "zh" else "'s"
-    return _STANDS_FOR.sub(lambda match: subject + (of if match[0][-1] == "s" else ""), question)
+    named_now = _STANDS_FOR.sub(
+        lambda match: subject + (of if match[0][-1] == "s" else ""), question
+    )
+    return re.sub("^那么?", "", named_now)
 
 
 def execute_decide(turn: Turn) -> Answer:

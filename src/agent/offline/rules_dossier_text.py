@@ -186,9 +186,16 @@ def _aspects(queries: list[str], question: str) -> tuple[str, list[str]]:
     same = takewhile(lambda row: len(set(row)) == 1, zip(*words, strict=False))
     subject = " ".join(row[0] for row in same)
     if len(queries) == 1 or not subject:
-        subject = aspects_of(question).subject
+        subject = _before(queries[0]) if follows_up(question) else aspects_of(question).subject
     left = [query.removeprefix(subject).strip() for query in queries]
     return subject, [name or query for name, query in zip(left, queries, strict=True)]
+
+
+def _before(query: str) -> str:
+    """What stands before the aspect in the one task of a follow-up."""
+    about = aspects_of(query)
+    ends = (name.lower() for name in about.aspects if query.endswith(name.lower()))
+    return next((query.removesuffix(name).strip() for name in ends), about.subject)
 
 
 def _best(told: list[Told], asked: str, subject: frozenset[str]) -> list[Told]:

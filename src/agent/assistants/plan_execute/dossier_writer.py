@@ -91,7 +91,8 @@ class DossierWriter(CheckedWriter):
         }
 
     def _uncited_gap(self) -> Gap:
-        return run_gap("dossier_uncited", self._language)
+        code = "dossier_uncited" if self._material() else "dossier_uncited_alone"
+        return run_gap(code, self._language)
 
     async def _body(self) -> AsyncIterator[str]:
         if not self.has_evidence and self._none_answered():

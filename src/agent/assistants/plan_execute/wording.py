@@ -140,6 +140,10 @@ _GAPS: dict[str, dict[Language, str]] = {
         "en": "No targets could be written from the documents' headings ({reason}); the knowledge "
         "base was searched for the tasks only.",
     },
+    "dossier_uncited_alone": {
+        "zh": "模型写的内容没有引用任何资料，不能核对。",
+        "en": "What the model wrote cites nothing that was found and cannot be checked.",
+    },
     "dossier_uncited": {
         "zh": "模型写的内容没有引用任何资料，不能核对；文末附有检索到的资料摘录，未必与问题有关。",
         "en": "What the model wrote cites nothing that was found and cannot be checked; excerpts "
