@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 _LEAST = 5
 """Letters of a word that has other forms."""
-_MOST = 8
 _ENDINGS = ("ing", "ed")
 _VOWEL = re.compile("[aeiouy]")
 
@@ -43,11 +42,7 @@ def _is_there(db: sqlite3.Connection, term: str) -> bool:
 
 
 def _forms(db: sqlite3.Connection, word: str) -> list[str]:
-    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.forms USING fts5vocab(main, words, row)")
     base = base_of(word)
-    begins = base.removesuffix("i")
-    # The character after z: what begins so and goes on with letters.
-    rows = db.execute(
-        "SELECT term FROM temp.forms WHERE term >= ? AND term < ?", (begins, begins + "{")
-    )
-    return [term for (term,) in rows if term.isalpha() and base_of(term) == base][:_MOST]
+    stems = (base, base[:-1] + "y") if base.endswith("i") else (base, base + base[-1])
+    written = (stem + ending for stem in stems for ending in ("", "e", *_ENDINGS))
+    return [form for form in written if base_of(form) == base and _is_there(db, form)]
