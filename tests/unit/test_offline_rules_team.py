@@ -181,7 +181,7 @@ def test_what_nobody_supports_or_the_verifier_refuted_is_no_answer(
 @pytest.mark.parametrize(
     ("answer", "form", "written"),
     [("2016-06-16", "YYYY年M月D日", "2016年6月16日"), ("2016-06-16", "只回答年份", "2016"),
-     ("253", "", "253")],
+     ("253", "", "253"), ("425", "保留两位小数", "425.00"), ("211.5", "an integer", "212")],
 )  # fmt: skip
 def test_an_answer_takes_the_required_form(answer: str, form: str, written: str) -> None:
     user = tagged({"question": "?", "format_requirement": form, "answer": answer})

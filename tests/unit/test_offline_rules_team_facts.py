@@ -3,17 +3,17 @@
 import pytest
 
 from agent.offline.rules_team_code import program
-from agent.offline.rules_team_facts import page_facts, shortened
+from agent.offline.rules_team_facts import map_fact, page_facts, shortened
 from agent.offline.rules_team_reading import ask_of
 from agent.offline.rules_team_seen import Card, Seen, Snippet, Told
-from agent.offline.rules_team_steps import candidates, facts_of
+from agent.offline.rules_team_steps import candidates, facts_of, queries
 from agent.offline.rules_team_values import number_of, plain, with_unit
 
 ZH = Snippet(
     "s0-0",
     "[示例] 几座桥",
     "青石桥全长1453米，由李木生主持设计，1937年9月26日通车。白沙桥全长36公里，建成于2008年。"
-    "绿洲馆周一闭馆，门票约两元。环湖一周大约十五公里，步行需要四到五个小时。",
+    "绿洲馆周一闭馆，门票约两元。环湖一周大约十五公里，步行需要四到五个小时。漂流要求身高不低于一米二二。",
 )
 EN = Snippet(
     "s1-0",
@@ -39,6 +39,7 @@ def best(question: str) -> str:
         ("绿洲馆星期几闭馆？", "周一"),
         ("绿洲馆门票多少元？", "2"),
         ("环湖一周大约多少公里？", "15"),
+        ("漂流要求身高不低于多少米？", "1.22"),
         ("How tall is the Stone Tower in metres?", "420.5"),
         ("When was the Stone Tower built?", "1999"),
         ("Who designed the Long Dam?", "Anna Berg"),
@@ -60,6 +61,10 @@ def test_the_value_beside_subject_and_attribute_is_taken(question: str, answer: 
         "青石桥有多少个桥墩？",
         "Who designed the Stone Tower?",
         "How tall is the Iron Tower?",
+        "Which year?",
+        "How tall is it?",
+        "When was it completed?",
+        "谁设计的？",
     ],
 )
 def test_what_no_sentence_states_is_not_found(question: str) -> None:
@@ -107,6 +112,31 @@ def test_a_place_is_told_by_its_line_on_the_map() -> None:
         "a3-0", "青石书店(湖边店)", "4.6", "80", "周一至周日 10:00-22:00", "湖边路1号"
     )
     assert card.spans == [("10:00", "22:00")]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [("青石书店人均多少元？", "¥80"), ("青石书店的评分是多少？", "★4.6")],
+)
+def test_what_is_told_of_a_place_holds_the_value(question: str, told: str) -> None:
+    card = Card("a3-0", "青石书店", "4.6", "80", "周一至周日 10:00-22:00", "湖边路1号")
+    fact = map_fact(ask_of(question).needs[0], card, Seen([]))
+    assert fact
+    assert fact.said == f"青石书店 | {told} | 周一至周日 10:00-22:00 | 湖边路1号"
+
+
+@pytest.mark.parametrize(
+    ("question", "last"),
+    [
+        ("石塔有多高？", "石塔 高度"),
+        ("How tall is the Stone Tower?", "Stone Tower height"),
+        ("When was the long dam completed?", "long dam built"),
+    ],
+)
+def test_other_words_for_an_attribute_are_in_the_question_s_language(
+    question: str, last: str
+) -> None:
+    assert queries(ask_of(question).needs[0])[-1] == last
 
 
 def test_what_only_bears_the_name_of_a_kind_is_not_compared() -> None:

@@ -1,12 +1,13 @@
 """The team's tasks around its discussion: the question, its steps, who speaks, the answer."""
 
 import re
+from decimal import ROUND_HALF_UP, Decimal
 
 from agent.language import detect_language
 
 from .brain import Answer, Turn
 from .rules_team_ask import Ask
-from .rules_team_reading import ask_of
+from .rules_team_reading import ask_of, decimals_in
 from .rules_team_seen import Told, output_of, seen_in_evidence
 from .rules_team_steps import best_of
 from .rules_team_wording import attribute_name, say
@@ -16,7 +17,8 @@ _CHINA = re.compile(
     r"\b(?:China|Chinese|Beijing|Shanghai|Hangzhou|Chengdu|yuan)\b|[\u4e00-\u9fff]", re.IGNORECASE
 )
 _STATED = re.compile(
-    r"[（(]([^（）()]*(?:格式|小数|单位|回答|形如|format|decimal|answer)[^（）()]*)[）)]"
+    r"[（(]([^（）()]*(?:格式|小数|整数|单位|回答|形如|format|decimal|integer|whole number|answer)"
+    r"[^（）()]*)[）)]"
     r"|(?<=[？?。.])\s*([^？?]*(?:格式|小数|只回答|形如|保留|decimal|format"
     r"|answer (?:with|as|in))[^？?]*)$",
     re.IGNORECASE,
@@ -96,7 +98,7 @@ def team_synthesize(turn: Turn) -> Answer:
     seen = seen_in_evidence(lines(turn.user, "evidence"))
     codes = [told.evidence for told in seen.programs if _is_result(told, answer)]
     ids = list(dict.fromkeys([*_MARK.findall(basis), *codes[:1], *_again(turn, seen_ids(turn))]))
-    said = say("settled", language, answer=answer, said=basis.strip())
+    said = say("settled", language, answer=answer, said=basis.strip()).strip()
     return Answer(json={"found": True, "answer": answer, "evidence": ids, "explanation": said})
 
 
@@ -136,6 +138,9 @@ def team_format(turn: Turn) -> Answer:
             answer = f"{year}年{month}月{day}日"
         elif re.search(r"只回答年份|年份|\byear\b", form):
             answer = str(year)
+    wanted = decimals_in(form)
+    if wanted is not None and re.fullmatch(r"\d+(?:\.\d+)?", answer):
+        answer = str(Decimal(answer).quantize(Decimal(1).scaleb(-wanted), ROUND_HALF_UP))
     if re.search("星期|周", answer) and detect_language(block(turn.user, "question")) == "zh":
         answer = answer.replace("周", "星期") if "星期" in form else answer
     return Answer(json={"answer": answer})

@@ -13,11 +13,6 @@ _WEEKDAYS: dict[Language, list[str]] = {
     "zh": ["星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"],
     "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
 }
-_SHOW = (
-    "def show(x, digits):\n"
-    "    text = f'{round(float(x), digits):.{digits}f}'\n"
-    "    return text.rstrip('0').rstrip('.') if '.' in text else text\n"
-)
 _TELL = (
     "print(', '.join(row[-1] if len(row) > 2 else row[0] for row in chosen), "
     "*(row[0] for row in chosen if len(row) > 2), sep=' | ')"
@@ -55,7 +50,12 @@ def _figure(fact: Fact, again: bool) -> str:
 
 
 def _value_program(fact: Fact, *, again: bool) -> str:
-    return f"{_SHOW}print(show({_figure(fact, again)}, 3))"
+    return f"print({_shown(_figure(fact, again), 3)})"
+
+
+def _shown(formula: str, digits: int) -> str:
+    """An expression for the rounded number without useless zeros."""
+    return f"f'{{round(float({formula}), {digits}):.15g}}'"
 
 
 def _sum_program(ask: Ask, facts: Sequence[Fact], *, again: bool) -> str:
@@ -69,8 +69,8 @@ def _sum_program(ask: Ask, facts: Sequence[Fact], *, again: bool) -> str:
         "product": f"a * {ask.factor}" if not again else f"sum([a] * {ask.factor})",
     }[ask.operation]
     digits = ask.decimals if ask.operation in ("ratio", "percent") else 3
-    lines = [f"a = {a}", f"b = {b}" if b else "", f"print(show({formula}, {digits}))"]
-    return _SHOW + "\n".join(filter(None, lines))
+    lines = [f"a = {a}", f"b = {b}" if b else "", f"print({_shown(formula, digits)})"]
+    return "\n".join(filter(None, lines))
 
 
 def _date_program(ask: Ask, values: Sequence[str], *, again: bool) -> str:

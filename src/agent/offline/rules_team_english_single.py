@@ -132,7 +132,7 @@ def single_need(text: str) -> Need:
         of = of or re.search(
             r"\b(?:of|is|are|was|does|do|has|have|for) (?:the |an? )?(?P<s>[a-z][a-z -]+?)"
             r"(?= (?:in|have|has|need|use|cost|long|made|usually|take|per|on|become|contain"
-            r"|invented|built)\b|$)",
+            r"|invented|built|completed|finished|opened|founded|established|designed|born)\b|$)",
             bare,
         )
         subject = _STOP.sub(" ", of["s"]).strip() if of else ""

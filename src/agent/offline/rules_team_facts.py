@@ -15,7 +15,11 @@ from .rules_text import features, sentences
 
 _LEAST = 0.6
 _NEXT = 4
+_TOLD_APART = 2
+"""Words of its own that a question without a subject must have."""
 _OTHER = 9
+_SIGNS = {"rating": "★", "cost": "¥", "district": ""}
+"""What the line of a place lacks, as the map's lines write it."""
 SAME_SPOT_M = "150"
 """Metres within which a place lies where its name is geocoded to."""
 _LITERAL, _TITLED, _LOOSE = 1.0, 0.8, 0.6
@@ -46,6 +50,8 @@ class _Line:
 
 def page_facts(need: Need, snippets: Iterable[Snippet]) -> list[Fact]:
     """The values that sentences give for the need, best first, each value once."""
+    if not need.subject and len(wanted_meanings(need.attribute)) < _TOLD_APART:
+        return []  # Which year? How tall is it?
     found = [fact for line in _lines(need, snippets) for fact in _facts(need, line)]
     found.sort(key=lambda fact: -fact.score)
     best: dict[str, Fact] = {}
@@ -68,7 +74,8 @@ def map_fact(need: Need, card: Card | None, seen: Seen) -> Fact | None:
         "address": card.address,
         "district": _district(seen.geocode(card.name) or seen.geocode(need.subject or card.name)),
     }.get(need.attribute, "")
-    shown = " | ".join(filter(None, (card.name, card.hours, card.address)))
+    told = f"{_SIGNS[need.attribute]}{value}" if need.attribute in _SIGNS else ""
+    shown = " | ".join(filter(None, (card.name, told, card.hours, card.address)))
     return Fact(value, card.id, shown, name=card.name) if value else None
 
 

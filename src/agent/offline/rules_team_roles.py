@@ -100,7 +100,8 @@ def team_analyst(turn: Turn) -> Answer:
         [say("computed", table.language, formula=_formula(table), result=answer)] if written else []
     )
     basis = _basis(table, answer)
-    lines_ = [f"H1 [0.9] {answer}{BETWEEN}{basis}", *_others(table, answer)]
+    told = f"{answer}{BETWEEN}{basis}" if basis else answer
+    lines_ = [f"H1 [0.9] {told}", *_others(table, answer)]
     if len(lines_) > 1:
         said.append(say("told_apart", table.language))
     return Answer(text="\n".join([*said, *lines_]))
@@ -115,7 +116,7 @@ def _value(table: _Table) -> str:
 
 
 def _basis(table: _Table, answer: str) -> str:
-    """The sentences and places an answer rests on, with their marks."""
+    """The sentences and places an answer rests on, with their marks; none of given dates."""
     if table.ask.best:
         cards = candidates(table.ask.best, table.seen)
         told = f"{answer} {_output(table.seen)}"
@@ -124,7 +125,7 @@ def _basis(table: _Table, answer: str) -> str:
             f"{card.name} ★{card.rating or '–'}[^{card.id}]" for card in named[:_SHOWN]
         )
     known = [fact for fact in table.facts if fact and fact.id]
-    return " ".join(f"{_short(fact.said)}{_mark(fact)}" for fact in known) or answer
+    return " ".join(f"{_short(fact.said)}{_mark(fact)}" for fact in known)
 
 
 def _others(table: _Table, answer: str) -> list[str]:

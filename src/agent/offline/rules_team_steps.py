@@ -20,7 +20,7 @@ from .rules_team_facts import (
 )
 from .rules_team_names import capitalised
 from .rules_team_seen import SEARCHES, Card, Seen, point_of
-from .rules_team_words import PRICE, meanings
+from .rules_team_words import PRICE, meanings, other_word
 from .rules_text import sentences
 
 MOST_PLACES, _A_STEP = 20, 12
@@ -104,7 +104,11 @@ def queries(need: Need) -> list[str]:
     """First the whole of it, then only the subject, then other words for the attribute."""
     subject = re.sub("[《》]", "", need.subject)
     plain = f"{subject} {need.attribute}".strip()
-    same = [m[1:] for m in sorted(meanings(need.attribute)) if m.startswith("=")]
+    same = [
+        other_word(m[1:], need.attribute)
+        for m in sorted(meanings(need.attribute))
+        if m.startswith("=")
+    ]
     other = f"{subject} {' '.join(same)}".strip()
     return list(dict.fromkeys(filter(None, (plain, subject, other))))
 

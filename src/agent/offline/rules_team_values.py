@@ -48,6 +48,8 @@ _NUMBER = re.compile(
     r"(?=(?:余|多|个|\s|-)*(?P<unit>[%％]|[\u4e00-\u9fff]{1,4}|[A-Za-z][A-Za-z-]*)?)",
     re.IGNORECASE,
 )
+_SPOKEN = re.compile("[一两二三]米[零一二三四五六七八九]{1,2}(?![十百千万亿米])")
+"""Heights of people, as they are said."""
 _YEAR = re.compile(r"(?<!\d)([12]\d{3})(?!\d|,\d| ?(?:米|公里|元|km|m\b|metres|kilometres|yuan))")
 _WEEKDAY = re.compile(
     r"(?:周|星期|礼拜)([一二三四五六日天])|\b((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?\b"
@@ -90,7 +92,11 @@ def plain(value: Decimal) -> str:
 
 def numbers(sentence: str) -> Iterator[Value]:
     """Every number with the word after it; a range is written `16-20`."""
+    spoken = [Value(_metres(m), m.start(), m.end(), "米") for m in _SPOKEN.finditer(sentence)]
+    yield from spoken
     for match in _NUMBER.finditer(sentence):
+        if any(value.start <= match.start() < value.end for value in spoken):
+            continue
         if re.fullmatch("[千万百亿]+|one", match["low"], re.IGNORECASE):
             continue
         scale = _SCALES.get((match["scale"] or "").strip().casefold(), 1)
@@ -103,6 +109,12 @@ def numbers(sentence: str) -> Iterator[Value]:
         elif unit.startswith("成") and not match["low"][0].isdigit():
             text, unit = plain(number_of(match["low"]) * 10), "%"
         yield Value(text, match.start(), match.end("low"), unit)
+
+
+def _metres(height: re.Match[str]) -> str:
+    """一米二二 is 1.22 metres."""
+    whole, *rest = (_HAN_DIGIT[sign] for sign in height[0] if sign != "米")
+    return plain(Decimal(f"{whole}.{''.join(map(str, rest))}"))
 
 
 def with_unit(sentence: str, unit: str) -> list[Value]:

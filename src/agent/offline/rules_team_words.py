@@ -182,6 +182,15 @@ def wanted_meanings(text: str) -> frozenset[str]:
     return frozenset(found | features(left))
 
 
+def other_word(meaning: str, asked: str) -> str:
+    """A word for a meaning in the language of what was asked, in English not the same again."""
+    if not asked.isascii():
+        return meaning
+    group = next(words for words in SYNONYMS if words[0] == meaning)
+    begun = {word[:4] for word in asked.casefold().split()}
+    return next((w for w in group if w.isascii() and w[:4] not in begun), asked)
+
+
 def _has_word(text: str, word: str) -> bool:
     return re.search(rf"\b{word}\b", text) is not None
 

@@ -97,8 +97,8 @@ class Doing:
             job.fail(gap["message"])
         else:
             job.text, job.failed = outcome_text(result, self.turn["language"]), bool(result.error)
-        first = job.asked.strip().splitlines()[0]
-        told = f"{short(first)} ⇒ {short(job.text)}"
+        steps = "; ".join(line.strip() for line in job.asked.splitlines() if line.strip())
+        told = f"{short(steps)} ⇒ {short(job.text)}"
         self.tell("code", job, told, seconds=time.monotonic() - began)
 
     def tell(self, kind: EventType, job: Job, text: str, **more: Any) -> None:
