@@ -181,3 +181,8 @@ def test_a_name_cannot_break_out_of_its_cell() -> None:
     assert len(table.splitlines()) == 3
     assert table.count("](<https://uri.amap.com") == 1
     assert "\\<b\\>\\](https://evil.example)" in table
+
+
+def test_who_found_a_source_is_named_as_on_the_page() -> None:
+    page = html_page(answer(sources=[{**source(), "provider": "bocha"}]))
+    assert " · Bocha</span>" in page

@@ -126,7 +126,8 @@ def _sources(answer: FinishedAnswer) -> str:
 def _source(index: int, source: Source) -> str:
     number = source.get("number") or index
     site = (urlsplit(source["url"]).hostname or "") if safe_url(source["url"]) else ""
-    about = " · ".join(part for part in (site, source["provider"]) if part)
+    provider = source["provider"][:1].upper() + source["provider"][1:]
+    about = " · ".join(part for part in (site, provider) if part)
     quotes = "".join(
         f'<p class="quote">“{escape(quote[:_QUOTE])}{"…" if len(quote) > _QUOTE else ""}”</p>'
         for quote in source["quotes"][:2]
