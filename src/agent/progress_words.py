@@ -71,6 +71,31 @@ EVENTS: Final[dict[Language, dict[str, str]]] = {
 }
 """By kind of event; {count}, {speaker} and {text} are the event's own. `enough` is a reflection
 that counts nothing."""
+MAP_CALLS: Final[dict[Language, dict[str, str]]] = {
+    "zh": {
+        "maps_geo": "定位 {text}",
+        "maps_regeocode": "看这个位置是哪里",
+        "maps_around_search": "附近找 {text}",
+        "maps_text_search": "找 {text}",
+        "maps_search_detail": "看地点详情",
+        "maps_weather": "查天气 {text}",
+        "maps_distance": "量距离",
+        "maps_direction": "查路线",
+        "maps_bicycling": "查路线",
+    },
+    "en": {
+        "maps_geo": "locating {text}",
+        "maps_regeocode": "naming the position",
+        "maps_around_search": "looking nearby for {text}",
+        "maps_text_search": "looking for {text}",
+        "maps_search_detail": "a place's details",
+        "maps_weather": "weather {text}",
+        "maps_distance": "measuring distances",
+        "maps_direction": "finding a route",
+        "maps_bicycling": "finding a route",
+    },
+}
+"""What a tool of the map server does; {text} is what it is asked about."""
 SPEAKERS: Final[dict[Language, dict[str, str]]] = {
     "zh": {"researcher": "研究员", "analyst": "分析员", "verifier": "核查员"},
     "en": {"researcher": "researcher", "analyst": "analyst", "verifier": "verifier"},
@@ -87,6 +112,8 @@ def event_line(told: Mapping[str, Any], language: Language) -> str:
     words = EVENTS[language].get(kind)
     if words is None:
         return ""
+    if kind == "map_call":
+        text = _map_call(text, language)
     if kind in ("queries", "sub_questions", "tasks"):
         text = ("；" if language == "zh" else "; ").join(text.splitlines())
     speaker = str(told.get("speaker") or "")
@@ -96,3 +123,13 @@ def event_line(told: Mapping[str, Any], language: Language) -> str:
     line = one_line(line, longest=_WIDEST)
     seconds = told.get("seconds")
     return f"{line} ({seconds:.1f} s)" if isinstance(seconds, int | float) else line
+
+
+def _map_call(text: str, language: Language) -> str:
+    """`maps_geo 王府井` in plain words; the text itself where the tool is none we know."""
+    tool, _, about = text.partition(" ")
+    parts = tool.split("_")
+    name = next(
+        (known for known in (tool, "_".join(parts[:2])) if known in MAP_CALLS[language]), ""
+    )
+    return MAP_CALLS[language][name].replace("{text}", about).strip() if name else text

@@ -182,7 +182,10 @@ async def test_a_rerank_server_that_is_down_is_replaced_and_noted(shared: World)
     assert result["rerank"].startswith("bm25 (tei: ")
     assert of_source(state, "openalex")
     assert [gap["code"] for gap in told(state)["gaps"]] == ["rerank_fallback"]
-    assert "论文排序：bm25 (tei: " in str(answer_of(state).text)
+    text = str(answer_of(state).text)
+    assert "论文排序：bm25。" in text
+    assert "排序服务没有成功，论文改按词语匹配（bm25）排序" in text
+    assert "tei" not in text
 
 
 async def test_a_limit_of_searches_ends_searching_and_says_so(lab: PlanLab) -> None:

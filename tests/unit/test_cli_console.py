@@ -215,10 +215,17 @@ def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     source = logging.getLogger("agent.mcp.install")
-    with telling_of_installs(PlainWatcher("zh")):
+    with telling_of_installs(PlainWatcher("en"), "en"):
         source.info("installing the map server once (npm ci)")
+    with telling_of_installs(PlainWatcher("zh"), "zh"):
+        source.info("installing the map server once (npm ci)")
+        source.info("map server installed in 12 s")
     source.info("not heard")
-    assert capsys.readouterr().err == "- 地图：installing the map server once (npm ci)\n"
+    assert capsys.readouterr().err.splitlines() == [
+        "- Map: installing the map server once (npm ci)",
+        "- 地图：正在安装地图服务，只需这一次（npm ci）",
+        "- 地图：地图服务已安装",
+    ]
 
 
 def test_live_progress_keeps_finished_steps_and_the_end_of_the_answer() -> None:

@@ -96,7 +96,7 @@ def test_amaps_own_word_stays_where_it_says_what_to_correct() -> None:
     refused = ProviderRefused(
         "amap", "maps_geo failed: INVALID_USER_IP of AMAP_MAPS_API_KEY", code="map_key_invalid"
     )
-    assert map_message(refused, "zh").endswith("（INVALID_USER_IP）")
+    assert map_message(refused, "zh").endswith("；高德的回复：INVALID_USER_IP")
     down = ProviderUnavailable("amap", "died twice during maps_geo", code="map_server_down")
     assert "twice" not in map_message(down, "en")
 

@@ -71,7 +71,7 @@ async def _ask(
     from agent.cli.watch import telling_of_installs, watching
 
     silent = arguments.json
-    with watching(language, silent=silent) as watcher, telling_of_installs(watcher):
+    with watching(language, silent=silent) as watcher, telling_of_installs(watcher, language):
         came: Outcome | Pause
         if request.url is None:
             from agent.cli.local import ask_here

@@ -25,6 +25,12 @@ _PASSING = (
 )
 """Shown while they last; what came of them is said afterwards."""
 
+_INSTALLS = {
+    "installing": "正在安装地图服务，只需这一次（npm ci）",
+    "map server installed": "地图服务已安装",
+}
+"""What the log says of installing, by its beginning, for who reads Chinese."""
+
 
 class Watcher(Protocol):
     """Hears a run's progress events and the answer's pieces as they come."""
@@ -100,18 +106,21 @@ class LiveWatcher:
 class _Slow(logging.Handler):
     """Passes on what is worth telling while nothing else happens: the map server's installation."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, watcher: Watcher, language: Language) -> None:
         super().__init__(logging.INFO)
-        self._watcher = watcher
+        self._watcher, self._language = watcher, language
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._watcher.event({"type": "map_call", "text": scrub(record.getMessage())})
+        text = scrub(record.getMessage())
+        if self._language == "zh":
+            text = next((said for begin, said in _INSTALLS.items() if text.startswith(begin)), text)
+        self._watcher.event({"type": "map_call", "text": text})
 
 
 @contextmanager
-def telling_of_installs(watcher: Watcher) -> Iterator[None]:
+def telling_of_installs(watcher: Watcher, language: Language) -> Iterator[None]:
     """Installing the map server once takes seconds to minutes; without a word it looks stuck."""
-    slow, source = _Slow(watcher), logging.getLogger("agent.mcp.install")
+    slow, source = _Slow(watcher, language), logging.getLogger("agent.mcp.install")
     level = source.level
     source.addHandler(slow)
     source.setLevel(logging.INFO)

@@ -146,7 +146,7 @@ def map_message(error: AgentError, language: Language, about: str = "") -> str:
     said = amaps_word(error.message) if error.code == "map_key_invalid" else ""
     if not said:
         return text
-    return f"{text}（{said}）" if language == "zh" else f"{text} ({said})"
+    return f"{text}；高德的回复：{said}" if language == "zh" else f"{text}; Amap says {said}"
 
 
 def map_gap(error: AgentError, query: str, language: Language, about: str = "") -> Gap:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agent.assistants.plan_execute.observations import ids_of
 from agent.assistants.plan_execute.state import ExecutorResult, PlanState
-from agent.assistants.plan_execute.wording import KINDS, say, source_name
+from agent.assistants.plan_execute.wording import KINDS, off_reason, say, source_name
 from agent.evidence.citations import inert
 from agent.evidence.types import Source
 from agent.language import Language
@@ -87,7 +87,10 @@ def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list
     if note := state.get("plan_note"):
         notes.append(say("plan", language, text=inert(note)))
     backends = dict.fromkeys(
-        inert(result["rerank"]) for result in state.get("executor_result", []) if result["rerank"]
+        # Why a server was not used is a gap's to say.
+        inert(result["rerank"]).partition(" (")[0]
+        for result in state.get("executor_result", [])
+        if result["rerank"]
     )
     if backends:
         notes.append(say("ranked", language, text="; ".join(backends)))
@@ -97,7 +100,10 @@ def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list
         counts = {"got": str(len(papers) - failed), "failed": str(failed)}
         notes.append(say("papers", language, **counts))
     if off:
-        told = "; ".join(f"{source_name(n, language)} ({inert(why)})" for n, why in off.items())
+        told = "; ".join(
+            f"{source_name(n, language)} ({inert(off_reason(n, why, language))})"
+            for n, why in off.items()
+        )
         notes.append(say("off", language, text=told))
     return [f"- {note}" for note in notes]
 

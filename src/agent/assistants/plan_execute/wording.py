@@ -100,6 +100,16 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
 }
 
+# Why a source is off, where the operator's own text would be English; what to set is named.
+_OFF: dict[str, str] = {
+    "wikipedia": "请在 WIKIPEDIA_USER_AGENT 中写明联系方式，如 MyTool/1.0 (me@example.org)",
+    "openalex": "请设置 OPENALEX_API_KEY（可免费申请）",
+    "sec_edgar": "请在 SEC_USER_AGENT 中写明名称和邮箱，如 Company Name me@example.org",
+    "akshare": '未安装 AkShare：pip install "tanlu[finance]"',
+    "tavily": "没有可用的网页搜索，运行 tanlu doctor 可查看要设置什么",
+}
+WEB_OFF = "WEB_SEARCH=off"
+
 _GAPS: dict[str, dict[Language, str]] = {
     "source_off": {
         "zh": "没有查 {source}：{reason}",
@@ -120,8 +130,9 @@ _GAPS: dict[str, dict[Language, str]] = {
         "sources that are always searched were used.",
     },
     "rerank_fallback": {
-        "zh": "论文排序改用 {backend}：{reason}",
-        "en": "Papers were ranked by {backend}: {reason}",
+        "zh": "排序服务没有成功，论文改按词语匹配（{backend}）排序；运行 tanlu doctor 可查看原因",
+        "en": "The ranking server failed, so papers were ranked by words ({backend}); "
+        "`tanlu doctor` tells why",
     },
     "papers_failed": {
         "zh": "有 {count} 篇论文的全文没能下载（{reason}），只用了摘要。",
@@ -163,6 +174,13 @@ def run_gap(
     """What the reader is told that the run did not do, or did otherwise."""
     message = filled(_GAPS[code][language], values)
     return Gap(query=query, provider=provider, code=code, message=message)
+
+
+def off_reason(source: str, why: str, language: Language) -> str:
+    """Why a source is off, for the reader; `why` is the library's own text."""
+    if language == "en" or why == WEB_OFF:
+        return why
+    return _OFF.get(source, why)
 
 
 def source_name(source: str, language: Language) -> str:

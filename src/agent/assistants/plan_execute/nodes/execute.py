@@ -26,7 +26,7 @@ from agent.assistants.plan_execute.state import (
 from agent.assistants.plan_execute.steps.run import NODE, REQUIRED, ExecutorRun, Shared
 from agent.assistants.plan_execute.tasks import depth_of
 from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
-from agent.assistants.plan_execute.wording import run_gap, source_name
+from agent.assistants.plan_execute.wording import WEB_OFF, off_reason, run_gap, source_name
 from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
@@ -94,7 +94,7 @@ def sources_off(given: PlanToolbox, configuration: Configuration) -> dict[str, s
     """Why sources are off in this run, by name."""
     off = dict(given.library.off(configuration.research_model))
     if configuration.web_search == "off":
-        off["tavily"] = "WEB_SEARCH=off"
+        off["tavily"] = WEB_OFF
     return off
 
 
@@ -195,7 +195,8 @@ def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
     """Sources that every task should have been searched in; others are not missed by most."""
     for name in REQUIRED:
         if name in off:
-            values = {"source": source_name(name, language), "reason": off[name]}
+            reason = off_reason(name, off[name], language)
+            values = {"source": source_name(name, language), "reason": reason}
             yield run_gap("source_off", language, provider=name, **values)
 
 

@@ -38,8 +38,8 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
         ranked = [_scored(papers[place], score) for place, score in ranking.order]
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
         if ranking.note:
-            values = {"backend": ranking.backend, "reason": ranking.note}
-            gaps = [run_gap("rerank_fallback", run.language, **values)]
+            log.info("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
+            gaps = [run_gap("rerank_fallback", run.language, backend=ranking.backend)]
     log.info("turn=%s %s: %d found, %d distinct, %d of %d papers kept", run.turn["id"],
              run.task["id"], len(state.get("search_results") or []), len(documents),
              len(ranked), len(papers))  # fmt: skip
