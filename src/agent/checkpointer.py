@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from pydantic import SecretStr
 
 from agent.errors import AgentError, ConfigurationError
 from agent.journal import Place, ReplyJournal
+from agent.loaded_runs import settle_ended
 from agent.outbox import AcceptedRun, End, RunOutbox
 from agent.owners import claim
 from agent.redaction import hide
@@ -98,6 +100,7 @@ async def make() -> AsyncIterator[Saver]:
     await asyncio.to_thread(_only_one_here)
     async with open_saver(memory_place(), may_wait=True) as saver:
         _made = saver
+        await _settle_ended()
         try:
             yield saver
         finally:
@@ -115,6 +118,13 @@ def _only_one_here() -> None:
             "another server is running in this folder: stop that one, or start this one in a "
             "folder of its own"
         )
+
+
+async def _settle_ended() -> None:
+    try:
+        await settle_ended(memory_place())
+    except (AgentError, sqlite3.Error) as error:
+        log.warning("runs that ended shortly before a kill may be begun again: %s", error)
 
 
 def close_after_runs(close: Callable[[], Awaitable[None]]) -> bool:

@@ -9,7 +9,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -160,6 +160,17 @@ class RunOutbox:
         """Open runs of this process."""
         runs = await self._ledger.run(self._open_runs)
         return [run for run in runs if run.owner == self._owner.id]
+
+    async def ends(self, run_ids: Collection[str]) -> dict[str, End]:
+        """How those of these runs ended that have, wherever that was."""
+        marks = ", ".join("?" * len(run_ids))
+        rows = await self._ledger.run(
+            lambda db: db.execute(
+                f"SELECT run_id, status FROM runs WHERE status != 'open' AND run_id IN ({marks})",  # noqa: S608
+                tuple(run_ids),
+            ).fetchall()
+        )
+        return dict(rows)
 
     async def lately_ended(self) -> list[tuple[str, str, str]]:
         """(thread, assistant, asker) of what other processes ended in their last half minute."""
