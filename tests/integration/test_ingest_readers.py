@@ -13,6 +13,7 @@ from agent.retrieval import formats
 from agent.retrieval.formats import CannotRead, Event, read, text_of
 from agent.retrieval.plain_html import outline
 from agent.retrieval.readers import FileReaders, ReadLimits
+from agent.retrieval.tables import read_table
 from tests.support import mixed_files
 
 
@@ -220,3 +221,13 @@ def test_a_device_is_not_opened(tmp_path: Path) -> None:
     found = walk([tmp_path])
     assert found.files == []
     assert [problem.outcome for problem in found.problems] == ["left_out"]
+
+
+@pytest.mark.parametrize("head", ["a,b", "name,website,industries"])
+def test_what_an_open_quotation_mark_swallows_is_told(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "open.csv"
+    path.write_text(f'{head}\nAcme,"never closed\n' + "Next,row\n" * 3000)
+    notes = [event["note"] for event in read_table(str(path)) if "note" in event]
+    assert [note.partition(" was cut")[0] for note in notes] == ["row 2"]
+    path.write_text(f'{head}\nAcme,"closed"\n' + "Next,row\n" * 3000)
+    assert not any("note" in event for event in read_table(str(path)))

@@ -2,6 +2,7 @@
 
 import io
 from argparse import Namespace
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -65,10 +66,12 @@ def test_the_end_names_every_failure_and_what_can_be_done(
     outcomes: list[Outcome] = ["gone", "left_out"]
     others = [FileResult(f"docs/{outcome}", outcome) for outcome in outcomes]
     before = FileResult("docs/c.pdf", "failed", "it is broken", note="as before")
-    ingest._show(report_of(READ, FAILED, before, *others), as_json=False)
+    noted = replace(READ, path="docs/d.csv", note="row 2 was cut")
+    ingest._show(report_of(READ, noted, FAILED, before, *others), as_json=False)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "5 files: 1 read, 2 failed, 1 left out, 1 gone"
-    assert lines[1] == "1 documents, 3 passages, 2.0 s (2.0 files/s)"
+    assert lines[0] == "6 files: 2 read, 2 failed, 1 left out, 1 gone"
+    assert lines[1] == "2 documents, 6 passages, 2.0 s (2.5 files/s)"
+    assert lines[2] == "  read docs/d.csv: row 2 was cut (3 passages)"
     assert "  failed docs/b.pdf: it is broken" in lines
     assert lines[-2].startswith("--prune")
     assert lines[-1].startswith("--retry")

@@ -20,10 +20,11 @@ from agent.errors import AgentError, ConfigurationError
 from agent.offline.sample_papers import sample_documents
 from agent.retrieval.filing import Target
 from agent.retrieval.ingest import Ingest
-from agent.retrieval.outcomes import Report, Tell
+from agent.retrieval.outcomes import Outcome, Report, Tell
 from agent.retrieval.sqlite_store import check_names
 
 _LISTED = 200
+_LISTED_OUTCOMES: tuple[Outcome, ...] = ("failed", "left_out", "gone")
 _SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
 
 
@@ -121,8 +122,8 @@ def _show(report: Report, *, as_json: bool) -> None:
     print(f"{report.total} files: {counts or 'nothing to do'}")  # noqa: T201
     made = f"{report.documents} documents, {report.chunks} passages"
     print(f"{made}, {report.seconds:.1f} s ({speed:.1f} files/s)")  # noqa: T201
-    for outcome in ("failed", "left_out", "gone"):
-        results = [result for result in report.results if result.outcome == outcome]
+    noted = [result for result in report.of("read") if result.note]
+    for results in (noted, *(list(report.of(outcome)) for outcome in _LISTED_OUTCOMES)):
         for result in results[:_LISTED]:
             print(f"  {told(result)}")  # noqa: T201
         if len(results) > _LISTED:

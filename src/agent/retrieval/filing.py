@@ -158,7 +158,7 @@ class Filing:
         """A document a row, put as they come; the ledger knows of each before it is there."""
         old = before.documents if before else 0
         base, count, chunks, embedded = self._target.document_id(source.key), 0, 0, True
-        reserved = 0
+        reserved, notes = 0, list[str]()
         async for text in _documents(first, events):
             count += 1
             if count > reserved:
@@ -167,10 +167,11 @@ class Filing:
                 await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
             embedded = await self._put_document(source, text, f"{base}-{count}") and embedded
             chunks += len(text.pieces)
+            notes += text.notes
         gone = self._ids(source.key, max(old, reserved))
         await self._tools.store.delete([gone[0], *gone[count + 1 :]])
         known = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
-        return source.entry(status="ready", **known), ""
+        return source.entry(status="ready", **known), _said(notes)
 
     async def _put_document(self, source: Source, text: _Text, name: str) -> bool:
         """Put it; whether it has vectors where they are wanted."""

@@ -30,6 +30,7 @@ _ADDRESSES = ("homepage_url", "website", "官网", "cb_url", "crunchbase_url", "
 _NEEDED = 2
 """Columns besides the name that make a table one of companies."""
 _MAX_FIELD, _MAX_FIELDS = 20_000, 200
+_CUT = "row {number} was cut, maybe others, too; does a quotation mark in it never end?"
 _MAX_METADATA = 1_000
 _PROBE = 1 << 20
 _DELIMITERS = ",\t;|"
@@ -44,10 +45,29 @@ def read_table(path: str) -> Iterator[Event]:
         file.seek(0)
         text = io.TextIOWrapper(file, encoding=codec, errors="replace", newline="")
         try:
-            rows = csv.reader(text, delimiter=_delimiter(text_of(probe), path))
+            rows = _Rows(csv.reader(text, delimiter=_delimiter(text_of(probe), path)))
             yield from _events(rows, path)
+            if rows.cut:
+                yield Event(note=_CUT.format(number=rows.cut))
         except csv.Error:
             raise CannotRead("page_unreadable") from None
+
+
+class _Rows:
+    """Rows, and the first of them that does not fit into what is kept of one; 0 while all do."""
+
+    def __init__(self, rows: Iterator[list[str]]) -> None:
+        self._rows = enumerate(rows, 1)
+        self.cut = 0
+
+    def __iter__(self) -> "_Rows":
+        return self
+
+    def __next__(self) -> list[str]:
+        number, row = next(self._rows)
+        if not self.cut and (len(row) > _MAX_FIELDS or max(map(len, row), default=0) > _MAX_FIELD):
+            self.cut = number
+        return row
 
 
 def _events(rows: Iterator[list[str]], path: str) -> Iterator[Event]:
