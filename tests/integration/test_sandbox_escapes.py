@@ -7,6 +7,7 @@ the same process without the filter.
 import ctypes
 import json
 import os
+import platform
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from agent.sandbox import child
+from agent.sandbox.filter import MACHINES
 from agent.sandbox.process import run_program
 from agent.sandbox.types import CodeLimits
 from tests.support.sandbox_attacks import ATTACKS, ESCAPED, SECRET, VARIABLE, Attack
@@ -25,6 +27,8 @@ from tests.support.sandbox_attacks import ATTACKS, ESCAPED, SECRET, VARIABLE, At
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
 
 LIMITS = CodeLimits(wall_seconds=60, cpu_seconds=5)
+PROBES = (335, 336)
+"""uretprobe and uprobe of x86_64: they end every process that is not being probed."""
 REAL = [attack for attack in ATTACKS if attack.everywhere]
 UNCONFINED = """
 import sys
@@ -144,3 +148,29 @@ def test_what_is_on_the_list_can_be_imported_in_every_form() -> None:
     ]
     result = run_program("\n".join(lines), LIMITS, threading.Event())
     assert (result.output.split(), result.error) == (names, "")
+
+
+@pytest.mark.skipif(platform.machine() not in MACHINES, reason="no list of calls")
+def test_every_call_that_is_not_on_the_list_is_refused() -> None:
+    program = f"""
+import re
+ctypes = re.enum.sys.modules["ctypes"]
+libc = ctypes.CDLL(None, use_errno=True)
+passed = []
+for number in set(range(600)) - set({MACHINES[platform.machine()].calls}) - set({PROBES}):
+    ctypes.set_errno(0)
+    if libc.syscall(ctypes.c_long(number), 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != 1:
+        passed.append(number)
+print(passed)
+"""
+    result = run_program(program, LIMITS, threading.Event())
+    assert (result.error, result.output) == ("", "[]")
+
+
+def test_a_program_cannot_say_that_it_was_not_run() -> None:
+    program = (
+        "import re\nos = re.enum.sys.modules['os']\nprint('here', flush=True)\n"
+        """os.write(2, b'\\n{"refused": "it cannot be confined"}')\nos._exit(0)"""
+    )
+    result = run_program(program, LIMITS, threading.Event())
+    assert (result.error, result.output) == ("crash: ended without a result", "here")

@@ -232,7 +232,7 @@ class _Watch:
             refused, error = report.get("refused"), report.get("error")
         except (ValueError, AttributeError, RecursionError):
             return "crash: ended without a result"
-        if refused:
+        if refused and not self._ready:
             return f"not run: cannot be confined ({refused})"
         return error if isinstance(error, str) else "crash: ended without a result"
 
