@@ -18,7 +18,9 @@ def checked_settings(
     for key, text in given.items():
         if key not in properties:
             known = ", ".join(properties) or "none"
-            raise ConfigurationError(f"--set {key}", f"the server has no such setting; {known}")
+            raise ConfigurationError(
+                f"--set {key}", f"the server has no such setting; known: {known}"
+            )
         checked[key] = _checked(key, text, _resolved(properties[key], schema))
     if saves and "resolve_links" in properties:
         checked.setdefault("resolve_links", True)

@@ -86,8 +86,10 @@ def test_a_batch_writes_rows_score_traces_and_a_log_and_does_nothing_the_second_
 
 def test_answers_in_another_form_stand_beside_their_rows(cli: Cli, here: Here) -> None:
     ask_for(cli, 3)
-    done = here("batch", "questions.jsonl", *TO, "--offline", "--format", "gaia", "--limit", "2")
+    asked = ("batch", "questions.jsonl", *TO, "--offline", "--format", "gaia", "--limit", "2")
+    done = here(*asked, "--score")
     assert done.code == 0, done.err
+    assert "nothing to score: no question has an expected answer" in done.out
     assert [set(row) for row in rows(cli)] == [{"task_id", "model_answer", "reasoning_trace"}] * 2
     assert len(rows_in(cli.folder / "answers.jsonl.rows.jsonl")) == 2
 

@@ -153,7 +153,9 @@ async def _show(plan: Plan, file: RowFile, counts: Counts) -> None:
     """The summary, and the score where it was asked for."""
     console = Console(highlight=False)
     console.print(summary_table(counts, file_cost=file.cost_usd))
-    if plan.score:
+    if plan.score and all(question.expected is None for question in plan.questions):
+        console.print("nothing to score: no question has an expected answer")
+    elif plan.score:
         rows = await file.rows(plan.place.config)
         console.print(score_table(summary(rows, plan.questions)))
         found: list[Any] = list(wrong(rows, plan.questions))
