@@ -125,16 +125,16 @@ async def test_what_cannot_be_used_is_one_line_that_names_it(
 async def test_an_unknown_tool_and_a_failing_run_are_errors_in_one_line(
     server: DevServer, client: LangGraphClient
 ) -> None:
-    context: Any = {"max_searches": -1}
-    made = await client.assistants.create("agent", name="Too 少 few", context=context)
+    context: Any = {"answer_model": "nobody:x"}
+    made = await client.assistants.create("agent", name="No 人 body", context=context)
     async with connected(server.url) as session:
         unknown = await session.call_tool("nothing", {"question": EN})
-        failing = await session.call_tool("Toofew", {"question": EN})
+        failing = await session.call_tool("Nobody", {"question": EN})
     await client.assistants.delete(made["assistant_id"])
     assert unknown.isError
     assert "known: agent" in said(unknown)
     assert failing.isError
-    assert "max_searches" in said(failing)
+    assert "answer_model" in said(failing)
     assert "\n" not in said(failing)
 
 

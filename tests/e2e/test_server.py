@@ -128,7 +128,7 @@ async def test_the_schemas_tell_a_client_everything_it_may_send(client: LangGrap
     [
         ({"input": question("")}, "question"),
         ({"input": {**question(EN), "max_research_loops": 99}}, "max_research_loops"),
-        ({"input": question(EN), "context": {"max_searches": -1}}, "max_searches"),
+        ({"input": question(EN), "context": {"answer_model": "nobody:x"}}, "answer_model"),
     ],
 )
 async def test_bad_input_is_one_line_that_names_the_field(

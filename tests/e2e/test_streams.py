@@ -252,7 +252,6 @@ async def test_places_are_geojson_for_every_client(client: LangGraphClient) -> N
 FAILING: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "an empty question": (question(" "), {}, "messages"),
     "an option out of range": (question(EN, max_research_loops=99), {}, "max_research_loops"),
-    "a setting out of range": (question(EN), {"max_searches": -1}, "max_searches"),
     "a place that is none": (
         question(EN, user_location={"lng": 999, "lat": 1}),
         {},
