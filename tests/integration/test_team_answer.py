@@ -134,7 +134,7 @@ async def test_where_no_model_says_a_word_the_run_fails_and_names_the_reason() -
          "team_verifier", "team_synthesize", "team_format"), lambda turn: FAILS,
     )  # fmt: skip
     async with team_laboratory(Team(**failing)) as lab:
-        with pytest.raises(NothingFound, match="所有来源都没能查到"):
+        with pytest.raises(NothingFound, match="没有模型能够作答"):
             await lab.ask(ZH)
 
 

@@ -31,7 +31,7 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "en": "{who} is down or out of reach",
     },
     "rate_limited": {
-        "zh": "请求过于频繁，{who}拒绝了一部分",
+        "zh": "请求过于频繁，{who}暂时限流",
         "en": "{who} was asked too often",
     },
     "refused": {"zh": "{who}拒绝了请求，{doctor}", "en": "{who} refused; {doctor}"},

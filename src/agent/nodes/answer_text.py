@@ -33,6 +33,10 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "zh": "所有来源都没能查到：{reasons}。请稍后再试，或用 tanlu doctor 检查配置",
         "en": "every source failed: {reasons}. Try again later, or check with `tanlu doctor`",
     },
+    "no_model": {
+        "zh": "没有模型能够作答：{reasons}。请稍后再试，或用 tanlu doctor 检查配置",
+        "en": "every model failed: {reasons}. Try again later, or check with `tanlu doctor`",
+    },
     "gaps": {"zh": "**没有查到的**", "en": "**What could not be found**"},
     "more_queries": {"zh": "等 {count} 条", "en": "; {count} in all"},
     "routes": {"zh": "**路线**", "en": "**Routes**"},
@@ -76,10 +80,11 @@ def _concerning(queries: list[str], language: Language) -> str:
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
-    """That nothing could be looked up, with each reason once."""
-    reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in gaps)
+    """That nothing could be looked up, with each source's reason once; else the models'."""
+    asked = [gap for gap in gaps if not gap["provider"].startswith("model")]
+    reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in asked or gaps)
     told = ("；" if language == "zh" else "; ").join(reasons)
-    return say("all_failed", language).format(reasons=told)
+    return say("all_failed" if asked else "no_model", language).format(reasons=told)
 
 
 def record_sections(

@@ -91,14 +91,10 @@ async def close(
 
 
 def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
-    """An empty answer is honest only if some source did answer.
-
-    Raises NothingFound with the sources' reasons; the models' only where nothing was asked.
-    """
+    """An empty answer is honest only if some source did answer; raises NothingFound."""
     failures = [g for g in gaps if not g["code"].startswith("budget_")]
     if failures and not any(g["code"] in _ANSWERED_EMPTY for g in gaps):
-        asked = [g for g in failures if not g["provider"].startswith("model")]
-        raise NothingFound(all_failed(asked or failures, language))
+        raise NothingFound(all_failed(failures, language))
 
 
 def _numbered_ledger(ledger: list[Source], used: list[Source]) -> list[Source]:

@@ -37,8 +37,8 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "en": "The dossier could not be written to its end ({reason})",
     },
     "reader": {
-        "zh": "有网页没能读到全文：{reason}",
-        "en": "A page could not be read in full: {reason}",
+        "zh": "读取网页没有成功：{reason}",
+        "en": "Reading web pages failed: {reason}",
     },
     "analyze": {
         "zh": "没能由模型分析问题（{reason}），改按规则分析",

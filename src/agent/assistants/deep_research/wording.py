@@ -75,11 +75,11 @@ _GAPS: dict[str, dict[Language, str]] = {
         "en": "Pages that could not be read in full, so that only excerpts were used: {count}.",
     },
     "compress_failed": {
-        "zh": "这一子题未能由模型整理（{reason}），改用网页摘要原文。",
-        "en": "This topic could not be compressed ({reason}); excerpts of its pages are used.",
+        "zh": "这一子题未能由模型整理（{reason}），改用网页的摘录。",
+        "en": "This topic could not be written up ({reason}); excerpts of its pages are used.",
     },
     "compress_unmarked": {
-        "zh": "模型的整理没有标注来源，改用网页摘要原文。",
+        "zh": "模型的整理没有标注来源，改用网页的摘录。",
         "en": "The model's notes named no sources; excerpts of the pages are used instead.",
     },
     "report_uncited": {

@@ -115,7 +115,10 @@ _GAPS: dict[str, dict[Language, str]] = {
         "zh": "没有查 {source}：{reason}",
         "en": "{source} was not searched: {reason}",
     },
-    "source_failed": {"zh": "{source} 查询失败：{reason}", "en": "{source} failed: {reason}"},
+    "source_failed": {
+        "zh": "{source}：查询没有成功（{reason}）",
+        "en": "{source} failed: {reason}",
+    },
     "task_empty": {
         "zh": "外部来源里没有找到这一子任务的资料。",
         "en": "No outside source had anything on this task.",
