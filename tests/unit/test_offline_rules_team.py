@@ -189,6 +189,24 @@ def test_an_answer_takes_the_required_form(answer: str, form: str, written: str)
     assert said.json == {"answer": written}
 
 
+@pytest.mark.parametrize(
+    ("question", "steps"),
+    [
+        ("青石桥是哪一年建成的？", ["查青石桥：建成"]),
+        ("When was the Stone Tower completed?", ["Look up Stone Tower: completed"]),
+        (
+            "What is the rating of the nearest bookshop to Stone Square?",
+            ["Which places (bookshop) are at Stone Square, and what is the distance of each?",
+             "Then look up its rating", "Compute the result by a program."],
+        ),
+    ],
+)  # fmt: skip
+def test_the_steps_of_a_question_are_told_in_its_language(question: str, steps: list[str]) -> None:
+    user = tagged({"question": question})
+    said = SampleBrain().respond(Turn(render("team_decompose_system", "zh"), user, schema={}))
+    assert said.json == {"sub_questions": steps}
+
+
 def test_a_stated_form_is_found_and_the_callers_comes_first() -> None:
     question = "青桥是白桥的几倍？（保留两位小数）"
 

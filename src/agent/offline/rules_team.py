@@ -10,7 +10,7 @@ from .rules_team_ask import Ask
 from .rules_team_reading import ask_of, decimals_in
 from .rules_team_seen import Told, output_of, seen_in_evidence
 from .rules_team_steps import best_of
-from .rules_team_wording import attribute_name, say
+from .rules_team_wording import attribute_name, category_name, say
 from .rules_text import block, language_of, lines
 
 _CHINA = re.compile(
@@ -58,12 +58,12 @@ def _steps(ask: Ask, question: str) -> list[str]:
     language, found = ask.language, []
     if ask.best:
         by = attribute_name(ask.best.by, language)
-        found.append(
-            say("step_best", language, near=ask.best.near, category=ask.best.category, by=by)
-        )
+        kind = category_name(ask.best.category, language)
+        found.append(say("step_best", language, near=ask.best.near, category=kind, by=by))
     if ask.described:
         told = ask.described
-        found.append(say("step_described", language, words=told.words, category=told.category))
+        kind = category_name(told.category, language)
+        found.append(say("step_described", language, words=told.words, category=kind))
     for need in ask.needs:
         if need.kind == "given":
             continue

@@ -14,7 +14,7 @@ from .rules_team_facts import Fact, page_facts
 from .rules_team_reading import ask_of
 from .rules_team_seen import SEARCHES, Seen, output_of, seen_in
 from .rules_team_steps import candidates, described, engines, facts_of, next_calls, queries
-from .rules_team_wording import attribute_name, say
+from .rules_team_wording import attribute_name, category_name, say
 from .rules_text import block, language_of, lines
 
 _CODE = "run_code"
@@ -78,11 +78,12 @@ def _found(table: _Table) -> list[str]:
 def _listed(table: _Table) -> str:
     best = table.ask.best
     assert best is not None
+    kind = category_name(best.category, table.language)
     cards = candidates(best, table.seen)
     if not cards:
-        return say("missing", table.language, what=f"{best.near} {best.category}")
+        return say("missing", table.language, what=f"{best.near} {kind}")
     shown = "; ".join(f"{card.name} ★{card.rating or '–'}[^{card.id}]" for card in cards[:_SHOWN])
-    return say("listed", table.language, near=best.near, category=best.category,
+    return say("listed", table.language, near=best.near, category=kind,
                count=str(len(cards)), places=shown)  # fmt: skip
 
 

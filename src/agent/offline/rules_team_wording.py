@@ -2,6 +2,8 @@
 
 from agent.language import Language, filled
 
+from .rules_team_words import CATEGORIES
+
 _SAYS: dict[str, dict[Language, str]] = {
     "found": {"zh": "查到：{said}{mark}", "en": "Found: {said}{mark}"},
     "given": {"zh": "题目给出：{said}", "en": "Given in the question: {said}"},
@@ -53,10 +55,7 @@ _SAYS: dict[str, dict[Language, str]] = {
         "zh": "查过的网页和地图里没有能支持答案的内容。",
         "en": "Nothing on the searched pages or the map bears an answer out.",
     },
-    "step_fact": {
-        "zh": "{subject}的{attribute}是什么？",
-        "en": "What is the {attribute} of {subject}?",
-    },
+    "step_fact": {"zh": "查{subject}：{attribute}", "en": "Look up {subject}: {attribute}"},
     "step_best": {
         "zh": "{near}有哪些{category}，{by}各是多少？",
         "en": "Which places ({category}) are at {near}, and what is the {by} of each?",
@@ -65,7 +64,7 @@ _SAYS: dict[str, dict[Language, str]] = {
         "zh": "“{words}”说的是哪一家{category}？",
         "en": "Which place ({category}) is meant by “{words}”?",
     },
-    "step_attribute": {"zh": "它的{attribute}是什么？", "en": "What is its {attribute}?"},
+    "step_attribute": {"zh": "再查它的{attribute}", "en": "Then look up its {attribute}"},
     "step_compute": {"zh": "用程序算出结果并核对格式。", "en": "Compute the result by a program."},
 }
 _ATTRIBUTES: dict[str, str] = {
@@ -83,6 +82,11 @@ _ATTRIBUTES: dict[str, str] = {
 def say(name: str, language: Language, **values: str) -> str:
     """The text of that name with its values put in."""
     return filled(_SAYS[name][language], values)
+
+
+def category_name(category: str, language: Language) -> str:
+    """A kind of place in the reader's language; the map knows the Chinese word."""
+    return CATEGORIES.get(category, category).partition("|")[0] if language == "en" else category
 
 
 def attribute_name(attribute: str, language: Language) -> str:
