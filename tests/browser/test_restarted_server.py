@@ -1,24 +1,37 @@
 """A server killed seconds after a question goes on once it is started again; so does the page."""
 
 import re
+from collections.abc import Iterator
 
+import pytest
 from langgraph_sdk import get_sync_client
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part, thread_of
 from tests.support.command_line import EN
 from tests.support.dev_server import DevServer
-from tests.support.held_server import server_fixture, service_fixture
+from tests.support.held_server import service_fixture
 from tests.support.page_gemini import HeldGemini
+from tests.support.page_server import page_server
 
-__all__ = ["server_fixture", "service_fixture"]
+__all__ = ["service_fixture"]
 pytestmark = BROWSER
 LOST = "服务器重启过，正在接着做…"
 DOWN = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)|404"
 
 
+@pytest.fixture(scope="module", name="server")
+def server_fixture(
+    service: HeldGemini, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DevServer]:
+    """It is killed before it saved its run, however slow the machine is."""
+    folder = tmp_path_factory.mktemp("server")
+    with page_server(folder, env=service.environment, forgetful=True) as started:
+        yield started
+
+
 def searching(page: Page, gemini: HeldGemini) -> Locator:
-    """A turn whose searches are under way, when the server has not saved its run yet."""
+    """A turn whose searches are under way."""
     gemini.requests.clear()
     gemini.hold()
     turn = ask(page, EN)

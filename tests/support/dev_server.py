@@ -46,6 +46,9 @@ class DevServer:
     env: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     """Keys that replace those of our langgraph.json."""
+    forgetful: bool = False
+    """Whether it knows nothing of its last life but what we wrote down. Else it writes its own
+    runs down every ten seconds, and whether that comes before a kill is chance."""
     jobs: int = 10
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
@@ -67,8 +70,14 @@ class DevServer:
         """Start and wait for /ok; raises with the log's end if it does not come."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))
-        (self.folder / "langgraph.json").write_text(json.dumps({**config, **self.config}))
-        environment = {"TANLU_DATA_DIR": str(self.folder / "threads"), **self.env}
+        told = {**config, "disable_persistence": self.forgetful, **self.config}
+        (self.folder / "langgraph.json").write_text(json.dumps(told))
+        environment = {
+            "TANLU_DATA_DIR": str(self.folder / "threads"),
+            # Parts of it are loaded before they are told of its configuration.
+            "LANGGRAPH_DISABLE_FILE_PERSISTENCE": str(self.forgetful).lower(),
+            **self.env,
+        }
         command = [
             sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload",
             "--host", "127.0.0.1", "--port", str(self.port),

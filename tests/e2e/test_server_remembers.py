@@ -1,0 +1,68 @@
+"""A server that wrote down its runs itself, as it does when it ends and now and then before."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.test_server_recovery import (
+    At,
+    Clients,
+    answered,
+    clients,
+    probe,
+    probe_and_url,
+    probe_server,
+    question,
+    until,
+)
+from tests.support.dev_server import DevServer
+from tests.support.probe_graph import CALLS_PER_RUN
+from tests.support.probe_service import Probe
+
+__all__ = ["clients", "probe", "probe_and_url"]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, probe_and_url: At) -> Iterator[DevServer]:
+    with probe_server(tmp_path_factory.mktemp("server"), probe_and_url[1]) as started:
+        yield started
+
+
+async def test_a_run_the_server_itself_remembers_is_continued_once(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {"remembered/work-1"}
+    client = await clients.open()
+    thread = await client.threads.create()
+    await client.runs.create(thread["thread_id"], "probe", input=question("remembered"))
+    await asyncio.to_thread(probe.wait_for, "remembered/work-1")
+    written = server.folder / ".langgraph_api" / ".langgraph_ops.pckl"
+    accepted = time.time()
+    await until(lambda: written.exists() and written.stat().st_mtime > accepted)
+    client = await clients.after_kill_9()
+    probe.held = set()
+    state = await answered(client, thread["thread_id"])
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert len(await client.runs.list(thread["thread_id"])) == 1
+    assert probe.arrived.pop("remembered/work-1") == 2
+    assert set(probe.arrived.values()) == {1}
+
+
+async def test_a_server_that_was_asked_to_stop_goes_on_when_it_starts_again(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {"asked/work-1"}
+    client = await clients.open()
+    thread = await client.threads.create()
+    await client.runs.create(thread["thread_id"], "probe", input=question("asked"))
+    await asyncio.to_thread(probe.wait_for, "asked/work-1")
+    server.stop()
+    assert not any(bad in server.output() for bad in ("BlockingError", "Traceback"))
+    probe.held = set()
+    await asyncio.to_thread(server.start)
+    state = await answered(await clients.open(), thread["thread_id"])
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert probe.arrived["asked/plan"] == 1
