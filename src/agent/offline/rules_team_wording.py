@@ -13,7 +13,7 @@ _SAYS: dict[str, dict[Language, str]] = {
     },
     "listed": {
         "zh": "地图上{near}的{category}有 {count} 处：{places}。",
-        "en": "The map has {count} places ({category}) at {near}: {places}.",
+        "en": "Found on the map at {near} ({category}, {count}): {places}.",
     },
     "unread": {
         "zh": "这个问题不属于能查的几类，没有找到可以依据的资料。",

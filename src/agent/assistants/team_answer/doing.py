@@ -97,8 +97,7 @@ class Doing:
             job.fail(gap["message"])
         else:
             job.text, job.failed = outcome_text(result, self.turn["language"]), bool(result.error)
-        steps = "; ".join(line.strip() for line in job.asked.splitlines() if line.strip())
-        told = f"{short(steps)} ⇒ {short(job.text)}"
+        told = f"{short(job.asked)} ⇒ {short(job.text)}"
         self.tell("code", job, told, seconds=time.monotonic() - began)
 
     def tell(self, kind: EventType, job: Job, text: str, **more: Any) -> None:
