@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent.evidence.geodesy import distance_m
+from agent.evidence.measures import MODES, distance_text, duration_text
 from agent.evidence.types import (
     Location,
     Place,
@@ -27,10 +28,6 @@ PROVIDER: dict[Language, str] = {"zh": "高德地图", "en": "Amap"}
 ATTRIBUTION: dict[Language, str] = {"zh": "数据 © 高德地图", "en": "Data © Amap (高德地图)"}
 _FAR = 1.5
 """Times the radius, beyond which a place is no answer to "nearby"."""
-_MODES: dict[Language, dict[TravelMode, str]] = {
-    "zh": {"walking": "步行", "driving": "驾车", "bicycling": "骑行", "transit": "公交"},
-    "en": {"walking": "Walk", "driving": "Drive", "bicycling": "Cycle", "transit": "Transit"},
-}
 
 
 @dataclass(frozen=True)
@@ -108,8 +105,10 @@ class Ledger:
         if known := next((r for r in self.survey.routes if r["id"] == key), None):
             return known
         url = route_link(*ends, mode, names)
-        title = f"{_MODES[self.options.language][mode]} {names[0]} → {names[1]}"
-        source = self._source(title, url, f"{title}: {metres} m, {seconds} s")
+        language = self.options.language
+        title = f"{MODES[language][mode]} {names[0]} → {names[1]}"
+        facts = (title, distance_text(metres), duration_text(seconds or None, language))
+        source = self._source(title, url, " · ".join(fact for fact in facts if fact))
         route = Route(
             id=key,
             mode=mode,

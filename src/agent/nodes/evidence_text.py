@@ -1,29 +1,17 @@
 """Records as the lines a model is shown and a reader gets; facts only from records."""
 
 from collections.abc import Iterable
+from datetime import date
 
+from agent.evidence.measures import MODES, distance_text, duration_text
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.language import Language
 
-_MODES = {
-    "zh": {"walking": "步行", "driving": "驾车", "bicycling": "骑行", "transit": "公交"},
-    "en": {"walking": "Walk", "driving": "Drive", "bicycling": "Cycle", "transit": "Transit"},
+_WEEKDAYS: dict[Language, tuple[str, ...]] = {
+    "zh": ("周一", "周二", "周三", "周四", "周五", "周六", "周日"),
+    "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
 }
 _COLON: dict[Language, str] = {"zh": "：", "en": ": "}
-
-
-def distance_text(metres: int | None) -> str:
-    """`320 m`, `2.4 km`."""
-    if metres is None:
-        return ""
-    return f"{metres} m" if metres < 1000 else f"{metres / 1000:.1f} km"
-
-
-def duration_text(seconds: int | None, language: Language) -> str:
-    if seconds is None:
-        return ""
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} 分钟" if language == "zh" else f"{minutes} min"
 
 
 def place_lines(places: Iterable[Place], language: Language) -> str:
@@ -54,7 +42,7 @@ def route_lines(routes: Iterable[Route], language: Language) -> str:
 
 
 def route_text(route: Route, language: Language) -> str:
-    mode = _MODES[language][route["mode"]]
+    mode = MODES[language][route["mode"]]
     ends = f"{route['origin']} → {route['destination']}"
     facts = (distance_text(route["distance_m"]), duration_text(route["duration_s"], language))
     return " · ".join([f"{mode}{_COLON[language]}{ends}", *(fact for fact in facts if fact)])
@@ -71,13 +59,21 @@ def weather_texts(weather: Weather, language: Language) -> list[str]:
     lines = []
     for day in weather["days"]:
         sky = day["day"] if day["day"] == day["night"] else f"{day['day']}/{day['night']}"
-        facts = [f"{weather['city']} {day['date']}", sky]
+        facts = [f"{weather['city']} {_dated(day['date'], language)}", sky]
         if day["low_c"] is not None and day["high_c"] is not None:
             facts.append(f"{day['low_c']}–{day['high_c']} °C")
         if day["wind"]:
             facts.append(day["wind"])
         lines.append(" · ".join(facts))
     return lines
+
+
+def _dated(day: str, language: Language) -> str:
+    """`2026-11-21 周六`: people ask for days of the week; the text itself where it is no date."""
+    try:
+        return f"{day} {_WEEKDAYS[language][date.fromisoformat(day).weekday()]}"
+    except ValueError:
+        return day
 
 
 def source_lines(sources: Iterable[Source]) -> str:

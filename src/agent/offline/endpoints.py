@@ -24,15 +24,15 @@ from agent.settings import Settings
 KEY = "tanlu-sample-key"
 _CONTACT = "Tanlu sample sample@tanlu.invalid"
 _NOTICE: dict[Language, str] = {
-    "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），以下全部来自程序自带的示例数据，"
+    "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），模型、网页和地图都是程序自带的示例，"
     "不是实时结果。",
-    "en": "Sample mode: no model key was found (looked for {looked_for}); everything below comes "
-    "from bundled sample data, not from live services.",
+    "en": "Sample mode: no model key was found (looked for {looked_for}); models, web and map are "
+    "bundled samples, not live services.",
 }
 _FORCED: dict[Language, str] = {
-    "zh": "示例模式（TANLU_MODE=offline）：以下全部来自程序自带的示例数据，不是实时结果。",
-    "en": "Sample mode (TANLU_MODE=offline): everything below comes from bundled sample data, "
-    "not from live services.",
+    "zh": "示例模式（TANLU_MODE=offline）：模型、网页和地图都是程序自带的示例，不是实时结果。",
+    "en": "Sample mode (TANLU_MODE=offline): models, web and map are bundled samples, not live "
+    "services.",
 }
 
 
