@@ -25,7 +25,6 @@ from .intent_words import (
     QUESTION,
     RADIUS,
     ROUTE,
-    ROUTE_ENDS,
     TO_DESTINATION,
     WEATHER,
 )
@@ -40,6 +39,7 @@ from .place_names import (
     extract_place as _extract_place,
 )
 from .queries import clean_text
+from .route_ends import route_ends
 from .types import MapIntent, MapTask, TravelMode
 
 _MAX_TEXT = 400
@@ -160,34 +160,34 @@ def _known_place(plain: str) -> bool:
 
 
 def _is_route(plain: str) -> bool:
-    if not (ROUTE.search(plain) or DISTANCE.search(plain)):
+    ends = route_ends(plain)
+    if not (ROUTE.search(plain) or DISTANCE.search(plain) or (ends and _mode(ends.rest))):
         return False
-    ends = ROUTE_ENDS.search(plain)
     if ends:
-        return any(end and _known_place(end) for end in ends.groups()) or bool(
-            MODES[0][1].search(plain)
-        )
+        known = _known_place(ends.origin) or _known_place(ends.destination)
+        return known or bool(MODES[0][1].search(plain))
     return bool(TO_DESTINATION.search(plain)) and (
         _known_place(plain) or place_after_preposition(plain) is not None
     )
 
 
 def _route_task(plain: str, found: tuple[str, str | None] | None) -> dict[str, Any] | None:
-    ends = ROUTE_ENDS.search(plain)
-    if ends:
-        named = [group.strip() for group in ends.groups() if group]
-        origin, destination = (named[0], named[1]) if len(named) > 1 else (None, named[0])
-    elif found:
-        origin, destination = None, found[0]
-    else:
+    ends = route_ends(plain)
+    if not ends and not found:
         return None
+    origin = None if not ends or is_vague(ends.origin) else ends.origin
+    rest = ends.rest if ends else plain
     return {
         "intent": "distance" if DISTANCE.search(plain) else "route",
-        "origin": None if origin and is_vague(origin) else origin,
-        "destination": destination,
+        "origin": origin,
+        "destination": ends.destination if ends else found and found[0],
         "city": found[1] if found else None,
-        "mode": next((mode for mode, words in MODES if words.search(plain)), None),
+        "mode": _mode(rest),
     }
+
+
+def _mode(text: str) -> TravelMode | None:
+    return next((mode for mode, words in MODES if words.search(text)), None)
 
 
 def _intent(plain: str, place: str | None, city: str | None) -> MapIntent:

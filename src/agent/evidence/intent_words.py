@@ -70,8 +70,8 @@ NEAR_ME = re.compile(
 )
 ROUTE = re.compile(
     r"怎么走|怎么去|怎么到|怎么过去|如何前往|如何去|如何到达?|路线|导航|要多久|多长时间|多少时间"
-    r"|几号线|地铁|公交|开车|驾车|打车"
-    r"|骑行|骑车|步行|换乘|\bhow (?:do i|to|can i|do we) get\b|\bdirections?\b|\broutes?\b"
+    r"|几号线|地铁|公交|高铁|火车|开车|驾车|打车|打的|的士"
+    r"|骑行|骑车|单车|步行|徒步|走路|走过去|换乘|\bhow (?:do i|to|can i|do we) get\b|\bdirections?\b|\broutes?\b"
     r"|\bfastest way\b|\bbest way\b"
     r"|\bsubway\b|\bmetro\b|\bhow long (?:does it take|is the)\b|\b(?:walk|drive|cycle|bike"
     r"|subway|metro|bus|train"
@@ -81,34 +81,16 @@ ROUTE = re.compile(
 DISTANCE = re.compile(
     r"多远|距离|几公里|多少公里|多少米|\bhow far\b|\bdistance (?:from|between|to)\b|\bfar is\b", _I
 )
-_END = r"[\w·()（）'’-]{2,16}?"
-_EN_END = r"([\w'’ -]{2,40}?)"
-ROUTE_ENDS = re.compile(
-    rf"(?:从|由)?\s*({_END})\s*(?:到|至|去|往|距离?|离)\s*({_END})\s*(?=的|怎么|如何|要|有|多|几"
-    rf"|大概|大约|坐|乘|打车|开车|驾车|步行"
-    r"|走路|骑|地铁|公交|路线|导航|距离|\s|[?？。，,]|$)"
-    r"|\bfrom\s+(?:the\s+)?([\w'’ -]{2,40}?)\s+to\s+(?:the\s+)?([\w'’ -]{2,40}?)(?=\s+(?:by|on"
-    r"|in|take|using|via)\b|[?.,]|$)"
-    r"|\bbetween\s+(?:the\s+)?([\w'’ -]{2,40}?)\s+and\s+(?:the\s+)?([\w'’ -]{2,40}?)(?=[?.,]|$)"
-    rf"|^(?!.*\bfrom\b)(?!how\b|what|which|where|best|is\b"
-    rf"|i\b)\s*{_EN_END}\s+to\s+(?:the\s+)?{_EN_END}\s+(?:by\s+)?(?:subway|metro|bus"
-    rf"|walk(?:ing)?|driv(?:e"
-    rf"|ing)|taxi"
-    r"|directions|route|distance)\b"
-    r"|\bhow far is\s+(?:the\s+)?([\w'’ -]{2,40}?)\s+from\s+(?:the\s+)?([\w'’ -]{2,40}?)(?=[?.,]"
-    r"|$)",
-    _I,
-)
 TO_DESTINATION = re.compile(
     r"(?:怎么|如何)(?:走|去|到|前往)|导航|打车|路线|多远|\bget to\b|\bdirections? to\b"
     r"|\bway to\b|\bhow far\b|\broute to\b",
     _I,
 )
 MODES: tuple[tuple[TravelMode, re.Pattern[str]], ...] = (
-    ("transit", re.compile(r"公交|地铁|换乘|几号线|\b(?:subway|metro|bus|transit|train)\b", _I)),
-    ("walking", re.compile(r"步行|走路|\bwalk(?:ing)?\b|\bon foot\b", _I)),
+    ("transit", re.compile(r"公交|地铁|高铁|动车|火车|换乘|几号线|\b(?:subway|metro|bus|transit|train)\b", _I)),
+    ("walking", re.compile(r"步行|徒步|走路|走到|走过去|\bwalk(?:ing)?\b|\bon foot\b", _I)),
     ("bicycling", re.compile(r"骑行|骑车|自行车|单车|\b(?:bike|bicycle|cycling|cycle)\b", _I)),
-    ("driving", re.compile(r"开车|驾车|自驾|打车|\b(?:drive|driving|taxi|car)\b", _I)),
+    ("driving", re.compile(r"开车|驾车|自驾|打车|打的|的士|\b(?:drive|driving|taxi|car)\b", _I)),
 )
 FACT = re.compile(
     r"地址|在哪|哪个区|什么位置|位置|坐标|几点|开门|关门|营业|开放|开馆|闭馆|门票|电话|评分|人均"
