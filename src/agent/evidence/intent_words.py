@@ -87,7 +87,12 @@ TO_DESTINATION = re.compile(
     _I,
 )
 MODES: tuple[tuple[TravelMode, re.Pattern[str]], ...] = (
-    ("transit", re.compile(r"公交|地铁|高铁|动车|火车|换乘|几号线|\b(?:subway|metro|bus|transit|train)\b", _I)),
+    (
+        "transit",
+        re.compile(
+            r"公交|地铁|高铁|动车|火车|换乘|几号线|\b(?:subway|metro|bus|transit|train)\b", _I
+        ),
+    ),
     ("walking", re.compile(r"步行|徒步|走路|走到|走过去|\bwalk(?:ing)?\b|\bon foot\b", _I)),
     ("bicycling", re.compile(r"骑行|骑车|自行车|单车|\b(?:bike|bicycle|cycling|cycle)\b", _I)),
     ("driving", re.compile(r"开车|驾车|自驾|打车|打的|的士|\b(?:drive|driving|taxi|car)\b", _I)),
