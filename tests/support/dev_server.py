@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,14 +71,10 @@ class DevServer:
         """Start and wait for /ok; raises with the log's end if it does not come."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))
-        told = {**config, "disable_persistence": self.forgetful, **self.config}
-        (self.folder / "langgraph.json").write_text(json.dumps(told))
-        environment = {
-            "TANLU_DATA_DIR": str(self.folder / "threads"),
-            # Parts of it are loaded before they are told of its configuration.
-            "LANGGRAPH_DISABLE_FILE_PERSISTENCE": str(self.forgetful).lower(),
-            **self.env,
-        }
+        (self.folder / "langgraph.json").write_text(json.dumps({**config, **self.config}))
+        if self.forgetful:
+            shutil.rmtree(self.folder / ".langgraph_api", ignore_errors=True)
+        environment = {"TANLU_DATA_DIR": str(self.folder / "threads"), **self.env}
         command = [
             sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload",
             "--host", "127.0.0.1", "--port", str(self.port),

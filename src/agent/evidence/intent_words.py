@@ -71,7 +71,8 @@ NEAR_ME = re.compile(
 ROUTE = re.compile(
     r"怎么走|怎么去|怎么到|怎么过去|如何前往|如何去|如何到达?|路线|导航|要多久|多长时间|多少时间"
     r"|几号线|地铁|公交|高铁|火车|开车|驾车|打车|打的|的士"
-    r"|骑行|骑车|单车|步行|徒步|走路|走过去|换乘|\bhow (?:do i|to|can i|do we) get\b|\bdirections?\b|\broutes?\b"
+    r"|骑行|骑车|单车|步行|徒步|走路|走过去|换乘"
+    r"|\bhow (?:do i|to|can i|do we) get\b|\bdirections?\b|\broutes?\b"
     r"|\bfastest way\b|\bbest way\b"
     r"|\bsubway\b|\bmetro\b|\bhow long (?:does it take|is the)\b|\b(?:walk|drive|cycle|bike"
     r"|subway|metro|bus|train"
