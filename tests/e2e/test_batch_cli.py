@@ -99,7 +99,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_printed_command_goes_on(
     cli: Cli, here: Here, gemini: GeminiService
 ) -> None:
     ask_for(cli, 5)
-    gemini.fail("hang", times=None, match=searches, seconds=1.0)
+    gemini.fail("hang", times=None, match=searches, seconds=3.0)
     process = cli.start("batch", "questions.jsonl", *TO, "--concurrency", "2", **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.SIGINT)
