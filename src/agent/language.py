@@ -35,3 +35,8 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 search`, `2 searches`: an English noun with its number; by default `many` adds an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

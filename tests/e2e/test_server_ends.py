@@ -11,11 +11,12 @@ from tests.e2e.test_server_recovery import (
     clients,
     probe,
     probe_and_url,
+    probe_server,
     question,
     stored,
     until,
 )
-from tests.support.dev_server import REPOSITORY, DevServer, dev_server
+from tests.support.dev_server import DevServer
 from tests.support.probe_service import Probe
 
 __all__ = ["clients", "probe", "probe_and_url"]
@@ -25,9 +26,7 @@ WORDS = "done", "stopped"
 
 @pytest.fixture
 def server(tmp_path: Path, probe_and_url: tuple[Probe, str]) -> Iterator[DevServer]:
-    environment = {"PROBE_URL": probe_and_url[1], "PYTHONPATH": str(REPOSITORY)}
-    graphs = {"graphs": {"probe": "tests.support.probe_graph:graph"}}
-    with dev_server(tmp_path / "server", env=environment, config=graphs) as started:
+    with probe_server(tmp_path / "server", probe_and_url[1]) as started:
         yield started
 
 

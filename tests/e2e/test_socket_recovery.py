@@ -11,8 +11,9 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import NotFoundError
 from websockets.sync.client import connect
 
+from tests.e2e.test_server_recovery import probe_server
 from tests.support.command_line import until
-from tests.support.dev_server import REPOSITORY, DevServer, dev_server
+from tests.support.dev_server import DevServer
 from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import Probe, probe_service
 
@@ -22,11 +23,8 @@ QUESTION = {"messages": [{"role": "user", "content": "turn"}]}
 
 @pytest.fixture(name="probe_and_server")
 def probe_and_server_fixture(tmp_path: Path) -> Iterator[tuple[Probe, DevServer]]:
-    graphs = {"graphs": {"probe": "tests.support.probe_graph:graph"}}
-    with probe_service() as (probe, url):
-        environment = {"PROBE_URL": url, "PYTHONPATH": str(REPOSITORY)}
-        with dev_server(tmp_path / "server", env=environment, config=graphs) as server:
-            yield probe, server
+    with probe_service() as (probe, url), probe_server(tmp_path / "server", url) as server:
+        yield probe, server
 
 
 def test_a_run_started_over_a_web_socket_is_continued_too(

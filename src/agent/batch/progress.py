@@ -23,6 +23,7 @@ from rich.text import Text
 from agent.batch.rows import Row, Status
 from agent.batch.runner import Counts, Progress
 from agent.batch.scoring import Summary, Tally
+from agent.language import counted
 from agent.redaction import scrub
 
 _LONGEST = 160
@@ -48,16 +49,12 @@ def _told(row: Row) -> str:
     return _line(f"{told}: {what}" if what else told)
 
 
-def _questions(count: int) -> str:
-    return "1 question" if count == 1 else f"{count} questions"
-
-
 class LineProgress:
     """For pipes and logs."""
 
     def began(self, counts: Counts) -> None:
         already = f", {counts.before} already done" if counts.before else ""
-        self.said(f"{_questions(counts.asked)}{already}")
+        self.said(f"{counted(counts.asked, 'question')}{already}")
 
     def told(self, row: Row, counts: Counts) -> None:
         self.said(f"[{counts.before + counts.done}/{counts.asked}] {_told(row)}")
@@ -100,7 +97,7 @@ class BarProgress:
         self.bar.reset(self._task, total=counts.asked - counts.before)
         self.bar.update(self._task, description=_state(counts))
         if counts.before:
-            self.said(f"{_questions(counts.asked)}, {counts.before} already done")
+            self.said(f"{counted(counts.asked, 'question')}, {counts.before} already done")
 
     def told(self, row: Row, counts: Counts) -> None:
         self.bar.update(self._task, completed=counts.done, description=_state(counts))

@@ -15,7 +15,7 @@ from agent.evidence.types import Place
 from agent.export.finished import by_mention, without_notice
 from agent.export.markdown import place_table
 from agent.export.wording import WORDS, credit, metres, rating
-from agent.language import Language
+from agent.language import Language, counted
 from agent.outcome import Outcome
 
 MOST_PLACES = 15
@@ -61,16 +61,12 @@ def usage_line(outcome: Outcome) -> str:
         cost = "" if price is None else f"，约 ${price:.4f}"
     else:
         line = (
-            f"Used: {_counted(usage['model_calls'], 'model call')}, {tokens[0]:,} tokens in, "
-            f"{tokens[1]:,} out, {_counted(usage['searches'], 'search', 'searches')}, "
-            f"{_counted(usage['map_calls'], 'map call')}, {usage['seconds']:.1f} s"
+            f"Used: {counted(usage['model_calls'], 'model call')}, {tokens[0]:,} tokens in, "
+            f"{tokens[1]:,} out, {counted(usage['searches'], 'search', 'searches')}, "
+            f"{counted(usage['map_calls'], 'map call')}, {usage['seconds']:.1f} s"
         )
         cost = "" if price is None else f", about ${price:.4f}"
     return line + cost
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def follow_up_line(command: str, language: Language) -> str:
