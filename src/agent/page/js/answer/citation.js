@@ -200,9 +200,11 @@ class Card {
     const left = Math.min(at.left - 24, edge - width);
     const below = at.bottom + MARGIN + height < innerHeight || at.top < innerHeight - at.bottom;
     style.left = `${Math.max(MARGIN, left)}px`;
-    style.top = `${below ? at.bottom + MARGIN : Math.max(MARGIN, at.top - MARGIN - height)}px`;
+    // A citation that was scrolled out below must not take its card along.
+    const above = Math.min(at.top, innerHeight);
+    style.top = `${below ? at.bottom + MARGIN : Math.max(MARGIN, above - MARGIN - height)}px`;
     // A card that is too long for a low window scrolls; what is outside could not be reached.
-    const room = (below ? innerHeight - at.bottom : at.top) - 2 * MARGIN;
+    const room = (below ? innerHeight - at.bottom : above) - 2 * MARGIN;
     if (height > room) style.maxHeight = `${Math.max(LEAST, room)}px`;
   }
 }
