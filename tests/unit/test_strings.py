@@ -1,0 +1,67 @@
+"""Text from outside is made valid: nothing that a store refuses or a screen obeys is left."""
+
+import json
+
+import pytest
+
+from agent.strings import ends_in_half, parse_json, valid_json, valid_text
+
+HALF, OTHER_HALF = "\ud83d", "\ude00"
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        (f"{HALF}故宫", "\ufffd故宫"),
+        (f"a{OTHER_HALF}", "a\ufffd"),
+        (f"{HALF}{OTHER_HALF}", "😀"),
+        (f"{HALF}{HALF}{OTHER_HALF}!", "\ufffd😀!"),
+        ("a\x00b", "ab"),
+        ("\x1b[31mred\x9b0m", "[31mred0m"),
+        ("exe.\u202egnp", "exe.gnp"),
+        ("\u2066a\u2069 \u202ab\u202c", "a b"),
+        ("one\x0ctwo\x85three", "one\ntwo\nthree"),
+        ("a\ufffeb\uffff", "ab"),
+    ],
+)
+def test_what_no_store_takes_or_what_steers_a_screen_is_replaced(text: str, valid: str) -> None:
+    assert valid_text(text) == valid
+    assert valid_text(valid) == valid
+    valid.encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "👨\u200d👩\u200d👧",
+        "a\tb\r\nc",
+        "\u200fשלום\u200e",
+        "مرحبا \u061c1",
+        "e\u0301 \u00ad",
+        "\ufeffx",
+        "",
+    ],
+)
+def test_characters_that_belong_to_writing_stay(text: str) -> None:
+    assert valid_text(text) is text
+
+
+def test_names_and_values_of_json_are_valid_at_any_depth() -> None:
+    found = valid_json({f"a{HALF}": [{"b": ("\x00c", 1, None, b"\x00")}], "d": 0.5})
+    assert found == {"a\ufffd": [{"b": ["c", 1, None, b"\x00"]}], "d": 0.5}
+
+
+def test_escapes_in_json_are_valid_characters_too() -> None:
+    assert parse_json(json.dumps({"name": f"\x00{HALF}"})) == {"name": "\ufffd"}
+    assert parse_json(json.dumps("😀")) == "😀"
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"\xff\xfe\x00 no", b"[" * 100_000])
+def test_what_is_no_json_is_a_value_error(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_json(raw)
+
+
+def test_a_piece_may_end_in_the_first_half_of_a_character() -> None:
+    assert ends_in_half(f"a{HALF}")
+    assert not any(map(ends_in_half, ("", "a", "😀", OTHER_HALF, f"{HALF}a")))
