@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from agent.errors import AgentError, MalformedReply, ProviderUnavailable
+from agent.mcp.replies import parsed, text_of
 from agent.mcp.servers import amap_server
 from agent.mcp.sessions import SessionLimits, SupervisedSession
 from agent.redaction import hide
 from agent.settings import Settings
 from tests.support.map_fixtures import is_running, scripted, scripted_session, until
+from tests.support.map_servers import GREETINGS, STRANGE
 
 HASTY = SessionLimits(start=0.5, call=0.4, ping=0.3)
 
@@ -106,6 +108,39 @@ async def test_half_a_reply_is_a_timeout() -> None:
     ) as session:
         error = await failure(session)
     assert error.code == "map_timeout"
+
+
+@pytest.mark.parametrize("strange", sorted(STRANGE))
+async def test_a_result_outside_the_protocol_is_malformed_and_the_session_stays(
+    strange: str,
+) -> None:
+    async with scripted_session(strange) as session:
+        error = await failure(session)
+        assert isinstance(error, MalformedReply)
+        assert error.code == "map_malformed"
+        assert session.pid is not None
+
+
+@pytest.mark.parametrize("strange", [*sorted(GREETINGS), "tools_are_a_text"])
+async def test_a_greeting_outside_the_protocol_is_a_server_that_does_not_run(strange: str) -> None:
+    async with scripted_session(strange) as session:
+        error = await failure(session)
+    assert isinstance(error, ProviderUnavailable)
+    assert error.code == "map_server_down"
+    assert "\n" not in str(error)
+
+
+async def test_a_server_that_closes_its_output_in_every_call_is_given_up() -> None:
+    async with scripted_session("closes_its_output") as session:
+        error = await failure(session)
+    assert error.code == "map_server_down"
+    assert session.starts == 2
+
+
+async def test_half_characters_in_a_reply_are_replaced() -> None:
+    async with scripted_session("broken_characters") as session:
+        text = text_of(await session.call_tool("maps_geo", {}))
+    assert parsed(text) == {"name": "\ufffd31m故宫", "said": "\ufffd"}
 
 
 async def test_a_reply_of_50_megabytes_is_refused_and_the_session_stays() -> None:

@@ -13,6 +13,24 @@ from typing import Any
 
 TOOLS = Path(__file__).parents[2] / "src" / "agent" / "mcp" / "amap" / "tools.json"
 HOURS = 3600
+STRANGE: dict[str, Any] = {
+    "martian": {"content": [{"type": "martian"}]},
+    "no_content": {"content": "none"},
+    "null_in_content": {"content": [None]},
+    "text_is_a_number": {"content": [{"type": "text", "text": 7}]},
+    "error_is_a_word": {"content": [], "isError": "perhaps"},
+    "structured_is_a_list": {"content": [], "structuredContent": [1]},
+    "result_is_a_text": "martian",
+    "result_is_null": None,
+}
+"""Results of calls outside the protocol, by fault."""
+GREETINGS: dict[str, Any] = {
+    "other_protocol": {"protocolVersion": "2099-01-01"},
+    "protocol_is_a_list": {"protocolVersion": []},
+    "nameless": {"serverInfo": None},
+    "no_capabilities": {"capabilities": "all"},
+}
+"""What is strange about a greeting, by fault."""
 
 
 def send(message: dict[str, Any]) -> None:
@@ -72,6 +90,16 @@ def on_call(fault: str, request: dict[str, Any], marker: str) -> None:
         case "huge_result":
             reply(request, text_result("x" * (50 << 20)))
             return
+        case _ if fault in STRANGE:
+            reply(request, STRANGE[fault])
+            return
+        case "broken_characters":
+            broken = json.dumps({"name": "\ud83d\x9b31m\u202e故宫\x00"})
+            reply(request, text_result(f'{broken[:-1]}, "said": "\ud83d"}}'))
+            return
+        case "closes_its_output":
+            os.close(1)
+            time.sleep(HOURS)
         case "not_json_text":
             reply(request, text_result("<html>502</html>"))
             return
@@ -92,10 +120,11 @@ def serve(fault: str, marker: str) -> None:
                     "protocolVersion": "2024-11-05",
                     "capabilities": {"tools": {}},
                     "serverInfo": {"name": f"scripted {fault}", "version": "1"},
+                    **GREETINGS.get(fault, {}),
                 },
             )
         elif method == "tools/list":
-            reply(request, {"tools": tools(fault)})
+            reply(request, {"tools": "none" if fault == "tools_are_a_text" else tools(fault)})
         elif method == "tools/call":
             on_call(fault, request, marker)
         elif method == "ping":

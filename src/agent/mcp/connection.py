@@ -19,6 +19,7 @@ from agent.errors import (
     ProviderRefused,
     ProviderUnavailable,
 )
+from agent.lines import one_line
 from agent.mcp.servers import ServerSpec
 from agent.mcp.stdio import TOO_LARGE, ServerProcess, run_server
 from agent.redaction import scrub
@@ -69,7 +70,7 @@ class Connection:
         self._task = loop.create_task(self._own(), name="map-session", context=context)
 
     async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
-        """Raises ConnectionLost, Unanswered, or MalformedReply (`map_too_large`)."""
+        """Raises ConnectionLost, Unanswered, or MalformedReply (`map_malformed`, …)."""
         limit = timedelta(seconds=seconds)
         return await self._ask(
             lambda session: session.call_tool(name, arguments, read_timeout_seconds=limit)
@@ -107,8 +108,11 @@ class Connection:
                 return await send(self._session)
         except McpError as error:
             raise self._translated(error) from None
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             self.stop("closed its streams")
+        except Exception as error:  # noqa: BLE001 - whatever its checks of a result raise
+            said = f"a result outside the protocol ({type(error).__name__})"
+            raise MalformedReply("amap", said, code="map_malformed") from None
         finally:
             self._pending.discard(scope)
             self._used = asyncio.get_running_loop().time()
@@ -210,7 +214,7 @@ class Connection:
         while isinstance(problem, BaseExceptionGroup):
             problem = problem.exceptions[0]
         if not isinstance(problem, AgentError):
-            text = f"{type(problem).__name__}: {problem}"
+            text = one_line(scrub(f"{type(problem).__name__}: {problem}"), longest=300)
             if isinstance(problem, TimeoutError):
                 text = f"could not be prepared within {self._limits.resolve:g} s"
             problem = self._down(text)

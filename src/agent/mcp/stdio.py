@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp.types import ErrorData, JSONRPCError, JSONRPCMessage
+from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
 from agent.mcp.servers import ServerSpec
 from agent.redaction import scrub
+from agent.strings import parse_json
 
 log = logging.getLogger(__name__)
 LINE_LIMIT = 4 << 20
@@ -160,14 +161,19 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 def _message(line: bytes) -> JSONRPCMessage | None:
+    """What a line says, in valid text; in place of an answer of no known form, an error."""
     text = line.decode("utf-8", "replace").strip()
     if not text:
         return None
+    answered = None
     try:
-        return JSONRPCMessage.model_validate_json(text)
+        parsed = parse_json(text)
+        if isinstance(parsed, dict) and "method" not in parsed:
+            answered = parsed.get("id")
+        return JSONRPCMessage.model_validate(parsed)
     except ValueError:
         log.warning("map server wrote a line that is no message: %s", scrub(text[:120]))
-        return None
+    return _error(answered, PARSE_ERROR, "not a message") if type(answered) is int else None
 
 
 class Lines:
@@ -212,5 +218,10 @@ def _too_large(head: bytes, tail: bytes, size: int) -> bytes:
     log.warning("map server sent a message of %d bytes; dropped", size)
     if not found:
         return b""
-    error = ErrorData(code=TOO_LARGE, message=f"reply of {size} bytes is too large")
-    return JSONRPCError(jsonrpc="2.0", id=int(found[-1]), error=error).model_dump_json().encode()
+    said = f"reply of {size} bytes is too large"
+    return _error(int(found[-1]), TOO_LARGE, said).model_dump_json().encode()
+
+
+def _error(answered: int, code: int, said: str) -> JSONRPCMessage:
+    error = ErrorData(code=code, message=said)
+    return JSONRPCMessage(JSONRPCError(jsonrpc="2.0", id=answered, error=error))
