@@ -24,6 +24,7 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.strings import valid_text
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -134,7 +135,7 @@ class Calls:
         """A call whose reply (text) is paid for once in a turn, also after a crash.
 
         `request` is anything JSON-like that identifies it; replies come back as text so that they
-        can be kept.
+        can be kept, as `valid_text`.
         """
         key = request_key(policy.provider, request)
         if self._journal and (known := await self._journal.load(meter.turn_id, key)) is not None:
@@ -142,7 +143,7 @@ class Calls:
             if policy.spends:
                 meter.recall(policy.spends, key)
             return known
-        reply = await self.call(policy, send, meter=meter)
+        reply = valid_text(await self.call(policy, send, meter=meter))
         meter.budget.paid.add(key)
         if self._journal:
             await self._journal.save(meter.turn_id, key, reply)
@@ -208,7 +209,7 @@ async def _wait_for(pace: Pace, meter: Meter) -> None:
 def request_key(provider: str, request: Any) -> str:
     """A stable name of a request."""
     text = json.dumps(request, ensure_ascii=False, sort_keys=True, default=str)
-    return hashlib.sha256(f"{provider}\n{text}".encode()).hexdigest()
+    return hashlib.sha256(f"{provider}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:

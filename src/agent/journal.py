@@ -199,16 +199,21 @@ class ReplyJournal:
         return row[0] if row else None
 
     async def save(self, turn_id: str, key: str, reply: str) -> None:
-        """Keep a reply until the turn ends."""
+        """Keep a reply until the turn ends; one that no table takes is not kept."""
         row = (turn_id, key, reply, self._clock())
-        await self._try(
-            lambda db: db.execute(
-                "INSERT INTO replies VALUES (?, ?, ?, ?)"
-                " ON CONFLICT (turn_id, key)"
-                " DO UPDATE SET reply = excluded.reply, at = excluded.at",
-                row,
+        try:
+            await self._try(
+                lambda db: db.execute(
+                    "INSERT INTO replies VALUES (?, ?, ?, ?)"
+                    " ON CONFLICT (turn_id, key)"
+                    " DO UPDATE SET reply = excluded.reply, at = excluded.at",
+                    row,
+                )
             )
-        )
+        except (ValueError, OverflowError) as error:
+            # The error's own text would show the reply.
+            log.warning("a paid reply cannot be kept: %s", type(error).__name__)
+            return
         if (known := self._known.get(turn_id)) is not None:
             known.add(key)
 

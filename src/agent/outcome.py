@@ -10,6 +10,7 @@ from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import feature_collection
 from agent.language import Language, detect_language
+from agent.strings import valid_json, valid_text
 
 _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls")
 _CHECKS = ("cited", "unknown_ids_removed", "places_rejected")
@@ -107,9 +108,9 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
     last = messages[-1] if messages else None
     if last is None or _role(last) != "ai" or not (answer := _text(last).strip()):
         raise AgentError("the run ended without an answer", code="no_answer")
-    kept = _part(last, "additional_kwargs") or {}
+    answer, kept = valid_text(answer), valid_json(_part(last, "additional_kwargs") or {})
     turn = values.get("turn") or {}
-    asked = next((_text(m) for m in reversed(messages) if _role(m) == "human"), "")
+    asked = valid_text(next((_text(m) for m in reversed(messages) if _role(m) == "human"), ""))
     return Outcome(
         assistant=kept.get("assistant") or run.assistant,
         mode=kept.get("mode") or "online",
@@ -132,7 +133,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
         question=asked,
         language=turn.get("language") or detect_language(asked or answer),
         search_entry_points=list(kept.get("search_entry_points") or []),
-        geojson=values.get("geojson") or _map_of(kept, asked),
+        geojson=valid_json(values.get("geojson")) or _map_of(kept, asked),
     )
 
 

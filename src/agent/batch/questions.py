@@ -12,6 +12,7 @@ from typing import Any
 from agent.batch.decrypt import decrypted, is_encrypted
 from agent.batch.records import records
 from agent.errors import InputError
+from agent.strings import valid_text
 
 # Column names as records.plain_name writes them; the first that says something counts.
 _ID = ("id", "task_id", "question_id")
@@ -155,10 +156,7 @@ def _text(name: str, value: object) -> str:
         return "true" if value else "false"
     if not isinstance(value, str | int | float):
         raise ValueError(f"the column {name} is not a text")
-    text = str(value).strip()
-    if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise ValueError(f"the column {name} has half a character (a lone surrogate)")
-    return text
+    return valid_text(str(value)).strip()
 
 
 def _expected(fields: Mapping[str, Any]) -> str | None:

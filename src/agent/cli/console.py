@@ -3,14 +3,13 @@
 import io
 import os
 import sys
-import unicodedata
 from typing import TextIO
 
 from agent.lines import one_line
+from agent.strings import valid_text
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
-_BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def prepare_streams() -> None:
@@ -22,11 +21,7 @@ def prepare_streams() -> None:
 
 def printable(text: str) -> str:
     """The text without what would steer a terminal (escape sequences, reversed writing)."""
-    return "".join(
-        c
-        for c in text
-        if c in "\n\t" or (unicodedata.category(c) not in ("Cc", "Cs") and c not in _BIDI)
-    )
+    return valid_text(text).replace("\r", "")
 
 
 def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:

@@ -59,11 +59,11 @@ def near_duplicate(a: str, b: str) -> bool:
 
 
 def drop_seen(queries: list[Query], seen: Iterable[str]) -> list[Query]:
-    """The queries that ask something new, in order, each once; empty ones are left out."""
+    """The queries that ask something new, in order, each once; invisible ones are left out."""
     known = [_meaning(text) for text in seen]
     fresh: list[Query] = []
     for query in queries:
-        if not query["query"].strip():
+        if not is_visible(query["query"]):
             continue
         meaning = _meaning(query["query"])
         if any(_same(meaning, other) for other in known):
@@ -81,6 +81,11 @@ def clean_text(text: str, limit: int) -> str:
     """
     visible = _INVISIBLE.sub("", _CONTROL.sub("", text))
     return _SPACE.sub(" ", unicodedata.normalize("NFC", visible)).strip()[:limit].rstrip()
+
+
+def is_visible(text: str) -> bool:
+    """Return whether the text has anything but white space, control and invisible characters."""
+    return bool(clean_text(text, len(text)))
 
 
 def _same(a: _Meaning, b: _Meaning) -> bool:

@@ -1,11 +1,11 @@
 """What a call of the map server says: one text block of JSON, `[]` where a value is empty."""
 
-import json
 from typing import Any
 
 from mcp.types import CallToolResult, TextContent
 
 from agent.errors import MalformedReply
+from agent.strings import parse_json
 
 LARGEST = 1 << 20
 """Characters of one reply."""
@@ -29,8 +29,8 @@ def parsed(text: str) -> dict[str, Any]:
             "amap", f"a reply of {len(text)} characters is too large", code="map_too_large"
         )
     try:
-        reply = json.loads(text)
-    except (ValueError, RecursionError):
+        reply = parse_json(text)
+    except ValueError:
         reply = None
     if not isinstance(reply, dict):
         raise MalformedReply("amap", "the reply is no JSON object", code="map_malformed")

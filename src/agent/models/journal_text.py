@@ -7,6 +7,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, messages_from_dict, messages_to_dict
 
 from agent.models.vendor import Finish, Response
+from agent.strings import valid_json
 
 
 def to_text(response: Response) -> str:
@@ -29,8 +30,8 @@ def to_text(response: Response) -> str:
 
 
 def from_text(text: str) -> Response:
-    """The response that `to_text` wrote."""
-    kept = json.loads(text, object_hook=_bytes)
+    """The response that `to_text` wrote, in valid text."""
+    kept = valid_json(json.loads(text, object_hook=_bytes))
     return Response(
         message=cast(AIMessage, messages_from_dict([kept["message"]])[0]),
         text=kept["text"],

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -22,11 +24,24 @@ from agent.models.judgement import GaveUp, Patience, blocked, malformed
 from agent.models.types import Thinking
 from agent.models.vendor import Piece, Request, Vendor
 from agent.prompts import render
+from agent.strings import ends_in_half, valid_text
 
 log = logging.getLogger(__name__)
 _IDLE_SECONDS = 30.0
 _CUT_OFF_CHARACTERS = 600
 Account = Callable[[ModelName, Meter, Any], None]
+
+
+async def _valid(pieces: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, None]:
+    """The same in valid text; half a character waits for its other half in the next piece."""
+    half = ""
+    async with aclosing(pieces):
+        async for piece in pieces:
+            text = half + piece.text
+            half = text[-1:] if ends_in_half(text) else ""
+            yield replace(piece, text=valid_text(text.removesuffix(half)))
+    if half:
+        yield Piece(text=valid_text(half))
 
 
 class Opened:
@@ -149,7 +164,7 @@ class Telling:
         request = Request(name.id, tuple(messages), thinking=self._thinking)
 
         async def start() -> Opened:
-            pieces = cast(AsyncGenerator[Piece, None], vendor.stream(request))
+            pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
             opened = Opened(pieces, name, min(_IDLE_SECONDS, policy.timeout), self._account)
             try:
                 with patience.once_more():

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ValidationError
 
+from agent.strings import valid_json
+
 S = TypeVar("S", bound=BaseModel)
 _THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -34,7 +36,7 @@ def parsed(text: str, schema: type[S]) -> S:
     """The JSON object in the text, validated; raises ValueError that says what is wrong."""
     found = find_object(text)
     try:
-        return schema.model_validate(found)
+        return schema.model_validate(valid_json(found))
     except ValidationError as error:
         raise ValueError(_problems(error)) from None
 

@@ -10,7 +10,7 @@ from agent.budget import Meter
 from agent.configuration import Configuration
 from agent.errors import AgentError, ConfigurationError
 from agent.evidence.geodesy import parse_lnglat
-from agent.evidence.queries import drop_seen
+from agent.evidence.queries import drop_seen, is_visible
 from agent.evidence.types import Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
@@ -108,7 +108,7 @@ async def _write(
     except AgentError as error:
         return _own_words(turn, configuration), [gap_of("", error, NODE, turn["language"])]
     assert reply.parsed is not None
-    written = [w for w in reply.parsed.query if w.query.strip()][: turn["count"]]
+    written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
     queries = drop_seen(planned(written, configuration, turn["near"]), [])
     return queries or _own_words(turn, configuration), []
 

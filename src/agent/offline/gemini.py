@@ -192,7 +192,7 @@ def _pieces(text: str, chunk_tokens: int) -> Iterable[str]:
     """Text in chunks of about `chunk_tokens`, never inside a character."""
     piece, size = "", 0
     for character in text:
-        piece, size = piece + character, size + len(character.encode())
+        piece, size = piece + character, size + len(character.encode("utf-8", "replace"))
         if size >= chunk_tokens * 4:
             yield piece
             piece, size = "", 0
@@ -201,7 +201,7 @@ def _pieces(text: str, chunk_tokens: int) -> Iterable[str]:
 
 
 async def _event(response: web.StreamResponse, body: Mapping[str, Any]) -> None:
-    await response.write(f"data: {json.dumps(body, ensure_ascii=False)}\r\n\r\n".encode())
+    await response.write(f"data: {json.dumps(body)}\r\n\r\n".encode())
 
 
 def _refuse(error: Refused) -> web.Response:

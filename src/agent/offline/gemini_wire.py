@@ -192,7 +192,7 @@ def grounded(
     for index, sentences in enumerate(parts):
         at = 0
         for sentence in sentences:
-            start, at = at, at + len(sentence.text.encode())
+            start, at = at, at + len(sentence.text.encode("utf-8", "replace"))
             if not sentence.pages:
                 continue
             for page in sentence.pages:
@@ -220,4 +220,4 @@ def _escaped(text: str) -> str:
 def tokens(value: Any) -> int:
     """About four bytes a token."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return -(-len(text.encode()) // 4) if text else 0
+    return -(-len(text.encode("utf-8", "replace")) // 4) if text else 0

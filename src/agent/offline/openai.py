@@ -247,7 +247,7 @@ def _usage(body: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, int
 
 
 async def _event(response: web.StreamResponse, body: Mapping[str, Any]) -> None:
-    await response.write(f"data: {json.dumps(body, ensure_ascii=False)}\n\n".encode())
+    await response.write(f"data: {json.dumps(body)}\n\n".encode())
 
 
 def _refuse(error: Refused) -> web.Response:

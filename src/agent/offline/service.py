@@ -5,7 +5,9 @@ the ways real ones do.
 """
 
 import asyncio
+import json
 import logging
+import re
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from typing import Any, Literal
 from aiohttp import web
 
 FaultKind = Literal[
-    "status", "drop", "drop_mid_body", "hang", "garbage", "cut_json", "empty", "html"
+    "status", "drop", "drop_mid_body", "hang", "garbage", "cut_json", "broken_text", "empty", "html"
 ]
 # Injected drops are wanted; aiohttp would log each as an error.
 _QUIET = logging.Logger("agent.offline.quiet", level=logging.CRITICAL + 1)
@@ -35,6 +37,10 @@ class Fault:
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 3600
+
+
+_WORDS = re.compile("[\u3400-\u9fff]|\\w \\w")
+BROKEN = "\ud83d\x00\x9b31m\u202e"
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,10 @@ async def _misbehave(fault: Fault, request: web.Request, handler: Handler) -> we
             whole = await handler(request)
             text = getattr(whole, "text", None) or '{"cut": '
             return web.Response(text=text[: len(text) // 2], content_type="application/json")
+        case "broken_text":
+            whole = await handler(request)
+            text = getattr(whole, "text", None)
+            return web.json_response(broken(json.loads(text))) if text else whole
         case "empty":
             return web.Response(body=b"", content_type="application/json")
         case "html":
@@ -129,6 +139,20 @@ async def _misbehave(fault: Fault, request: web.Request, handler: Handler) -> we
                 content_type="text/html",
             )
     return await handler(request)
+
+
+def broken(value: Any) -> Any:
+    """The same reply, but every text of words ends in half a character and control characters."""
+    if isinstance(value, dict):
+        return {name: broken(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [broken(inner) for inner in value]
+    if not isinstance(value, str) or not _WORDS.search(value) or value.startswith("http"):
+        return value
+    try:
+        return json.dumps(broken(json.loads(value)))
+    except ValueError:
+        return value + BROKEN
 
 
 def _abort(request: web.Request) -> None:

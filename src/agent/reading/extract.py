@@ -16,6 +16,7 @@ from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from agent.reading.decoding import page_text
 from agent.reading.hosts import Turnstile
 from agent.reading.texts import Extracted, html_text
+from agent.strings import valid_text
 
 log = logging.getLogger(__name__)
 HTML = ("text/html", "application/xhtml+xml")
@@ -86,11 +87,13 @@ class Extractor:
     def _checked(self, found: Extracted) -> Extracted:
         if found.failed in _MESSAGES:
             raise ProviderRefused("reader", _MESSAGES[found.failed], code=found.failed)
-        text, limit = _clean(found.text), self._limits.max_chars
+        text, limit = valid_text(found.text).strip(), self._limits.max_chars
         if not text:
             raise ProviderRefused("reader", _MESSAGES["page_empty"], code="page_empty")
         partial = found.partial or len(text) > limit
-        return replace(found, title=_clean(found.title), text=text[:limit], partial=partial)
+        return replace(
+            found, title=valid_text(found.title).strip(), text=text[:limit], partial=partial
+        )
 
     async def _in_worker(self, kind: str, body: bytes) -> Extracted:
         async with self._workers.turn():
@@ -129,11 +132,6 @@ def kind_of(body: bytes, content_type: str) -> str:
     if said in PLAIN or (said == "" and b"\x00" not in head):
         return "text"
     raise ProviderRefused("reader", f"{said[:80]} is not read", code="page_kind")
-
-
-def _clean(text: str) -> str:
-    """Without NUL and lone surrogates, which neither files nor protocols take."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8").strip()
 
 
 def _need(kind: str) -> None:

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from agent.reading.decoding import page_text
 from agent.retrieval.markup import front_title, markdown_blocks, plain_blocks
 from agent.retrieval.split import Piece, Sections, split
+from agent.strings import valid_text
 
 KINDS: Mapping[str, str] = {
     ".pdf": "pdf",
@@ -92,7 +93,7 @@ def read(path: str, kind: str, first: int = 1) -> Iterator[Event]:
 
 def title_of(path: str) -> str:
     """A file's name as a title."""
-    stem = clean(os.fsencode(Path(path).stem).decode("utf-8", "replace"))
+    stem = valid_text(os.fsencode(Path(path).stem).decode("utf-8", "replace"))
     return " ".join(re.sub(r"[_]+", " ", stem).split()) or "untitled"
 
 
@@ -120,15 +121,15 @@ def text_of(body: bytes, content_type: str = "text/plain") -> str:
         raise CannotRead("page_empty")
     codec = _wide(body[:_HEAD])
     if codec:
-        return clean(body.decode(codec, "replace"))
+        return valid_text(body.decode(codec, "replace"))
     if b"\x00" in body[:_HEAD] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CannotRead("page_unreadable")
     if is_western(body):
-        return clean(body.decode("cp1252", "replace"))
+        return valid_text(body.decode("cp1252", "replace"))
     text = page_text(body, content_type)
     if text.count("\ufffd") > len(text) * _MOST_BAD:
         raise CannotRead("page_unreadable")
-    return clean(text)
+    return valid_text(text)
 
 
 def is_western(body: bytes) -> bool:
@@ -154,11 +155,6 @@ def _wide(head: bytes) -> str | None:
     if odd > 0.3 * half and even < 0.05 * half:
         return "utf-16-le"
     return "utf-16-be" if even > 0.3 * half and odd < 0.05 * half else None
-
-
-def clean(text: str) -> str:
-    """Without NUL and lone surrogates, which neither files nor protocols take."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def _read_markdown(body: bytes, name: str) -> Iterator[Event]:
@@ -194,7 +190,7 @@ def _read_html(body: bytes, name: str) -> Iterator[Event]:
         from agent.retrieval.plain_html import outline
 
         title, text = outline(io.StringIO(markup))
-    yield from markdown_events(clean(text), clean(title), name)
+    yield from markdown_events(valid_text(text), valid_text(title), name)
 
 
 _READERS = {"markdown": _read_markdown, "text": _read_text, "html": _read_html}

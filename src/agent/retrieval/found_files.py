@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.errors import InputError
-from agent.retrieval.formats import clean, kind_of
+from agent.retrieval.formats import kind_of
 from agent.retrieval.outcomes import FileResult
+from agent.strings import valid_text
 
 
 @dataclass(frozen=True)
@@ -144,5 +145,5 @@ def _repeated(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
 
 def show(path: str) -> str:
     """A path as text, with `/` between its parts."""
-    text = clean(os.fsencode(path).decode("utf-8", "replace"))
+    text = valid_text(os.fsencode(path).decode("utf-8", "replace"))
     return text.replace(os.sep, "/")

@@ -5,7 +5,6 @@ done. Its Markdown names no pages; `placed` finds them with the help of what pyp
 """
 
 import asyncio
-import json
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -28,6 +27,7 @@ from agent.errors import (
 from agent.models.pool import tls
 from agent.retrieval.split import Piece
 from agent.search.http import retry_after, said
+from agent.strings import parse_json
 
 T = TypeVar("T")
 PROVIDER = "mineru"
@@ -165,8 +165,8 @@ class MinerU:
 
 def _json(raw: bytes) -> Any:
     try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
+        return parse_json(raw)
+    except ValueError:
         return None
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from agent.retrieval.formats import CannotRead, Event, batches, clean, title_of
+from agent.retrieval.formats import CannotRead, Event, batches, title_of
 from agent.retrieval.markup import MAX_HEADING, heading_level, plain_blocks
 from agent.retrieval.split import Sections, split
+from agent.strings import valid_text
 
 _FORGET = 50
 """Pages after which what the parser keeps is dropped."""
@@ -78,7 +79,7 @@ def _text(reader: Any, number: int) -> str:
     from pypdf.errors import PyPdfError
 
     try:
-        return clean(reader.pages[number - 1].extract_text()).strip()
+        return valid_text(reader.pages[number - 1].extract_text()).strip()
     except (PyPdfError, *_BROKEN):
         return ""  # one broken page; the others may be whole
 
@@ -101,7 +102,7 @@ def _title(reader: Any) -> str:
     said = ""
     with contextlib.suppress(*_BROKEN):
         said = str((reader.metadata.title if reader.metadata else "") or "")
-    title = " ".join(clean(said).split())[:300]
+    title = " ".join(valid_text(said).split())[:300]
     return "" if len(title) < 3 or _NO_TITLE.search(title) else title
 
 
@@ -116,7 +117,7 @@ def _bookmarks(reader: Any) -> Bookmarks:
                     walk(item, level + 1)
                 continue
             page = reader.get_destination_page_number(item)
-            text = " ".join(clean(str(item.title or "")).split())[:MAX_HEADING]
+            text = " ".join(valid_text(str(item.title or "")).split())[:MAX_HEADING]
             if (
                 page is not None
                 and page >= 0

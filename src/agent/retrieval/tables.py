@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.evidence.links import link_url
-from agent.retrieval.formats import CannotRead, Event, batches, clean, is_western, text_of, title_of
+from agent.retrieval.formats import CannotRead, Event, batches, is_western, text_of, title_of
 from agent.retrieval.split import Block, Piece, packed
+from agent.strings import valid_text
 
 _NAMES = (
     "organization_name", "company_name", "company", "name", "org_name",
@@ -72,7 +73,7 @@ class _Rows:
 
 def _events(rows: Iterator[list[str]], path: str) -> Iterator[Event]:
     header = next((row for row in rows if any(cell.strip() for cell in row)), [])
-    columns = [clean(cell).strip() for cell in header][:_MAX_FIELDS]
+    columns = [valid_text(cell).strip() for cell in header][:_MAX_FIELDS]
     name = _name_column(columns)
     if name is None:
         yield from _plain_table(columns, rows, title_of(path))
@@ -94,7 +95,7 @@ def _key(column: str) -> str:
 
 def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iterator[Event]:
     for number, row in enumerate(rows, 1):
-        cells = [clean(cell).strip()[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
+        cells = [valid_text(cell).strip()[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
         if len(cells) <= name or not cells[name]:
             continue
         fields = {
@@ -137,7 +138,7 @@ def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> I
 
 def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
     for row in rows:
-        cells = [" ".join(clean(cell).split())[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
+        cells = [" ".join(valid_text(cell).split())[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
         named = zip([*columns, *[""] * len(cells)], cells, strict=False)
         parts = [f"{column}: {cell}" if column else cell for column, cell in named if cell]
         if parts:

@@ -21,6 +21,7 @@ from agent.search.akshare_tables import company_documents
 from agent.search.akshare_worker import NAMES, TABLES, find_company
 from agent.search.documents import Document
 from agent.search.hits import MAX_QUERY
+from agent.strings import parse_json
 
 log = logging.getLogger(__name__)
 EXTRA = 'pip install "tanlu[finance]"'
@@ -173,7 +174,7 @@ async def _listen(
 def _take(line: bytes, answer: Answer) -> None:
     """One line of the worker's; see its module for what lines there are."""
     try:
-        told = json.loads(line)
+        told = parse_json(line)
     except ValueError:
         told = None
     match told:

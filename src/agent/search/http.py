@@ -1,7 +1,6 @@
 """HTTP for the search services: one client per event loop, size-capped JSON, our errors."""
 
 import asyncio
-import json
 import logging
 import ssl
 import time
@@ -22,6 +21,7 @@ from agent.errors import (
 from agent.models.loops import PerLoop
 from agent.models.pool import tls
 from agent.redaction import scrub
+from agent.strings import parse_json
 
 MAX_BYTES = 2 << 20
 _LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
@@ -183,8 +183,8 @@ def _new_client(timeout: float, context: ssl.SSLContext) -> httpx.AsyncClient:
 
 def _parsed(raw: bytes) -> Any:
     try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
+        return parse_json(raw)
+    except ValueError:
         return None
 
 

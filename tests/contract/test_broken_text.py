@@ -1,0 +1,107 @@
+"""Half a character or a control character in any reply costs nothing: what comes of it is valid."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from agent.calls import Calls
+from agent.offline.brain import Answer, FunctionCall
+from agent.offline.gemini import GeminiService
+from agent.offline.openai import OpenAIService
+from agent.offline.service import BROKEN, Service
+from agent.offline.streams import Speed
+from agent.strings import valid_json
+from tests.support.gemini_desk import LITE, Plan
+from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
+from tests.support.memory_journal import MemoryJournal
+from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter
+from tests.support.search_bench import Bench, bench_fixture, running_fixture
+from tests.support.search_scripts import meter as search_meter
+
+__all__ = ["bench_fixture", "running_fixture", "running_source_fixture", "source_fixture"]
+MODELS: dict[str, Any] = {LITE: GeminiService, "openai:sample-chat": OpenAIService}
+REPLACED = "\ufffd31m"
+"""What is left of `BROKEN`."""
+
+
+def is_valid(value: Any) -> bool:
+    """Whether a value of JSON has nothing that a store refuses or a screen obeys."""
+    json.dumps(value, ensure_ascii=False).encode()
+    return bool(valid_json(value) == value)
+
+
+async def test_hits_are_valid_and_stay_so_when_they_are_remembered(bench: Bench) -> None:
+    bench.service.fail("broken_text", times=None)
+    journal = MemoryJournal()
+    found = await bench.provider(journal=journal).search("故宫", meter=search_meter())
+    again = await bench.provider(journal=journal).search("故宫", meter=search_meter())
+    assert again == found
+    assert found
+    assert all(is_valid(asdict(hit)) for hit in found)
+    assert all(is_valid(reply) for reply in journal.kept.values())
+    assert "\ufffd" in found[0].title
+
+
+async def test_an_address_with_half_a_character_is_a_usable_address(bench: Bench) -> None:
+    if bench.name != "tavily":
+        pytest.skip("one service is enough: they share the parser")
+    row = {"url": "https://ok.example/\ud800", "title": "t", "content": "c"}
+    bench.service.fail("status", status=200, body={"results": [row]})
+    found = await bench.provider(journal=MemoryJournal()).search("故宫", meter=search_meter())
+    assert [hit.url for hit in found] == ["https://ok.example/\ufffd"]
+
+
+async def test_documents_are_valid_and_stay_so_when_they_are_remembered(
+    source: SourceBench,
+) -> None:
+    source.service.fail("broken_text", times=None)
+    journal = MemoryJournal()
+    found = await source.search(journal=journal)
+    assert found
+    assert is_valid(found)
+    assert all(is_valid(reply) for reply in journal.kept.values())
+
+
+@pytest.fixture(params=MODELS, name="model")
+def model_fixture(request: pytest.FixtureRequest) -> str:
+    if request.param.startswith("openai:"):
+        pytest.importorskip("langchain_openai")
+    name: str = request.param
+    return name
+
+
+def service(model: str, brain: Scripted) -> Service:
+    made: Service = MODELS[model](brain, key=KEY)
+    return made
+
+
+async def test_a_models_text_and_calls_are_valid(model: str) -> None:
+    call = FunctionCall("maps_geo", {"address": f"故宫{BROKEN}"})
+    brain = Scripted(Answer(text=f"故宫{BROKEN}"), Answer(calls=(call,)))
+    journal = MemoryJournal()
+    async with desk_for(service(model, brain), calls=Calls(journal=journal)) as desk:
+        text = await desk.ask(model, ASK, meter=meter())
+        called = await desk.ask(model, ASK, meter=meter(), tools=[maps_geo])
+    assert (text.text, str(text.message.text)) == (f"故宫{REPLACED}", f"故宫{REPLACED}")
+    assert called.message.tool_calls[0]["args"] == {"address": f"故宫{REPLACED}"}
+    assert all(is_valid(reply) for reply in journal.kept.values())
+    assert "".join(text.parts) == text.text
+
+
+async def test_a_models_structured_answer_is_valid(model: str) -> None:
+    shape = {"queries": [f"故宫{BROKEN}", "\x00\x00"], "rationale": "\ud800 abc"}
+    async with desk_for(service(model, Scripted(Answer(json=shape)))) as desk:
+        reply = await desk.ask(model, ASK, meter=meter(), schema=Plan)
+    assert reply.parsed == Plan(queries=[f"故宫{REPLACED}", ""], rationale="\ufffd abc")
+
+
+async def test_a_streamed_answer_is_valid_and_a_character_cut_in_two_is_joined(model: str) -> None:
+    whole = f"晴天\ud83d\ude00雨天{BROKEN}" * 20 + "\ud83d"
+    standin: Any = service(model, Scripted(Answer(text=whole)))
+    standin.speed = lambda turn: Speed(chunk_tokens=1)
+    async with desk_for(standin) as desk:
+        said = [text async for text in desk.stream(model, ASK, meter=meter(), fallback=None)]
+    assert len(said) > 10
+    assert "".join(said) == f"晴天😀雨天{REPLACED}" * 20 + "\ufffd"
