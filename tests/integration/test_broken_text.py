@@ -1,0 +1,130 @@
+"""Every service's every text is broken: each assistant answers, and what it leaves is valid."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.checkpointer import open_saver
+from agent.export.pdf import pdf_document
+from agent.graph import build_graph
+from agent.journal import Place, ReplyJournal, SqliteJournal
+from agent.offline.brain import Answer, Brain, Turn
+from agent.offline.service import BROKEN, Service
+from agent.outcome import RunName, outcome_of
+from agent.serving.exports import EXPORTS
+from agent.serving.mcp_answer import result_of
+from agent.strings import valid_json
+from tests.support.deep_lab import deep_laboratory
+from tests.support.lab import EN, ZH, Lab, laboratory
+from tests.support.plan_lab import plan_process, running_world
+from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
+from tests.support.team_lab import team_laboratory
+
+__all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
+
+
+class BrokenBrain:
+    """Says what another does, in broken text; also where it is streamed."""
+
+    def __init__(self, inner: Brain) -> None:
+        self._inner = inner
+
+    def respond(self, turn: Turn) -> Answer:
+        answer = self._inner.respond(turn)
+        return replace(answer, text=f"{answer.text}{BROKEN}") if answer.text else answer
+
+
+def break_all(*services: Service) -> None:
+    """From now on every reply of theirs is broken."""
+    for service in services:
+        service.fail("broken_text", times=None)
+
+
+def assert_valid(state: dict[str, Any]) -> None:
+    """There is an answer; it and all that can be made of it can be kept, sent and shown."""
+    message = state["messages"][-1]
+    for value in (str(message.text), message.additional_kwargs, state.get("geojson")):
+        json.dumps(value, ensure_ascii=False).encode()
+        assert valid_json(value) == value
+    outcome = outcome_of(state, RunName("agent", "t", "r"), 1.0)
+    assert len(outcome.answer) > 40
+    for made in EXPORTS.values():
+        text = made.write(outcome.finished())
+        text.encode()
+        assert valid_json(text) == text
+    assert pdf_document(outcome.finished()).startswith(b"%PDF")
+    result_of(outcome).model_dump_json().encode()
+
+
+@asynccontextmanager
+async def agent_in(where: Place) -> AsyncIterator[Lab]:
+    """A laboratory of the sample that keeps its replies and threads in a place."""
+    journal = SqliteJournal(where) if isinstance(where, Path) else ReplyJournal(where)
+    async with (
+        laboratory(journal=journal, tanlu_mode="offline") as lab,  # type: ignore[arg-type]
+        open_saver(where) as saver,
+    ):
+        graph = build_graph(lambda: lab.services).compile(checkpointer=saver)
+        yield Lab(lab.services, graph)
+    await journal.aclose()
+
+
+@pytest.mark.node
+async def test_agent_answers_twice_on_a_thread_where_everything_it_reads_is_broken(
+    where: Place,
+) -> None:
+    async with agent_in(where) as lab:
+        assert lab.services.sample
+        break_all(*lab.services.sample.services.values())
+        lab.gemini.brain = BrokenBrain(lab.gemini.brain)
+        first = await lab.ask(f"{ZH}\ud83d\x00")
+        again = await lab.ask(f"{BROKEN}那附近呢？")
+    assert_valid(first)
+    assert_valid(again)
+
+
+@pytest.mark.node
+async def test_the_name_of_a_place_cut_in_an_emoji_costs_nothing(tmp_path: Path) -> None:
+    async with agent_in(tmp_path) as lab:
+        break_all(lab.amap)
+        state = await lab.ask(ZH)
+    assert_valid(state)
+    assert state["places"]
+    assert all(place["name"].endswith("\ufffd31m") for place in state["places"])
+
+
+async def test_deep_research_reports_from_broken_pages(tmp_path: Path) -> None:
+    async with deep_laboratory(journal=tmp_path) as lab:
+        break_all(lab.tavily, lab.gemini)
+        lab.gemini.brain = BrokenBrain(lab.brain)
+        assert_valid(await lab.ask())
+        assert_valid(await lab.ask("\ud83d那成本呢？"))
+
+
+async def test_team_answer_answers_from_broken_results(tmp_path: Path) -> None:
+    async with team_laboratory(journal=tmp_path) as lab:
+        break_all(lab.serper, lab.bocha, lab.gemini)
+        lab.gemini.brain = BrokenBrain(lab.brain)
+        assert_valid(await lab.ask())
+        assert_valid(await lab.ask("\ud83d那座桥有多长？"))
+
+
+async def test_plan_execute_writes_a_dossier_from_broken_sources(tmp_path: Path) -> None:
+    with running_world() as world:
+        async with plan_process(world, journal=tmp_path) as lab:
+            break_all(*(service for name, service in world.services.items() if name != "site"))
+            world.gemini.brain = BrokenBrain(world.brain)
+            assert_valid(await lab.ask())
+            assert_valid(await lab.ask("\ud83d那成本呢？"))
+
+
+@pytest.mark.node
+async def test_a_thread_with_broken_messages_of_others_can_be_gone_on_with() -> None:
+    async with laboratory(tanlu_mode="offline") as lab:
+        given = [("user", f"钠{BROKEN}"), ("ai", f"电池{BROKEN}"), ("user", f"{EN}{BROKEN}")]
+        assert_valid(await lab.ask(given))
