@@ -17,6 +17,10 @@ from agent.recovery import HEARD, RunWatch
 from agent.security.access import access, identify
 
 _CREATES = re.compile(r"/threads/(?P<thread>[^/]+)/(?P<how>runs|runs/stream|runs/wait|commands)/?$")
+_STATELESS = re.compile(r"^/runs(/stream|/wait)?/?$")
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>u[dD][89a-fA-F]\w\w)|.)", re.DOTALL
+)
 _TALKS = re.compile(r"/threads/(?P<thread>[^/]+)/stream/events/?$")
 _ENDS = re.compile(r"^POST .*/runs/(.+/)?cancel/?$|^DELETE .*/threads/[^/]+(/runs/[^/]+)?/?$")
 _DELETES = re.compile(r"^DELETE .*/threads/(?P<thread>[^/]+)/?$")
@@ -47,6 +51,9 @@ class RecordRuns:
             await self._talk(watch, scope, receive, send)
         elif scope["method"] == "POST" and (creates := _CREATES.search(scope["path"])):
             await self._create(creates, watch, (scope, receive, send))
+        elif scope["method"] == "POST" and _STATELESS.search(scope["path"]):
+            body = _encodable(await _read(receive))
+            await self._app(scope, _replay(body, receive), send)
         elif _ENDS.search(f"{scope['method']} {scope['path']}"):
             deletes = _DELETES.search(f"{scope['method']} {scope['path']}")
             sent = _DeleteReply(watch, deletes["thread"], send) if deletes else send
@@ -67,7 +74,7 @@ class RecordRuns:
         self, creates: re.Match[str], watch: RunWatch, call: tuple[Scope, Receive, Send]
     ) -> None:
         scope, receive, send = call
-        body = await _read(receive)
+        body = _encodable(await _read(receive))
         request = _parsed(body)
         if request is not None and MARK not in _inner(request, "metadata"):
             asked = _Asked(watch, creates["thread"], request, _asker(scope))
@@ -240,6 +247,11 @@ def _parsed(body: bytes | str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return parsed if isinstance(parsed, dict) else None
+
+
+def _encodable(body: bytes) -> bytes:
+    """JSON of the same length without half characters, for which the server would refuse it all."""
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -25,6 +25,17 @@ async def test_a_reply_is_found_again_only_in_its_own_turn(where: Place) -> None
     await journal.aclose()
 
 
+async def test_a_reply_that_cannot_be_written_costs_nothing(
+    where: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with aclosing(ReplyJournal(where)) as journal:
+        await journal.save("turn", "broken", "secret words \ud83d\x00")
+        await journal.save("turn", "whole", "答复")
+        assert await journal.load("turn", "broken") in (None, "secret words \ufffd")
+        assert await journal.load("turn", "whole") == "答复"
+    assert "secret words" not in caplog.text
+
+
 async def test_replies_older_than_seven_days_are_gone_when_the_journal_opens(
     where: Place,
 ) -> None:

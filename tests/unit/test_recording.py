@@ -46,6 +46,7 @@ class Api:
                 Route("/threads/{thread}/runs/{how}", self._runs, methods=["POST"]),
                 Route("/threads/{thread}/commands", self._commands, methods=["POST"]),
                 Route("/threads/{thread}/runs/{run}/cancel", self._plain, methods=["POST"]),
+                Route("/runs/wait", self._plain, methods=["POST"]),
                 Route("/threads/search", self._plain, methods=["POST"]),
             ],
             middleware=[Middleware(RecordRuns)],
@@ -208,3 +209,20 @@ async def test_without_a_watch_requests_pass_untouched(api: Api) -> None:
     api.app.state.watch = None
     await api.post("/threads/t/runs", {"assistant_id": "agent", "durability": "exit"})
     assert json.loads(api.bodies[0])["durability"] == "exit"
+
+
+HALVES = {
+    rb"half \ud83d of it": rb"half \ufffd of it",
+    rb"\uDE00\ud83d": rb"\ufffd\ufffd",
+    rb"whole \ud83d\uDE00 \u4e00\n": rb"whole \ud83d\uDE00 \u4e00\n",
+    rb"no escape \\ud83d": rb"no escape \\ud83d",
+}
+
+
+@pytest.mark.parametrize("path", ["/threads/t/runs/wait", "/threads/t/commands", "/runs/wait"])
+@pytest.mark.parametrize("text", HALVES)
+async def test_half_a_character_in_a_request_is_replaced_before_the_server_reads_it(
+    api: Api, path: str, text: bytes
+) -> None:
+    await api.post(path, b'{"input": {"messages": "' + text + b'"}}')
+    assert api.bodies == [b'{"input": {"messages": "' + HALVES[text] + b'"}}']
