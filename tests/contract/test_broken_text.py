@@ -10,8 +10,10 @@ from agent.calls import Calls
 from agent.offline.brain import Answer, FunctionCall
 from agent.offline.gemini import GeminiService
 from agent.offline.openai import OpenAIService
-from agent.offline.service import BROKEN, Service
+from agent.offline.search import TavilyService
+from agent.offline.service import BROKEN, Service, serve
 from agent.offline.streams import Speed
+from agent.search.http import SearchHttp
 from agent.strings import valid_json
 from tests.support.gemini_desk import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
@@ -44,12 +46,14 @@ async def test_hits_are_valid_and_stay_so_when_they_are_remembered(bench: Bench)
     assert "\ufffd" in found[0].title
 
 
-async def test_an_address_with_half_a_character_is_a_usable_address(bench: Bench) -> None:
-    if bench.name != "tavily":
-        pytest.skip("one service is enough: they share the parser")
+async def test_an_address_with_half_a_character_is_a_usable_address() -> None:
     row = {"url": "https://ok.example/\ud800", "title": "t", "content": "c"}
-    bench.service.fail("status", status=200, body={"results": [row]})
-    found = await bench.provider(journal=MemoryJournal()).search("故宫", meter=search_meter())
+    standin, http = TavilyService(key=KEY), SearchHttp(timeout=60)
+    standin.fail("status", status=200, body={"results": [row]})
+    with serve(standin.app) as server:
+        running = Bench("tavily", standin, server.url, http)
+        found = await running.provider().search("故宫", meter=search_meter())
+    await http.aclose()
     assert [hit.url for hit in found] == ["https://ok.example/\ufffd"]
 
 

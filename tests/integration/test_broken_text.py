@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.team_answer.doing import outcome_text
 from agent.checkpointer import open_saver
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
@@ -16,6 +17,7 @@ from agent.journal import Place, ReplyJournal, SqliteJournal
 from agent.offline.brain import Answer, Brain, Turn
 from agent.offline.service import BROKEN, Service
 from agent.outcome import RunName, outcome_of
+from agent.sandbox.types import CodeResult
 from agent.serving.exports import EXPORTS
 from agent.serving.mcp_answer import result_of
 from agent.strings import valid_json
@@ -128,3 +130,9 @@ async def test_a_thread_with_broken_messages_of_others_can_be_gone_on_with() -> 
     async with laboratory(tanlu_mode="offline") as lab:
         given = [("user", f"钠{BROKEN}"), ("ai", f"电池{BROKEN}"), ("user", f"{EN}{BROKEN}")]
         assert_valid(await lab.ask(given))
+
+
+def test_what_a_program_prints_steers_no_screen() -> None:
+    result = CodeResult(f"42\x1b[31m{BROKEN}", "", False, 0.1)
+    assert outcome_text(result, "en") == "42[31m\ufffd31m"
+    assert outcome_text(replace(result, output="\x00"), "en") != ""

@@ -20,6 +20,7 @@ from agent.nodes.searching import Brought, ask_services
 from agent.progress import Emit, EventType, event
 from agent.sandbox.types import CodeResult, CodeRunner
 from agent.state import Turn
+from agent.strings import valid_text
 
 NODE = "use_tools"
 _LINE = 80
@@ -110,7 +111,7 @@ def outcome_text(result: CodeResult, language: Language) -> str:
     if result.truncated:
         parts.append(say("truncated", language))
     parts.append(result.error)
-    return "\n".join(part for part in parts if part) or say("no_output", language)
+    return valid_text("\n".join(part for part in parts if part)) or say("no_output", language)
 
 
 def short(text: str) -> str:
