@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from agent.checkpointer import close_after_runs, memory_place, on_platform
+from agent.checkpointer import close_after_runs, forgetting, memory_place, on_platform
 from agent.outbox import RunOutbox
 from agent.recording import RecordRuns
 from agent.recovery import RunWatch
@@ -123,7 +123,8 @@ async def _watched(app: Starlette) -> AsyncIterator[None]:
         following = asyncio.create_task(watch.run(), name="outbox")
         following.add_done_callback(_tell)
         try:
-            yield
+            with forgetting(outbox.forget):
+                yield
         finally:
             app.state.watch = None
             following.cancel()

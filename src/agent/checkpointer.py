@@ -10,9 +10,10 @@ import contextlib
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
@@ -25,7 +26,7 @@ from pydantic import SecretStr
 
 from agent.errors import AgentError, ConfigurationError
 from agent.journal import Place, ReplyJournal
-from agent.loaded_runs import settle_ended
+from agent.loaded_runs import DeletedThreads, settle_ended
 from agent.outbox import AcceptedRun, End, RunOutbox
 from agent.owners import claim
 from agent.redaction import hide
@@ -42,6 +43,7 @@ log = logging.getLogger(__name__)
 _SERVERS_FILES = Path(".langgraph_api")
 """Where `langgraph dev` keeps its lists of threads and runs, below the folder it is started in."""
 _after_runs: list[Callable[[], Awaitable[None]]] = []
+_forget: list[Callable[[str], Awaitable[None]]] = []
 _made: "Saver | None" = None
 
 
@@ -98,6 +100,7 @@ async def make() -> AsyncIterator[Saver]:
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
     await asyncio.to_thread(_only_one_here)
+    await asyncio.to_thread(_correct_deletion)
     async with open_saver(memory_place(), may_wait=True) as saver:
         _made = saver
         await _settle_ended()
@@ -118,6 +121,32 @@ def _only_one_here() -> None:
             "another server is running in this folder: stop that one, or start this one in a "
             "folder of its own"
         )
+
+
+def _correct_deletion() -> None:
+    """Have threads deleted in our way, also those that were deleted shortly before a kill."""
+    if find_spec("langgraph_runtime_inmem") is None:
+        return
+    from agent.thread_deletion import install
+
+    deleted = DeletedThreads(_SERVERS_FILES)
+    install(deleted, _forget_thread)
+    deleted.drop()
+
+
+async def _forget_thread(thread_id: str) -> None:
+    for forget in _forget:
+        await forget(thread_id)
+
+
+@contextlib.contextmanager
+def forgetting(forget: Callable[[str], Awaitable[None]]) -> Iterator[None]:
+    """Have `forget(thread_id)` called in each deletion, before it is reported."""
+    _forget.append(forget)
+    try:
+        yield
+    finally:
+        _forget.remove(forget)
 
 
 async def _settle_ended() -> None:

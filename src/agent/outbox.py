@@ -140,6 +140,12 @@ class RunOutbox:
             )
         )
 
+    async def forget(self, thread_id: str) -> None:
+        """Remove all that is known of a thread's runs, whoever works on them."""
+        await self._ledger.run(
+            lambda db: db.execute("DELETE FROM runs WHERE thread_id = ?", (thread_id,))
+        )
+
     async def unfinished(self, *, missed: float = 0.0) -> list[AcceptedRun]:
         """Open runs of this place whose process is gone, oldest first.
 

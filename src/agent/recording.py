@@ -23,7 +23,6 @@ _ESCAPE = re.compile(
 )
 _TALKS = re.compile(r"/threads/(?P<thread>[^/]+)/stream/events/?$")
 _ENDS = re.compile(r"^POST .*/runs/(.+/)?cancel/?$|^DELETE .*/threads/[^/]+(/runs/[^/]+)?/?$")
-_DELETES = re.compile(r"^DELETE .*/threads/(?P<thread>[^/]+)/?$")
 _REPEATED = (
     "command", "checkpoint", "checkpoint_id", "metadata", "interrupt_before", "interrupt_after",
     "webhook", *HEARD,
@@ -55,10 +54,8 @@ class RecordRuns:
             body = _encodable(await _read(receive))
             await self._app(scope, _replay(body, receive), send)
         elif _ENDS.search(f"{scope['method']} {scope['path']}"):
-            deletes = _DELETES.search(f"{scope['method']} {scope['path']}")
-            sent = _DeleteReply(watch, deletes["thread"], send) if deletes else send
             try:
-                await self._app(scope, receive, sent)
+                await self._app(scope, receive, send)
             finally:
                 watch.look()
         else:
@@ -134,18 +131,6 @@ class _RunReply:
             if where := headers.get(b"content-location"):
                 run_id = where.decode().rstrip("/").rsplit("/", 1)[-1]
                 await self._asked.accepted(run_id, self._asked.request)
-        await self._send(message)
-
-
-class _DeleteReply:
-    """Holds the reply back until the thread's rows are closed: what is gone is never continued."""
-
-    def __init__(self, watch: RunWatch, thread_id: str, send: Send) -> None:
-        self._watch, self._thread_id, self._send = watch, thread_id, send
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and message["status"] < 300:
-            await self._watch.deleted(self._thread_id)
         await self._send(message)
 
 

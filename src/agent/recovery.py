@@ -61,14 +61,6 @@ class RunWatch:
             found = replace(run, run_id=newest["run_id"], assistant=newest["assistant_id"])
             await self.accepted(found)
 
-    async def deleted(self, thread_id: str) -> None:
-        """A thread is gone: a restarted server must not begin its runs again from their input."""
-        with self._held(f"thread={thread_id} stays in the outbox"):
-            async with asyncio.timeout(_HOLD_SECONDS):
-                for run in await self._outbox.working():
-                    if run.thread_id == thread_id:
-                        await self._outbox.finish(run.run_id, "cancelled")
-
     @contextlib.contextmanager
     def _held(self, loss: str) -> Iterator[None]:
         """While a client waits for its reply: what goes wrong with our tables is not its fault."""

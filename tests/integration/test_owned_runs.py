@@ -132,9 +132,7 @@ async def test_a_client_does_not_wait_for_a_disk_for_ever(
     async with watching(tmp_path) as watch:
         with stuck(watch._outbox, monkeypatch):
             await asyncio.wait_for(posted(watch, "/threads/t/runs", body), 60)
-            await asyncio.wait_for(watch.deleted("t"), 60)
     assert "run=run-1 is not in the outbox: no answer in 0.05 s" in caplog.text
-    assert "thread=t stays in the outbox: no answer in 0.05 s" in caplog.text
 
 
 @contextlib.contextmanager
@@ -144,7 +142,6 @@ def stuck(outbox: RunOutbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     with monkeypatch.context() as patched:
         patched.setattr(outbox, "accept", never)
-        patched.setattr(outbox, "working", never)
         yield
 
 

@@ -236,3 +236,10 @@ async def test_an_assistant_keeps_no_secret_no_endless_run_and_no_endless_text(
 async def test_a_new_kind_of_resource_is_closed_until_it_has_a_rule(either: bool) -> None:
     allowed = await ask("alice" if either else "", "planets", "read", {})
     assert allowed is not either
+
+
+async def test_whether_a_thread_may_be_changed_is_said_without_a_pause(keys: bool) -> None:
+    """The server keeps the thread's place in its list meanwhile, and then changes what is there."""
+    with pytest.raises(StopIteration) as said:
+        ask("alice", "threads", "update", {"metadata": {"title": "t"}}).send(None)
+    assert said.value.value == {OWNER: "alice"}
