@@ -28,6 +28,7 @@ from agent.journal import Place, ReplyJournal
 from agent.loaded_runs import settle_ended
 from agent.outbox import AcceptedRun, End, RunOutbox
 from agent.owners import claim
+from agent.private_files import private_tree
 from agent.redaction import hide
 from agent.settings import Settings
 from agent.sqlite_threads import ThreadSaver, open_folder
@@ -97,7 +98,7 @@ async def make() -> AsyncIterator[Saver]:
             "LANGGRAPH_CHECKPOINTER",
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
-    await asyncio.to_thread(_only_one_here)
+    await asyncio.to_thread(_own_files)
     async with open_saver(memory_place(), may_wait=True) as saver:
         _made = saver
         await _settle_ended()
@@ -108,12 +109,18 @@ async def make() -> AsyncIterator[Saver]:
             await _close_registered()
 
 
-def _only_one_here() -> None:
-    """The server has read its files by now, but begun none of the runs in them.
+def _own_files() -> None:
+    """Let nobody else read the server's files, nor another server that lives use them.
 
-    Those of another one that lives would be begun, and paid, a second time.
+    It writes them anew every ten seconds, from its own thread, with the modes of the umask; no
+    file that a user names is written here. It has read them by now, but begun none of the runs in
+    them: those of the other server would be begun, and paid, a second time.
     """
-    if _SERVERS_FILES.is_dir() and not claim(_SERVERS_FILES):
+    os.umask(0o077)
+    if not _SERVERS_FILES.is_dir():
+        return
+    private_tree(_SERVERS_FILES)
+    if not claim(_SERVERS_FILES):
         raise AgentError(
             "another server is running in this folder: stop that one, or start this one in a "
             "folder of its own"

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import SecretStr
 
 from agent.errors import ConfigurationError, ProviderError
+from agent.private_files import private_data, private_database
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -91,13 +92,10 @@ def open_ledger(where: Place, opened: Callable[[Tables], None], *, stays: bool =
 def connect(path: Path) -> sqlite3.Connection:
     """An open file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = not path.exists()
+        private_database(path)
+        private_data(path.parent)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
         with _closed_on_failure(connection):
-            if new:
-                with contextlib.suppress(OSError):
-                    path.chmod(0o600)
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
     except (OSError, sqlite3.Error) as error:
