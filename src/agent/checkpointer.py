@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.pregel import Pregel
 from pydantic import SecretStr
 
-from agent.errors import AgentError, ConfigurationError
+from agent.errors import AgentError, ConfigurationError, StoreFailed
 from agent.journal import Place, ReplyJournal
 from agent.loaded_runs import settle_ended
 from agent.outbox import AcceptedRun, End, RunOutbox
@@ -130,7 +130,7 @@ def _own_files() -> None:
 async def _settle_ended() -> None:
     try:
         await settle_ended(memory_place())
-    except (AgentError, sqlite3.Error) as error:
+    except (AgentError, StoreFailed, sqlite3.Error) as error:
         log.warning("runs that ended shortly before a kill may be begun again: %s", error)
 
 
@@ -220,7 +220,7 @@ async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any
             run.graph_input, run_config(run), context=run.context or None, durability="sync"
         )
         status = "interrupted" if "__interrupt__" in result else "success"
-    except AgentError as error:
+    except (AgentError, StoreFailed) as error:
         log.warning("run=%s failed: %s", run.run_id, error)
     except Exception:
         log.exception("run=%s failed", run.run_id)
