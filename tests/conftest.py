@@ -51,7 +51,11 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterat
     monkeypatch.setattr(redaction, "_secrets", set(redaction._secrets))
     access.cache_clear()
     _hear_every_logger()
+    umask = os.umask(0o077)
+    os.umask(umask)
     yield
+    # A server's checkpointer sets it for the whole process.
+    os.umask(umask)
     # A command sets variables itself (`--offline`, `.env`); a module's fixtures would see them.
     for name in _told_by_environment():
         del os.environ[name]

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from agent.checkpointer import close_after_runs, forgetting, memory_place, on_platform
+from agent.errors import AgentError
 from agent.outbox import RunOutbox
 from agent.recording import RecordRuns
 from agent.recovery import RunWatch
@@ -53,12 +54,21 @@ class ScrubbingFormatter(logging.Formatter):
 
 
 class _PlainEnd(logging.Filter):
-    """Runs that the server ends with are continued by its next start; that needs no traceback."""
+    """Keep what is expected free of tracebacks.
+
+    Runs that the server ends with are continued by its next start; our own errors say in one line
+    what to do.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         told = record.msg
-        if isinstance(told, dict) and str(told.get("exception")).endswith("CancelledError"):
-            record.msg = {name: value for name, value in told.items() if name != "exception"}
+        if isinstance(told, dict) and "exception" in told:
+            lines = str(told["exception"]).splitlines()
+            typed = [line for line in lines if line.startswith(f"{AgentError.__module__}.")]
+            if typed:
+                record.msg = {**told, "exception": typed[-1]}
+            elif lines and lines[-1].endswith("CancelledError"):
+                record.msg = {name: value for name, value in told.items() if name != "exception"}
         return True
 
 

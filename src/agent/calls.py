@@ -37,6 +37,10 @@ class Journal(Protocol):
 
     async def save(self, turn_id: str, key: str, reply: str) -> None: ...
 
+    async def ready(self, turn_id: str) -> None:
+        """Return if replies can be kept; else raise StoreFailed, so that nothing is paid for."""
+        ...
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -178,6 +182,8 @@ class Calls:
     async def _attempt(self, policy: Policy, send: Callable[[], Awaitable[T]], meter: Meter) -> T:
         if pace := self._paces.get(policy.provider):
             await _wait_for(pace, meter)
+        if self._journal:
+            await self._journal.ready(meter.turn_id)
         if policy.spends:
             meter.reserve(policy.spends)
         seconds = min(policy.timeout, meter.remaining())

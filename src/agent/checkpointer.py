@@ -24,11 +24,12 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.pregel import Pregel
 from pydantic import SecretStr
 
-from agent.errors import AgentError, ConfigurationError
+from agent.errors import AgentError, ConfigurationError, StoreFailed
 from agent.journal import Place, ReplyJournal
 from agent.loaded_runs import DeletedThreads, settle_ended
 from agent.outbox import AcceptedRun, End, RunOutbox
 from agent.owners import claim
+from agent.private_files import private_tree
 from agent.redaction import hide
 from agent.settings import Settings
 from agent.sqlite_threads import ThreadSaver, open_folder
@@ -99,7 +100,7 @@ async def make() -> AsyncIterator[Saver]:
             "LANGGRAPH_CHECKPOINTER",
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
-    await asyncio.to_thread(_only_one_here)
+    await asyncio.to_thread(_own_files)
     await asyncio.to_thread(_correct_deletion)
     async with open_saver(memory_place(), may_wait=True) as saver:
         _made = saver
@@ -111,12 +112,18 @@ async def make() -> AsyncIterator[Saver]:
             await _close_registered()
 
 
-def _only_one_here() -> None:
-    """The server has read its files by now, but begun none of the runs in them.
+def _own_files() -> None:
+    """Let nobody else read the server's files, nor another server that lives use them.
 
-    Those of another one that lives would be begun, and paid, a second time.
+    It writes them anew every ten seconds, from its own thread, with the modes of the umask; no
+    file that a user names is written here. It has read them by now, but begun none of the runs in
+    them: those of the other server would be begun, and paid, a second time.
     """
-    if _SERVERS_FILES.is_dir() and not claim(_SERVERS_FILES):
+    os.umask(0o077)
+    if not _SERVERS_FILES.is_dir():
+        return
+    private_tree(_SERVERS_FILES)
+    if not claim(_SERVERS_FILES):
         raise AgentError(
             "another server is running in this folder: stop that one, or start this one in a "
             "folder of its own"
@@ -152,7 +159,7 @@ def forgetting(forget: Callable[[str], Awaitable[None]]) -> Iterator[None]:
 async def _settle_ended() -> None:
     try:
         await settle_ended(memory_place())
-    except (AgentError, sqlite3.Error) as error:
+    except (AgentError, StoreFailed, sqlite3.Error) as error:
         log.warning("runs that ended shortly before a kill may be begun again: %s", error)
 
 
@@ -242,7 +249,7 @@ async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any
             run.graph_input, run_config(run), context=run.context or None, durability="sync"
         )
         status = "interrupted" if "__interrupt__" in result else "success"
-    except AgentError as error:
+    except (AgentError, StoreFailed) as error:
         log.warning("run=%s failed: %s", run.run_id, error)
     except Exception:
         log.exception("run=%s failed", run.run_id)

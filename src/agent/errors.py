@@ -11,6 +11,11 @@ AgentError                      safe to show: RuntimeError, so the server lets i
 ├── BudgetExceeded              a limit of the run is spent
 ├── NothingFound                every source failed; there is nothing to answer from
 └── Forbidden                   UnsafeUrl · UnsafeCode
+
+StoreFailed                     make room, or correct the named variable; then the run goes on
+
+StoreFailed is no AgentError: what a node does without (`except AgentError`) becomes a gap, but a
+run whose paid replies cannot be kept has to end.
 """
 
 from typing import TYPE_CHECKING, Self
@@ -125,3 +130,23 @@ class UnsafeUrl(Forbidden):
 
 class UnsafeCode(Forbidden):
     code = "unsafe_code"
+
+
+class StoreFailed(RuntimeError):
+    """Threads and paid replies cannot be kept; `name` is the variable that says where they are."""
+
+    code = "store_failed"
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name, scrub(problem)
+        super().__init__(
+            f"{name}: {self.problem}; nothing more is paid for until that is put right, then the"
+            " run can go on from here"
+        )
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (self.name, self.problem)

@@ -17,7 +17,8 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import SecretStr
 
-from agent.errors import ConfigurationError, ProviderError
+from agent.errors import ConfigurationError, ProviderError, StoreFailed
+from agent.private_files import private_data, private_database
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -26,6 +27,12 @@ KEEP_SECONDS = 7 * 86_400
 BUSY_SECONDS = 10.0
 _OPEN_TURNS = 10_000
 
+_SAVE = (
+    "INSERT INTO replies VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (turn_id, key) DO UPDATE SET reply = excluded.reply, at = excluded.at"
+)
+_TRIAL = ""
+"""No call's key: of the row that is written and removed to see whether one can be."""
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS replies (
     turn_id TEXT NOT NULL, key TEXT NOT NULL, reply TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
@@ -91,13 +98,10 @@ def open_ledger(where: Place, opened: Callable[[Tables], None], *, stays: bool =
 def connect(path: Path) -> sqlite3.Connection:
     """An open file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = not path.exists()
+        private_database(path)
+        private_data(path.parent)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
         with _closed_on_failure(connection):
-            if new:
-                with contextlib.suppress(OSError):
-                    path.chmod(0o600)
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
     except (OSError, sqlite3.Error) as error:
@@ -113,6 +117,17 @@ def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
     except BaseException:
         connection.close()
         raise
+
+
+@contextlib.contextmanager
+def failures_of(path: Path) -> Iterator[None]:
+    """Raise StoreFailed where the file or its disk fails, not where a value is refused."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError):
+            raise
+        raise StoreFailed("TANLU_DATA_DIR", f"{path} cannot be used: {error}") from None
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -141,18 +156,23 @@ class SqliteFile:
         self._connection: sqlite3.Connection | None = None
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do `work` in the file's thread and commit; a cancelled caller does not undo it."""
+        """Do `work` in the file's thread and commit; a cancelled caller does not undo it.
+
+        Raises StoreFailed, also where another process has the file locked for too long, and
+        ConfigurationError where it cannot be opened.
+        """
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        if self._connection is None:
-            connection = connect(self.path)
-            with _closed_on_failure(connection):
-                self._opened(connection)
-                connection.commit()
-            self._connection = connection
-        with self._connection:
-            return work(self._connection)
+        with failures_of(self.path):
+            if self._connection is None:
+                connection = connect(self.path)
+                with _closed_on_failure(connection):
+                    self._opened(connection)
+                    connection.commit()
+                self._connection = connection
+            with self._connection:
+                return work(self._connection)
 
     async def aclose(self) -> None:
         """Close for good; harmless when it was never opened or is closed already."""
@@ -169,13 +189,16 @@ class SqliteFile:
 class ReplyJournal:
     """`calls.Journal`: a turn's replies until it ends, at most seven days.
 
-    A disk or a database that fails costs the safety net, not the run: its errors are logged.
+    A store that fails raises StoreFailed: what cannot be kept must not be paid for. A reply that
+    came too late for that stays here, and is saved before this process pays for anything else.
     """
 
     def __init__(self, where: Place, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._ledger = open_ledger(where, self._prepare)
         self._known: dict[str, set[str]] = {}
+        self._tried: dict[str, bool] = {}
+        self._unsaved: dict[tuple[str, str], str] = {}
 
     def _prepare(self, tables: Tables) -> None:
         for statement in _SCHEMA:
@@ -184,6 +207,8 @@ class ReplyJournal:
 
     async def load(self, turn_id: str, key: str) -> str | None:
         """The reply this turn has paid for, or None; a turn belongs to one process at a time."""
+        if (unsaved := self._unsaved.get((turn_id, key))) is not None:
+            return unsaved
         # Where machines share it, a turn may come back after another one worked on it.
         if not self._ledger.shared:
             known = self._known.get(turn_id)
@@ -202,14 +227,10 @@ class ReplyJournal:
         """Keep a reply until the turn ends; one that no table takes is not kept."""
         row = (turn_id, key, reply, self._clock())
         try:
-            await self._try(
-                lambda db: db.execute(
-                    "INSERT INTO replies VALUES (?, ?, ?, ?)"
-                    " ON CONFLICT (turn_id, key)"
-                    " DO UPDATE SET reply = excluded.reply, at = excluded.at",
-                    row,
-                )
-            )
+            await self._try(lambda db: db.execute(_SAVE, row))
+        except StoreFailed:
+            self._unsaved[turn_id, key] = reply
+            raise
         except (ValueError, OverflowError) as error:
             # The error's own text would show the reply.
             log.warning("a paid reply cannot be kept: %s", type(error).__name__)
@@ -217,10 +238,35 @@ class ReplyJournal:
         if (known := self._known.get(turn_id)) is not None:
             known.add(key)
 
+    async def ready(self, turn_id: str) -> None:
+        """Save what could not be saved before; try to write once in a turn, even if all was."""
+        unsaved = list(self._unsaved.items())
+        if turn_id in self._tried and not unsaved:
+            return
+
+        def work(db: Tables) -> None:
+            for (turn, key), reply in [*unsaved, ((turn_id, _TRIAL), "")]:
+                db.execute(_SAVE, (turn, key, reply, self._clock()))
+            db.execute("DELETE FROM replies WHERE turn_id = ? AND key = ?", (turn_id, _TRIAL))
+
+        await self._try(work)
+        for (turn, key), _ in unsaved:
+            self._unsaved.pop((turn, key), None)
+            self._known.get(turn, set()).add(key)
+        _remember(self._tried, turn_id, True)
+
     async def forget(self, turn_id: str) -> None:
-        """The turn has ended: its replies are in its answer."""
+        """The turn has ended: its replies are in its answer, and may as well stay for a while."""
         self._known.pop(turn_id, None)
-        await self._try(lambda db: db.execute("DELETE FROM replies WHERE turn_id = ?", (turn_id,)))
+        self._tried.pop(turn_id, None)
+        for name in [name for name in list(self._unsaved) if name[0] == turn_id]:
+            self._unsaved.pop(name, None)
+        try:
+            await self._try(
+                lambda db: db.execute("DELETE FROM replies WHERE turn_id = ?", (turn_id,))
+            )
+        except StoreFailed as error:
+            log.warning("the replies of a turn that has ended are not removed: %s", error)
 
     async def _open(self, turn_id: str) -> set[str]:
         """What the ledger knows of a turn, asked once: most turns are new to it."""
@@ -231,9 +277,7 @@ class ReplyJournal:
         )
         if rows is None:
             return set()
-        while len(self._known) >= _OPEN_TURNS:
-            self._known.pop(next(iter(self._known)), None)
-        return self._known.setdefault(turn_id, {key for (key,) in rows})
+        return _remember(self._known, turn_id, {key for (key,) in rows})
 
     async def aclose(self) -> None:
         await self._ledger.aclose()
@@ -241,9 +285,19 @@ class ReplyJournal:
     async def _try(self, work: Callable[[Tables], T]) -> T | None:
         try:
             return await self._ledger.run(work)
+        except ConfigurationError as error:
+            # A node would make a gap of it and go on.
+            raise StoreFailed(error.name, error.problem) from None
         except (sqlite3.Error, ProviderError) as error:
             log.warning("the journal of paid replies does not work: %s", error)
             return None
+
+
+def _remember(turns: dict[str, T], turn_id: str, value: T) -> T:
+    """Return what is known of a turn; the oldest turns are forgotten."""
+    while len(turns) >= _OPEN_TURNS:
+        turns.pop(next(iter(turns)), None)
+    return turns.setdefault(turn_id, value)
 
 
 class SqliteJournal(ReplyJournal):

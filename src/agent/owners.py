@@ -13,6 +13,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from agent.journal import Place, Tables
+from agent.private_files import private_database
 
 _HELD = (
     "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
@@ -61,11 +62,12 @@ def claim(folder: Path) -> bool:
         return True
     with contextlib.ExitStack() as undo:
         try:
+            private_database(path)
             lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
             undo.callback(lock.close)
             lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+        except (OSError, sqlite3.Error) as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 return False
             log.warning("whether another server uses %s cannot be told: %s", folder, error)
             return True
@@ -98,7 +100,7 @@ class FileOwner:
     def open(self, tables: Tables) -> None:
         if self._lock is not None:
             return
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_database(self._folder / self.id)
         lock = sqlite3.connect(
             self._folder / self.id, isolation_level=None, check_same_thread=False
         )

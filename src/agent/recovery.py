@@ -20,7 +20,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIStatusError, NotFoundError
 from langgraph_sdk.schema import Run
 
-from agent.errors import AgentError
+from agent.errors import AgentError, StoreFailed
 from agent.marks import MARK, OF_THREAD, OWNER
 from agent.outbox import AcceptedRun, End, RunOutbox
 
@@ -83,7 +83,7 @@ class RunWatch:
                     recovered = True
                 await self._look_once()
                 pause = _POLL_SECONDS
-            except (httpx.HTTPError, sqlite3.Error, AgentError) as error:
+            except (httpx.HTTPError, sqlite3.Error, AgentError, StoreFailed) as error:
                 log.warning("the outbox could not be brought up to date: %s", error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)

@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from agent.journal import BUSY_SECONDS, SqliteFile, connect
+from agent.journal import BUSY_SECONDS, SqliteFile, connect, failures_of
 from agent.marks import OWNER
 
 T = TypeVar("T")
@@ -81,12 +81,11 @@ class ThreadSaver(AsyncSqliteSaver):
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Remove every checkpoint these runs wrote (a client's `rollback`)."""
         await self.setup()
-        async with self.lock:
+        async with self._own_connection():
             for run_id in run_ids:
                 await self._delete(
                     "json_extract(CAST(metadata AS TEXT), '$.run_id') = ?", (str(run_id),)
                 )
-            await self.conn.commit()
 
     async def askers(self, thread_id: str) -> set[str]:
         """Whose keys a thread's steps were made with; "" for steps without one."""
@@ -106,11 +105,22 @@ class ThreadSaver(AsyncSqliteSaver):
             " WHERE c.thread_id = checkpoints.thread_id"
             " AND c.checkpoint_ns = checkpoints.checkpoint_ns)"
         )
-        async with self.lock:
+        async with self._own_connection():
             for thread_id in thread_ids:
                 condition = "thread_id = ?" + ("" if strategy == "delete_all" else keep)
                 await self._delete(condition, (str(thread_id),))
-            await self.conn.commit()
+
+    @asynccontextmanager
+    async def _own_connection(self) -> AsyncIterator[None]:
+        """The parent's connection, in one transaction. Raises StoreFailed."""
+        with failures_of(self._file.path):
+            async with self.lock:
+                try:
+                    yield
+                    await self.conn.commit()
+                except BaseException:
+                    await self.conn.rollback()
+                    raise
 
     async def _delete(self, condition: str, values: tuple[str, ...]) -> None:
         chosen = (

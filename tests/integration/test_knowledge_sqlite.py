@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ConfigurationError, ProviderUnavailable
+from agent.errors import ConfigurationError, ProviderUnavailable, StoreFailed
 from agent.journal import BUSY_SECONDS, connect
 from agent.retrieval.sqlite_reading import Frequent
 from agent.retrieval.sqlite_store import FILE_NAME, SqliteKnowledgeStore
@@ -207,13 +207,15 @@ async def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     await store.aclose()
 
 
-async def test_a_file_that_fails_later_is_a_service_that_is_away(
+async def test_a_file_that_fails_later_ends_what_writes_there_and_reading_does_without_it(
     store: SqliteKnowledgeStore, tmp_path: Path
 ) -> None:
     await keep(store, "a", "lithium")
     with sqlite3.connect(tmp_path / FILE_NAME) as db:
         db.execute("DROP TABLE headings")
     db.close()
-    with pytest.raises(ProviderUnavailable, match="knowledge base"):
+    with pytest.raises(StoreFailed, match=FILE_NAME):
         await keep(store, "b", "lithium", headings=["x"])
+    with pytest.raises(ProviderUnavailable, match="knowledge base"):
+        await store.headings(Scope())
     assert await names(store, "lithium") == ["a"]

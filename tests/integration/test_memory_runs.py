@@ -3,9 +3,11 @@
 import asyncio
 import threading
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 
+from agent.errors import StoreFailed
 from agent.journal import KEEP_SECONDS, Place, ReplyJournal
 from agent.outbox import MAX_ATTEMPTS, RunOutbox
 from agent.redaction import hide
@@ -68,15 +70,26 @@ async def test_the_journal_serves_several_event_loops_at_once(where: Place) -> N
     await journal.aclose()
 
 
-async def test_a_broken_disk_costs_the_journal_not_the_run(
-    where: Place, caplog: pytest.LogCaptureFixture
+async def test_a_journal_that_fails_lets_nothing_begin_and_saves_what_was_paid_once_it_works(
+    where: Place,
 ) -> None:
+    variable = "TANLU_DATA_DIR" if isinstance(where, Path) else "DATABASE_URL"
     async with aclosing(ReplyJournal(where)) as journal:
-        await journal.save("turn", "key", "x")
-        await journal._ledger.run(lambda db: db.execute("DROP TABLE replies"))
-        await journal.save("turn", "key", "y")
-        assert await journal.load("turn", "key") is None
-    assert "journal" in caplog.text
+        await journal.ready("turn")
+        await journal._ledger.run(lambda db: db.execute("ALTER TABLE replies RENAME TO away"))
+        with pytest.raises(StoreFailed, match=variable):
+            await journal.save("turn", "key", "paid")
+        for turn in ("turn", "another"):
+            with pytest.raises(StoreFailed, match=variable):
+                await journal.ready(turn)
+        assert await journal.load("turn", "key") == "paid"
+        await journal.forget("ended")
+        await journal._ledger.run(lambda db: db.execute("ALTER TABLE away RENAME TO replies"))
+        await journal.ready("another")
+    async with aclosing(ReplyJournal(where)) as journal:
+        assert await journal.load("turn", "key") == "paid"
+        rows = await journal._ledger.run(lambda db: db.execute("SELECT * FROM replies").fetchall())
+    assert len(rows) == 1
 
 
 async def test_an_accepted_run_is_open_until_it_is_finished(where: Place) -> None:

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from agent.checkpointer import make, open_saver, open_threads
 from agent.cli import main
 from agent.cli.checks import _data_folder
-from agent.errors import AgentError, ConfigurationError, ProviderUnavailable
+from agent.errors import ConfigurationError, StoreFailed
 from agent.journal import ReplyJournal
 from agent.outbox import AcceptedRun, RunOutbox
 from agent.postgres import connection as connections
@@ -157,7 +157,7 @@ async def test_connections_that_break_are_opened_again(
     assert found.checkpoint["channel_values"] == {"text": "ab\ufffd"}
 
 
-async def test_a_database_that_is_gone_is_one_line_and_costs_the_journal_only_its_replies(
+async def test_a_database_that_is_gone_is_one_line_wherever_it_is_used(
     fresh: SecretStr, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connections, "_PAUSES", (0.0, 0.05))
@@ -165,13 +165,14 @@ async def test_a_database_that_is_gone_is_one_line_and_costs_the_journal_only_it
         await threads.journal.save("turn", "key", "x")
         await threads.runs.working()
         await asyncio.to_thread(cut_off, fresh, for_good=True)
-        with pytest.raises(ProviderUnavailable, match="DATABASE_URL") as caught:
+        with pytest.raises(StoreFailed, match=r"DATABASE_URL.*is gone") as caught:
             await threads.saver.aget_tuple({"configurable": {"thread_id": "t"}})
-        with pytest.raises(AgentError, match="DATABASE_URL"):
+        with pytest.raises(StoreFailed, match="DATABASE_URL"):
             await threads.runs.accept(a_run())
-        assert await threads.journal.load("turn", "key") is None
+        for asked in (threads.journal.load("turn", "key"), threads.journal.ready("turn")):
+            with pytest.raises(StoreFailed, match="DATABASE_URL"):
+                await asked
     assert "\n" not in str(caught.value)
-    assert "journal" in caplog.text
     assert "Traceback" not in caplog.text
     assert "tests" not in caplog.text + str(caught.value)
 

@@ -82,6 +82,14 @@ describe("a question", () => {
     assert.equal(turn.error, "messages: the question is empty");
   });
 
+  it("on a server that can keep nothing more says so in the page's words", async () => {
+    const { conversation, run } = await asking();
+    run.tell("error", { error: "StoreFailed", message: "TANLU_DATA_DIR: the disk is full" });
+    run.end("error");
+    const turn = await until(conversation, is("failed"));
+    assert.match(turn.error, /^The server can keep no more results.*TANLU_DATA_DIR: the disk is full$/);
+  });
+
   it("without a key fails and asks for one", async () => {
     const conversation = at.conversation();
     let wanted = 0;

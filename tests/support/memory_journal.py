@@ -12,3 +12,6 @@ class MemoryJournal:
 
     async def save(self, turn_id: str, key: str, reply: str) -> None:
         self.kept[turn_id, key] = reply
+
+    async def ready(self, turn_id: str) -> None:
+        """Always."""

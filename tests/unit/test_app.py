@@ -76,6 +76,16 @@ def test_a_run_that_the_server_s_end_stops_is_told_without_a_traceback(
     assert ("exception" in record.msg, record.msg["event"]) == (kept, "RETRYING")
 
 
+def test_an_error_of_ours_is_told_in_its_own_line(
+    root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
+) -> None:
+    scrub_logs()
+    line = "agent.errors.StoreFailed: TANLU_DATA_DIR: the disk is full"
+    told = {"event": "failed", "exception": f"Traceback …\n{line}\nDuring task with name 'x'"}
+    logging.getLogger("langgraph_api.worker").error(told)
+    assert [record.msg for record in caplog.records] == [{"event": "failed", "exception": line}]
+
+
 def test_no_key_leaves_through_the_server_s_log(root_writer: logging.Handler) -> None:
     hide("CANARY-server-log-1")
     scrub_logs()

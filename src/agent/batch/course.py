@@ -18,7 +18,7 @@ from langgraph_sdk.client import LangGraphClient
 from agent.batch.jobs import Job, unreviewed
 from agent.batch.patience import Waited, Waiting
 from agent.client import message_of, status_of
-from agent.errors import AgentError, ConfigurationError
+from agent.errors import AgentError, ConfigurationError, StoreFailed
 from agent.marks import MARK
 
 T = TypeVar("T")
@@ -214,9 +214,11 @@ def _values_of(state: Mapping[str, Any]) -> Values:
 
 
 def _error(failure: Any) -> AgentError:
-    """A run's failure as ours; raises ConfigurationError, which every other run would meet."""
+    """A run's failure as ours; raises what every other run would meet: a setting, a full disk."""
     message = message_of(failure)
     if isinstance(failure, Mapping) and failure.get("error") == ConfigurationError.__name__:
         name, _, problem = message.partition(": ")
         raise ConfigurationError(name, problem or "cannot be used")
+    if isinstance(failure, Mapping) and failure.get("error") == StoreFailed.__name__:
+        raise AgentError(message)
     return AgentError(message)

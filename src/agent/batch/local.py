@@ -14,7 +14,7 @@ from langgraph.types import StateSnapshot
 from agent.batch.jobs import Finished, Job, unreviewed
 from agent.checkpointer import Threads, open_threads, run_config
 from agent.configuration import MODEL_FIELDS, Configuration
-from agent.errors import AgentError, ConfigurationError, InputError
+from agent.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.installed import compiled
 from agent.nodes.toolbox import limits_of
 from agent.services import Services, close_process_services, process_services
@@ -82,6 +82,8 @@ class LocalWorker:
             values = await self._graph.ainvoke(
                 run.input, config, context=run.context or None, durability="sync"
             )
+        except StoreFailed:
+            raise
         except ConfigurationError as error:
             if not isinstance(error, InputError):
                 raise

@@ -14,7 +14,7 @@ from agent.batch.questions import Question
 from agent.batch.results import result_of, skipped_row
 from agent.batch.rows import Row, RowFile, Status
 from agent.batch.trace import TraceFolder
-from agent.errors import AgentError
+from agent.errors import AgentError, StoreFailed
 
 log = logging.getLogger(__name__)
 
@@ -165,8 +165,9 @@ class Runner:
             return
         try:
             finished = await self._worker.work(job)
-        except AgentError as error:
-            # What no question can pass (a wrong setting, a server that is gone) fails no row.
+        except (AgentError, StoreFailed) as error:
+            # What no question can pass (a wrong setting, a full disk, a server that is gone) fails
+            # no row.
             self.stop("error", error.message)
             return
         result = result_of(
@@ -189,7 +190,7 @@ class Runner:
                  f": {row['error']}" if row["error"] else "")  # fmt: skip
         self._progress.told(row, self.counts)
         if finished is not None:
-            with contextlib.suppress(AgentError):
+            with contextlib.suppress(AgentError, StoreFailed):
                 await self._worker.forget(job, finished)
 
 

@@ -41,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _reader_is_gone()
     except Exception as error:  # noqa: BLE001
+        from agent.errors import StoreFailed
+
+        if isinstance(error, StoreFailed):
+            return fail(error.message)
         # A command line never ends in a traceback; the log has it.
         _log().info("unexpected", exc_info=True)
         return fail(f"unexpected {type(error).__name__}: {error}", hint=True)

@@ -13,7 +13,8 @@ from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
 from agent.cli.request import Request, read_request
 from agent.cli.review import review, spoken
-from agent.errors import AgentError, ConfigurationError
+from agent.errors import AgentError, ConfigurationError, StoreFailed
+from agent.evidence.reasons import stop_of
 from agent.export.geojson import answer_geojson
 from agent.export.markdown import markdown_document
 from agent.language import Language, detect_language
@@ -33,10 +34,15 @@ def run(arguments: Namespace) -> int:
         _answered(request, arguments, accepted)
     except AgentError as error:
         return fail(error.message, code=_code(error))
+    except StoreFailed as error:
+        return fail(f"{stop_of(error, _language(request))}{_go_on(request, arguments, accepted)}")
     except KeyboardInterrupt:
-        go_on = f"; go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
-        return fail(f"cancelled{go_on}", code=CANCELLED)
+        return fail(f"cancelled{_go_on(request, arguments, accepted)}", code=CANCELLED)
     return ANSWERED
+
+
+def _go_on(request: Request, arguments: Namespace, accepted: asyncio.Event) -> str:
+    return f"; go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
 
 
 def _code(error: AgentError) -> int:

@@ -21,7 +21,7 @@ from agent.cli.batch_plan import Plan, read_plan
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, fail
 from agent.cli.environment import read_environment
 from agent.cli.logs import configure_logging
-from agent.errors import AgentError, ConfigurationError, InputError
+from agent.errors import AgentError, ConfigurationError, InputError, StoreFailed
 
 _BAD_LINES_SHOWN = 20
 
@@ -42,6 +42,8 @@ def run(arguments: Namespace) -> int:
     except AgentError as error:
         if _is_usage(error):
             return fail(error.message, code=USAGE)
+        return fail(f"{error.message}; go on with: {plan.resume}")
+    except StoreFailed as error:
         return fail(f"{error.message}; go on with: {plan.resume}")
     except KeyboardInterrupt:
         return fail(f"cancelled; go on with: {plan.resume}", code=CANCELLED)

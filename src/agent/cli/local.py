@@ -15,7 +15,7 @@ from agent.cli.console import called_as
 from agent.cli.logs import RUN_ID
 from agent.cli.request import Request
 from agent.cli.watch import Watcher
-from agent.errors import InputError
+from agent.errors import InputError, StoreFailed
 from agent.installed import Graph, compiled
 from agent.outbox import AcceptedRun, End
 from agent.outcome import Outcome, Pause, RunName, outcome_of, pause_of
@@ -129,8 +129,15 @@ class _Course:
             log.info("run failed: %s", error)
             raise
         finally:
-            await self._threads.runs.finish(run.run_id, status)
+            await self._close(run.run_id, status)
         return values
+
+    async def _close(self, run_id: str, status: End) -> None:
+        """A run that stays open is looked at by the next command, which finds its end."""
+        try:
+            await self._threads.runs.finish(run_id, status)
+        except StoreFailed as error:
+            log.info("run=%s is not closed: %s", run_id, error)
 
     async def _streamed(self, run: AcceptedRun) -> dict[str, Any]:
         values: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from agent.errors import (
     ProviderRefused,
     ProviderUnavailable,
     RateLimited,
+    StoreFailed,
 )
 from agent.language import Language, filled
 
@@ -185,6 +186,13 @@ def reason_of(error: AgentError, language: Language) -> str:
     """Why something failed, without a full stop: what is wrong, and what to do where one can."""
     text = _TEXTS[_key(error)][language]
     return filled(text, _values(error, language)).rstrip("。.")
+
+
+def stop_of(error: StoreFailed, language: Language) -> str:
+    """Why a run had to end, and what makes it go on."""
+    if language == "en":
+        return error.message
+    return f"{error.name}：{error.problem}；解决之前不再发起付费调用，解决后可从此处继续"
 
 
 def _key(error: AgentError) -> str:

@@ -16,6 +16,7 @@ import platformdirs
 
 from agent.errors import ProviderUnavailable
 from agent.mcp.node import ADVICE, Node
+from agent.private_files import correct_old, private_folder, private_tree
 from agent.redaction import scrub
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ def installed_server(node: Node, *, tell: Told | None = None) -> Path:
     target = cache_folder().absolute() / "map-server" / lock_hash()
     script = target / SERVER_SCRIPT
     with _lock:
+        correct_old(target.parent)
         if not script.is_file():
             try:
                 _install(node, target, tell)
@@ -62,7 +64,7 @@ def installed_server(node: Node, *, tell: Told | None = None) -> Path:
 def _install(node: Node, target: Path, tell: Told | None) -> None:
     if not node.npm:
         raise ProviderUnavailable("amap", f"npm is missing. {ADVICE}", code="map_no_node")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(target.parent)
     _remove_abandoned(target.parent)
     _say(tell, "installing the map server once (npm ci)")
     began = time.monotonic()
@@ -71,6 +73,7 @@ def _install(node: Node, target: Path, tell: Told | None) -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(PACKAGE_FILES / name, folder / name)
         _run_npm(node, folder)
+        private_tree(folder)
         _put_in_place(folder, target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from agent.errors import ProviderError, RateLimited
+from agent.private_files import private_database
 
 # Fixed, as China has no summer time and Windows no time zone files.
 SHANGHAI = timezone(timedelta(hours=8), "Asia/Shanghai")
@@ -82,7 +83,7 @@ class DailySearches:
                 known, count = self._memory
                 self._memory = (day, count + 1 if known == day else 1)
                 return self._memory[1]
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            private_database(self._file)
             with contextlib.closing(sqlite3.connect(self._file, timeout=10)) as base, base:
                 base.execute(_TABLE)
                 return int(base.execute(_ADD, (day,)).fetchone()[0])

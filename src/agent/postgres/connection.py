@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
-from agent.errors import ConfigurationError, ProviderError, ProviderUnavailable
+from agent.errors import ConfigurationError, ProviderError, StoreFailed
 from agent.redaction import hide
 
 NAME = "DATABASE_URL"
@@ -128,7 +128,8 @@ class Session:
     def run(self, work: Callable[[Connection], T]) -> T:
         """Do `work`, which may be begun again after a loss, so it must bear being repeated.
 
-        Raises ConfigurationError where it never worked, ProviderError after that; both in one line.
+        Raises ConfigurationError where it never worked, StoreFailed after that, ProviderError for a
+        value that the database refuses; all in one line.
         """
         lost: psycopg.Error | None = None
         for pause in _PAUSES:
@@ -138,12 +139,20 @@ class Session:
             except psycopg.Error as error:
                 if not self.was_open:
                     raise ConfigurationError(NAME, f"cannot be used: {one_line(error)}") from None
-                if self._connection is not None and not self._connection.closed:
+                if isinstance(error, psycopg.DataError):
                     raise ProviderError("postgres", f"{NAME}: {one_line(error)}") from None
+                if not self._is_lost(error):
+                    raise StoreFailed(NAME, f"{described(self._url)}: {one_line(error)}") from None
                 log.info("the connection to the database was lost: %s", one_line(error))
                 self._connection, lost = None, error
         reason = one_line(lost) if lost else ""
-        raise ProviderUnavailable("postgres", f"{NAME}: the database is gone: {reason}") from None
+        raise StoreFailed(NAME, f"the {described(self._url)} is gone: {reason}") from None
+
+    def _is_lost(self, error: psycopg.Error) -> bool:
+        """Return whether the connection is, not only what was asked of it refused."""
+        if self._connection is not None and not self._connection.closed:
+            return False
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
     def _connected(self) -> Connection:
         if self._connection is None:

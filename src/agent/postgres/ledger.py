@@ -58,7 +58,7 @@ class PostgresLedger:
     async def run(self, work: Callable[[Statements], T]) -> T:
         """Do `work` in the ledger's thread; each statement is committed by itself.
 
-        Raises ConfigurationError, ProviderError.
+        Raises what `Session.run` raises.
         """
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
 

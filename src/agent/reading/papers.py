@@ -11,6 +11,7 @@ from pathlib import Path
 from agent.budget import Meter
 from agent.calls import Calls, Policy, SingleFlight
 from agent.errors import BudgetExceeded, MalformedReply, ProviderRefused
+from agent.private_files import private_folder
 from agent.reading.fetch import Fetcher
 from agent.reading.hosts import Turnstile
 
@@ -88,7 +89,7 @@ class PaperShelf:
 
     def _keep(self, paper: Paper, body: bytes) -> None:
         """Whole or not at all: a crash leaves no half file under the name."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self._folder)
         target = self.path(paper)
         if target.is_file():
             return

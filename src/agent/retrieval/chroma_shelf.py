@@ -15,6 +15,7 @@ import httpx
 
 from agent.errors import ConfigurationError, ProviderUnavailable
 from agent.models.proxy import is_loopback
+from agent.private_files import private_folder, private_tree
 
 BATCH = 1_000
 SECONDS = 30.0
@@ -73,9 +74,13 @@ class FolderShelf:
         if self._client is not None:
             self._client.close()
             self._client = None
+            # Chroma gives its files the modes of the umask.
+            private_tree(self._folder)
 
     def _opened(self) -> Any:
         if self._client is None:
+            self._asked(private_folder, self._folder)
+            private_tree(self._folder)
             quiet = self._library.config.Settings(anonymized_telemetry=False)
             self._client = self._asked(
                 self._library.PersistentClient, str(self._folder), settings=quiet

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from agent.errors import ConfigurationError, InputError, ProviderUnavailable
+from agent.errors import ConfigurationError, InputError, ProviderUnavailable, StoreFailed
 from agent.journal import SqliteFile
 from agent.retrieval import sqlite_reading as reading
 from agent.retrieval import sqlite_writing as writing
@@ -134,7 +134,12 @@ class SqliteKnowledgeStore:
             db.execute("BEGIN")
             return work(db)
 
-        return await self._guarded(self._reader, at_once)
+        # What is found there is a source like others: a run can do without it.
+        try:
+            return await self._guarded(self._reader, at_once)
+        except StoreFailed as error:
+            message = f"the knowledge base's file fails: {error.problem}"
+            raise ProviderUnavailable("knowledge", message) from None
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await self._guarded(self._writer, work)

@@ -7,7 +7,7 @@ from typing import Any
 from agent.assistants.plan_execute.cleaning import documents_of
 from agent.assistants.plan_execute.steps.run import ExecutorRun
 from agent.assistants.plan_execute.wording import run_gap, say, source_name
-from agent.errors import AgentError, BudgetExceeded
+from agent.errors import AgentError, BudgetExceeded, StoreFailed
 from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
 
@@ -22,7 +22,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
     try:
         # Tasks may want the same at the same time; one after another, the journal has it.
         value = await run.shared.flights.do(f"{source} {query}", lambda: _found(run, source, query))
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, StoreFailed):
         raise
     except Exception as error:  # noqa: BLE001 - one broken source must not stop the others
         gaps = [_gap(run, source, query, error)]

@@ -11,6 +11,7 @@ const say = speaking({
     gone: "服务器上已经没有它了",
     status: "服务器答复 {status}：{text}",
     failed: "没有完成",
+    full: "服务器无法再保存结果，已经停下，不再产生费用：{text}",
   },
   en: {
     unreachable: "The server cannot be reached",
@@ -19,6 +20,7 @@ const say = speaking({
     gone: "The server does not have it any more",
     status: "The server answered {status}: {text}",
     failed: "It was not finished",
+    full: "The server can keep no more results and has stopped, at no further cost: {text}",
   },
 });
 const LONGEST = 300;
@@ -64,6 +66,7 @@ export function serverError(error) {
  * @param {{error?: string, message?: string}|string|null|undefined} failure
  */
 export function failureText(failure) {
+  if (typeof failure === "object" && failure?.error === "StoreFailed") return say("full", { text: oneLine(failure.message ?? "") });
   const text = typeof failure === "string" ? failure : failure?.message ?? failure?.error;
   return oneLine(text ?? "") || say("failed");
 }
