@@ -8,7 +8,6 @@ from agent.evidence.grounding import (
     get_citations,
     ground,
     insert_citation_markers,
-    resolve_urls,
 )
 from agent.evidence.types import Source
 
@@ -263,17 +262,6 @@ def test_odd_parts_never_raise() -> None:
     assert marked(odd, None) == "a"
     nothing: Any = None
     assert marked(nothing, None) == ""
-
-
-def test_redirects_are_replaced_by_where_they_lead() -> None:
-    source = Source(
-        id="w0-0", kind="page", title="t", url=REDIRECT + "a", provider="google", quotes=[]
-    )
-    resolved = resolve_urls([source], {REDIRECT + "a": "https://dpm.org.cn/x"})
-    assert resolved[0]["url"] == "https://dpm.org.cn/x"
-    assert source["url"] == REDIRECT + "a"
-    assert resolve_urls([source], {})[0]["url"] == REDIRECT + "a"
-    assert resolve_urls([source], {REDIRECT + "a": "javascript:x"})[0]["url"] == REDIRECT + "a"
 
 
 def test_get_citations_reads_only_what_is_usable() -> None:

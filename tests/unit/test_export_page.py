@@ -3,9 +3,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from agent.evidence.links import link_url
 from agent.evidence.types import Point
 from agent.export.html import html_page
-from agent.export.links import safe_url
 from agent.export.markdown import markdown_document, place_table
 from agent.export.rich_text import answer_html
 from agent.export.svg_map import Pin, draw_map, nice_step
@@ -119,11 +119,11 @@ def test_headings_of_the_answer_begin_below_those_of_the_page() -> None:
         ("//a.b/c", False),
         ("https://a.b/\n", False),
         ("https://[::1", False),
-        ("", False),
+        ("https://a.b/\u202e", False),
     ],
 )
 def test_only_web_addresses_become_links(url: str, kept: bool) -> None:
-    assert (safe_url(url) == url) is kept
+    assert (link_url(url) == url) is kept
 
 
 def test_pins_are_drawn_where_they_are() -> None:
@@ -172,14 +172,14 @@ def test_the_markdown_document_is_complete() -> None:
     written = markdown_document(answer())
     assert written.startswith("# 王府井附近适合遛娃的好去处\n")
     assert ANSWER in written
-    assert "| [儿童乐园](<https://uri.amap.com/marker?poiid=B1>) | 220 m | 4.6 |" in written
+    assert "| [儿童乐园](https://uri.amap.com/marker?poiid=B1) | 220 m | 4.6 |" in written
     assert "数据 © 高德地图 · 数据时间 2026-11-21 11:40 UTC" in written
 
 
 def test_a_name_cannot_break_out_of_its_cell() -> None:
     table = place_table([place(1, "a|b\n<b>](https://evil.example)")], "en")
     assert len(table.splitlines()) == 3
-    assert table.count("](<https://uri.amap.com") == 1
+    assert table.count("](https://uri.amap.com") == 1
     assert "\\<b\\>\\](https://evil.example)" in table
 
 

@@ -44,6 +44,29 @@ async def test_a_public_url_is_kept_in_its_plain_form(url: str, plain: str) -> N
     assert target.addresses
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1.nip.io", "www.10-0-0-1.sslip.io", "app-192-168-1-1.dev.tanlu-test.com",
+        "8.8.127.0.0.1.tanlu-test.com", "7f000001.nip.io", "x.localtest.me", "foo.lan",
+        "intranet.corp", "printer.local", "db.internal", "router.home.arpa", "nas.localdomain",
+        "intranet", "[64:ff9b::a00:1]", "[64:ff9b:1::a00:1]", "10.1.2.3", "127.1", "2130706433",
+        "foo．lan", "ｆｏｏ.lan", "127。0。0。1.nip.io",
+    ],
+)  # fmt: skip
+def test_a_name_that_is_not_public_is_refused_by_its_text(host: str) -> None:
+    with pytest.raises(UnsafeUrl):
+        Guard().parse(f"http://{host}/")
+
+
+@pytest.mark.parametrize(
+    "host", ["8.8.8.8", "8-8-8-8.dns.tanlu-test.com", "v1.2.3.tanlu-test.com", "www.dpm.org.cn",
+             "2024-11-22-10-30.tanlu-test.com", "999-0-0-1.tanlu-test.com"],
+)  # fmt: skip
+def test_a_public_name_may_have_numbers_in_it(host: str) -> None:
+    assert Guard().parse(f"http://{host}/").host == host
+
+
 async def test_a_chinese_host_is_looked_up_by_its_ascii_name() -> None:
     asked = []
 

@@ -12,7 +12,6 @@ from agent.search.google import GoogleSearch
 from agent.search.grounded import beginning, quotes_by_id
 from agent.search.hits import make_hit, only_known
 from agent.search.http import retry_after, said
-from agent.search.links import public_target
 from agent.search.registry import REGISTRY, key_variable
 from agent.search.types import WebChoice
 from agent.settings import Settings
@@ -103,31 +102,6 @@ def test_a_retry_after_may_be_a_date() -> None:
 )
 def test_an_error_body_is_read_in_every_shape(body: Any, text: str) -> None:
     assert said(body) == text
-
-
-@pytest.mark.parametrize(
-    ("url", "public"),
-    [
-        ("https://www.dpm.org.cn/visit", True),
-        ("http://8.8.8.8/", True),
-        ("http://127.0.0.1/", False),
-        ("http://127.1/", False),
-        ("http://2130706433/", False),
-        ("http://0x7f.1/", False),
-        ("http://[::1]/", False),
-        ("http://169.254.169.254/latest", False),
-        ("http://localhost/", False),
-        ("http://db.internal/", False),
-        ("http://a.local./", False),
-        ("http://user@a.cn/", False),
-        ("http://a.cn:99999/", False),
-        ("//a.cn/", False),
-        ("ftp://a.cn/", False),
-        ("https://", False),
-    ],
-)
-def test_only_public_web_addresses_are_link_targets(url: str, public: bool) -> None:
-    assert public_target(url) is public
 
 
 def test_a_registered_service_has_its_settings_its_choice_and_its_label() -> None:

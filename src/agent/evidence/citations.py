@@ -26,6 +26,7 @@ __all__ = [
     "renumber_for_prompt",
     "restamp",
     "strip_references",
+    "with_targets",
 ]
 
 _HEADINGS: Mapping[Language, str] = {"zh": "**来源**", "en": "**Sources**"}
@@ -33,6 +34,7 @@ _MAX_TITLE = 160
 _MAX_LINE = 500
 _MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
 _NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
+_TARGET = re.compile(r"\]\(([^()\s]+)\)")
 _LIST_BEGINS = re.compile(r"\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
 
 
@@ -82,6 +84,18 @@ def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
         return f"[^{name}]" if name else ""
 
     return _NUMBERED_LINK.sub(marker, strip_references(answer))
+
+
+def with_targets(
+    answer: str, used: Sequence[Source], targets: Mapping[str, str]
+) -> tuple[str, list[Source]]:
+    """Return a finished answer and its sources with each redirect link led where it leads.
+
+    A target is foreign text: it is written as any source's URL is, in one pass.
+    """
+    leads = {link_url(url): led for url, target in targets.items() if (led := link_url(target))}
+    text = _TARGET.sub(lambda found: f"]({leads.get(found[1], found[1])})", answer)
+    return text, [Source(**{**s, "url": leads.get(s["url"], s["url"])}) for s in used]
 
 
 def inert(text: str) -> str:

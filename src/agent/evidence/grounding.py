@@ -119,19 +119,6 @@ def insert_citation_markers(
     return _join([_marked(raw, at) for raw, at in zip(encoded, marks, strict=True)])
 
 
-def resolve_urls(sources: Sequence[Source], resolved: Mapping[str, str]) -> list[Source]:
-    """The sources with each redirect URL replaced by where it leads, where that is known."""
-    return [_with_url(source, resolved.get(source["url"], "")) for source in sources]
-
-
-def _with_url(source: Source, target: str) -> Source:
-    if not _web_url(target):
-        return source
-    moved = source.copy()
-    moved["url"] = target
-    return moved
-
-
 def _ledger(
     metadata: Mapping[str, Any] | None, *, prefix: str, provider: str
 ) -> tuple[list[Source], dict[int, str]]:

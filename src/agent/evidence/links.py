@@ -36,17 +36,25 @@ _URL_BODY = re.compile(
 )
 _URL_TAIL = ".,;:!?_~"
 _STRUCTURE = re.compile(r"[\s>*+\-\d.)]*")
-_UNSAFE_IN_URL = re.compile(r"[\s()<>\[\]\"'`\\|{}^\x00-\x1f\x7f]")
+_UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
 
 
 def link_url(url: str) -> str:
-    """The URL as it can stand in `[n](…)` without ending it; empty if it is not http(s)."""
+    """Return the URL as it can stand in `[n](…)`; empty if it is not http(s) with a host.
+
+    Every URL of an answer and of its exports goes through here, whoever wrote it.
+    """
+    written = "".join(
+        quote(sign, safe="", errors="replace")
+        if sign in _UNSAFE_IN_URL or not sign.isprintable()
+        else sign
+        for sign in url.strip()
+    )
     try:
-        if urlsplit(url).scheme not in ("http", "https"):
-            return ""
+        parts = urlsplit(written)
     except ValueError:
         return ""
-    return _UNSAFE_IN_URL.sub(lambda found: quote(found[0], safe=""), url.strip())
+    return written if parts.scheme in ("http", "https") and parts.hostname else ""
 
 
 def after_link(text: str, at: int, final: bool) -> int | None:

@@ -1,5 +1,6 @@
 """Numbers of sources, given by first use."""
 
+from .links import link_url
 from .types import Source
 
 
@@ -11,7 +12,7 @@ class Numbering:
 
     @property
     def used(self) -> list[Source]:
-        """Copies of the numbered sources, in the order of their numbers."""
+        """Copies of the numbered sources, in that order, with their URLs as links have them."""
         return list(self._used.values())
 
     def number(self, source: Source) -> int:
@@ -20,6 +21,7 @@ class Numbering:
         held = self._used.get(key)
         if held is None:
             held = source.copy()
+            held["url"] = link_url(source["url"])
             held["number"] = len(self._used) + 1
             self._used[key] = held
         elif held["id"] != source["id"]:

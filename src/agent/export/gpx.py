@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from agent.evidence.links import link_url
 from agent.evidence.types import Place
 from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
-from agent.export.links import safe_url
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -34,8 +34,8 @@ def _waypoint(root: Element, place: Place) -> None:
     waypoint = SubElement(root, "wpt", at)
     _text(waypoint, "name", place["name"])
     _text(waypoint, "desc", place["address"])
-    if url := safe_url(place["url"]):
-        SubElement(waypoint, "link", {"href": _NOT_XML.sub("", url)})
+    if url := link_url(place["url"]):
+        SubElement(waypoint, "link", {"href": url})
     _text(waypoint, "type", place["category"])
 
 

@@ -6,10 +6,10 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 from agent.evidence.citations import strip_references
+from agent.evidence.links import link_url
 from agent.evidence.types import Place, Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.geojson import has_sane_axes
-from agent.export.links import safe_url
 from agent.export.rich_text import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
 from agent.export.wording import WORDS, cost, credit, local_time, metres, rating
@@ -125,7 +125,7 @@ def _sources(answer: FinishedAnswer) -> str:
 
 def _source(index: int, source: Source) -> str:
     number = source.get("number") or index
-    site = (urlsplit(source["url"]).hostname or "") if safe_url(source["url"]) else ""
+    site = urlsplit(link_url(source["url"])).hostname or ""
     provider = source["provider"][:1].upper() + source["provider"][1:]
     about = " · ".join(part for part in (site, provider) if part)
     quotes = "".join(
@@ -140,9 +140,9 @@ def _source(index: int, source: Source) -> str:
 
 def _link(url: str, text: str) -> str:
     shown = escape(text.strip() or url)
-    if not safe_url(url):
+    if not (href := link_url(url)):
         return shown
-    return f'<a href="{escape(url)}" target="_blank" rel="{LINK_REL}">{shown}</a>'
+    return f'<a href="{escape(href)}" target="_blank" rel="{LINK_REL}">{shown}</a>'
 
 
 def _suggestions(html: str, answer: FinishedAnswer) -> str:

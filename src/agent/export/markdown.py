@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from agent.evidence.links import link_url
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
-from agent.export.links import safe_url
 from agent.export.wording import WORDS, credit, local_time, metres, rating
 from agent.language import Language
 
@@ -31,8 +31,8 @@ def place_table(places: Sequence[Place], language: Language) -> str:
     lines = [_row(names), _row(["---"] * len(names))]
     for place in places:
         name = escaped(place["name"])
-        if url := safe_url(place["url"]):
-            name = f"[{name}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"
+        if url := link_url(place["url"]):
+            name = f"[{name}]({url})"
         cells = [metres(place["distance_m"]), rating(place), place["open_time"] or "",
                  place["address"] or ""]  # fmt: skip
         lines.append(_row([name, *map(escaped, cells)]))

@@ -13,9 +13,9 @@ from reportlab.lib.units import mm
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
 from agent.evidence.citations import strip_references
+from agent.evidence.links import link_url
 from agent.evidence.types import Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
-from agent.export.links import safe_url
 from agent.export.markdown import place_table
 from agent.export.pdf_text import (
     CHINESE,
@@ -115,7 +115,7 @@ class _Page:
         number, url = found.get("number") or index, found["url"]
         title = text_markup(found["title"].strip() or url, self._language)
         markup = link_markup(url, title)
-        if safe_url(url):
+        if link_url(url):
             shown = text_markup(unquote(url), self._language)
             markup += f'<br/><font size="{_SMALL - 1}" color="{_GREY}">{shown}</font>'
         return self._paragraph(markup, size=_SMALL + 0.5, level=1, bullet=f"{number}.")

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 
-from agent.export.links import safe_url
+from agent.evidence.links import link_url
 from agent.language import Language
 
 LATIN, CHINESE, FIXED = "Helvetica", "STSong-Light", "Courier"
@@ -70,16 +70,16 @@ def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
 
 def link_markup(url: str, markup: str) -> str:
     """The markup as a link if the address may be one."""
-    if not safe_url(url):
+    if not (href := link_url(url)):
         return markup
-    return f'<a href="{escape(url)}" color="{LINK_COLOUR}">{markup}</a>'
+    return f'<a href="{escape(href)}" color="{LINK_COLOUR}">{markup}</a>'
 
 
 def _link(url: str, following: Sequence[Token]) -> tuple[str, str]:
     """What opens and closes a link; a citation is raised and in brackets."""
-    if not safe_url(url):
+    if not (href := link_url(url)):
         return "", ""
-    opened, closed = f'<a href="{escape(url)}" color="{LINK_COLOUR}">', "</a>"
+    opened, closed = f'<a href="{escape(href)}" color="{LINK_COLOUR}">', "</a>"
     cites = bool(following) and following[0].content.isdigit()
     return (f"<super>{opened}[", f"]{closed}</super>") if cites else (opened, closed)
 

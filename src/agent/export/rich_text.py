@@ -6,7 +6,7 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agent.export.links import safe_url
+from agent.evidence.links import link_url
 
 LINK_REL = "noopener nofollow ugc"
 _TOP_LEVEL = 3
@@ -28,14 +28,14 @@ def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
 
 
 def answer_parser() -> MarkdownIt:
-    """CommonMark with tables, without HTML and images; links that `safe_url` refuses are text."""
+    """CommonMark with tables, without HTML and images; links that `link_url` refuses are text."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     parser.validateLink = _is_allowed  # type: ignore[method-assign]
     return parser
 
 
 def _is_allowed(url: str) -> bool:
-    return safe_url(url) is not None
+    return bool(link_url(url))
 
 
 def _mark_links(children: Sequence[Token], titles: Mapping[str, str]) -> None:

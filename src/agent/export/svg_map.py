@@ -6,8 +6,8 @@ from html import escape
 from math import cos, hypot, log10, pi, radians, sin
 
 from agent.evidence.geodesy import EARTH_RADIUS_M
+from agent.evidence.links import link_url
 from agent.export.labels import Box, Label, place_label
-from agent.export.links import safe_url
 from agent.export.wording import WORDS, metres
 from agent.language import Language
 
@@ -138,7 +138,7 @@ def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
         '</title><path d="M0 0C-3-9-11-12-11-20a11 11 0 0 1 22 0C11-12 3-9 0 0Z"/>'
         f'<text y="-16" text-anchor="middle">{pin.number}</text></g></g>'
     )
-    if url := safe_url(pin.url):
+    if url := link_url(pin.url or ""):
         drawn = f'<a href="{escape(url)}" target="_blank" rel="noopener nofollow ugc">{drawn}</a>'
     return leader + drawn
 

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from agent.budget import Meter, add_usage
 from agent.configuration import Configuration
 from agent.errors import NothingFound
+from agent.evidence.citations import with_targets
 from agent.evidence.mentions import mentioned
 from agent.evidence.types import Anchor, Gap, Place, Source, Usage
 from agent.export.geojson import feature_collection
@@ -60,7 +61,7 @@ async def close(
     said = await FinishedText(pieces=writer.pieces).ainvoke([])
     text, used = str(said.text), writer.citer.used
     if ending.configuration.resolve_links:
-        text, used = await _resolved_links(text, used, given)
+        text, used = with_targets(text, used, await given.links([s["url"] for s in used]))
     places = _with_mentions(writer.places, used, text)
     seconds = round(ending.meter.budget.seconds(), 2)
     usage = given.billed(add_usage(gathered.get("usage"), ending.meter.usage))
@@ -101,16 +102,6 @@ def _numbered_ledger(ledger: list[Source], used: list[Source]) -> list[Source]:
     """The turn's ledger, in which the cited sources carry their numbers."""
     cited = {source["id"]: source for source in used}
     return [cited.get(source["id"], source) for source in ledger]
-
-
-async def _resolved_links(
-    text: str, used: list[Source], given: Toolbox
-) -> tuple[str, list[Source]]:
-    """Cited redirect links replaced by where they lead."""
-    found = await given.links([source["url"] for source in used])
-    for old, new in found.items():
-        text = text.replace(f"({old})", f"({new})")
-    return text, [Source(**{**s, "url": found.get(s["url"], s["url"])}) for s in used]
 
 
 def _with_mentions(places: list[Place], used: list[Source], text: str) -> list[Place]:

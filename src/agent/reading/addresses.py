@@ -5,6 +5,7 @@ address (mapped, compatible, NAT64, 6to4, Teredo) is outside it or taken out.
 """
 
 import ipaddress
+import re
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -24,6 +25,7 @@ _NOT_PUBLIC_6 = tuple(
     ipaddress.IPv6Network(net)
     for net in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
 )
+_SPELLED = re.compile(r"(?<![0-9])(?=([0-9]{1,3}([.-])(?:[0-9]{1,3}\2){2}[0-9]{1,3})(?![0-9]))")
 
 
 def is_public(address: Address) -> bool:
@@ -46,3 +48,14 @@ def literal(host: str) -> Address | None:
     if last.isdigit() or last.startswith("0x"):
         return ipaddress.IPv4Address(host)
     return None
+
+
+def spelled(host: str) -> list[Address]:
+    """Return the IPv4 addresses that a name spells out: `127.0.0.1.nip.io`, `app-10-0-0-1.dev`."""
+    addresses: list[Address] = []
+    for match in _SPELLED.finditer(host):
+        try:
+            addresses.append(ipaddress.IPv4Address(match[1].replace("-", ".")))
+        except ValueError:
+            continue
+    return addresses

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 import idna
 
 from agent.errors import ProviderUnavailable, UnsafeUrl
-from agent.reading.addresses import Address, is_public, literal
+from agent.reading.addresses import Address, is_public, literal, spelled
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """(host, port) → every address its name stands for."""
@@ -27,7 +27,9 @@ _BAD = re.compile(r"[\x00-\x20\x7f\\]")
 _NAME = re.compile(r"(?=.{1,253}\Z)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}")
 _INSIDE = (
     "localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa",
-    "onion", "test", "example", "invalid",
+    "localdomain", "onion", "test", "example", "invalid",
+    # Names that stand for whatever address is written into them, or for this machine.
+    "nip.io", "sslip.io", "xip.io", "traefik.me", "localtest.me", "lvh.me",
 )  # fmt: skip
 _SAFE = "/:?#[]@!$&'()*+,;=%~-._"
 
@@ -127,6 +129,8 @@ class Guard:
         inside = any(target.host == name or target.host.endswith(f".{name}") for name in _INSIDE)
         if inside or not _NAME.fullmatch(target.host):
             raise UnsafeUrl(f"{target.host} is not a public host name")
+        if not all(map(is_public, spelled(target.host))):
+            raise UnsafeUrl(f"{target.host} spells out an address that is not public")
 
     async def _addresses(self, target: Target) -> list[Address]:
         try:

@@ -1,16 +1,15 @@
 """Where Google's redirect links lead: asked once, not followed, capped in number and time."""
 
 import asyncio
-import ipaddress
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from agent.errors import AgentError
+from agent.reading.guard import Guard
 from agent.search.http import SearchHttp
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 MAX_LINKS = 12
-_PRIVATE_NAMES = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
 
 
 async def resolve_links(
@@ -42,31 +41,14 @@ async def resolve_links(
     return resolved
 
 
-def public_target(url: str) -> bool:
-    """Whether this is an http(s) address of a public host, as far as its text shows."""
-    try:
-        split = urlsplit(url)
-        host = (split.hostname or "").rstrip(".").lower()
-        if split.port == 0:
-            return False
-    except ValueError:
-        return False
-    if split.scheme not in ("http", "https") or not host or split.username is not None:
-        return False
-    try:
-        return ipaddress.ip_address(host).is_global
-    except ValueError:
-        # Not an address: "127.1" and "0x7f000001" are none to us, but are to resolvers.
-        last = host.rsplit(".", 1)[-1]
-        return "." in host and not host.endswith(_PRIVATE_NAMES) and not last[:1].isdigit()
-
-
 async def _target(http: SearchHttp, url: str) -> str | None:
     try:
         target = await http.redirect_target("google", url)
+        if target:
+            Guard().parse(target)
     except AgentError:
         return None
-    return target if target and public_target(target) else None
+    return target
 
 
 def _under(url: str, base: str) -> bool:
