@@ -28,6 +28,21 @@ def test_one_line_names_the_field_that_an_assistant_does_not_take(
         check_choices(assistant, {"max_searches": 5, name: value})
 
 
+NUMBERS = [name for name, field in Configuration.model_fields.items()
+           if field.annotation in (int, float)]  # fmt: skip
+
+
+@pytest.mark.parametrize("assistant", ASSISTANTS)
+@pytest.mark.parametrize("value", [True, False])
+def test_true_and_false_are_no_numbers(assistant: str, value: bool) -> None:
+    """Taken as 1, a `max_map_calls` of true would leave a run with one call of the map."""
+    assert len(NUMBERS) > 20
+    for name in NUMBERS:
+        with pytest.raises(ConfigurationError, match=rf"^{name}: must be a number, not tr"):
+            check_choices(assistant, {name: value})
+    check_choices(assistant, {"review_plan": value})
+
+
 @pytest.mark.parametrize("assistant", ASSISTANTS)
 def test_defaults_and_what_counts_as_unset_pass(assistant: str) -> None:
     check_choices(assistant, dict.fromkeys(Configuration.model_fields))
