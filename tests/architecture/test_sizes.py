@@ -7,7 +7,7 @@ from tests.architecture.tree import ROOT, python_files, tracked_files
 
 PRODUCT = ("src", "tools", "examples", "evals", "benchmarks")
 FOLDERS = (*PRODUCT, "tests")
-FILE_LINES = 300
+FILE_LINES = 600
 FUNCTION_LINES = 40
 PARAMETERS = 5
 
@@ -26,15 +26,15 @@ def too_long(*folders: str) -> dict[str, int]:
     return {str(p.relative_to(ROOT)): n for p, n in lengths.items() if n > FILE_LINES}
 
 
-def test_no_file_is_longer_than_300_lines() -> None:
+def test_no_file_is_longer_than_600_lines() -> None:
     assert too_long(*PRODUCT) == {}
 
 
-def test_no_file_of_tests_is_longer_than_300_lines() -> None:
+def test_no_file_of_tests_is_longer_than_600_lines() -> None:
     assert too_long("tests") == {}
 
 
-def test_no_file_of_the_page_is_longer_than_300_lines() -> None:
+def test_no_file_of_the_page_is_longer_than_600_lines() -> None:
     """Also of its tests; what is vendored is nobody's to read."""
     written = [p for p in tracked_files() if p.suffix in {".js", ".mjs", ".css", ".html"}]
     lengths = {
