@@ -1,7 +1,8 @@
 """What our server adds to `langgraph dev` (langgraph.json, `http.app`): recovery, logs, MCP.
 
 The server takes this application over and puts its own API behind it, so the middleware here sees
-every request. Nothing here may fail the start: a bad setting is an error of the run.
+every request. Nothing here may fail the start, for a bad setting is an error of the run; only a
+uvicorn that cannot be limited does (`header_timeout`).
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from starlette.routing import Route
 
 from agent.checkpointer import close_after_runs, forgetting, memory_place, on_platform
 from agent.errors import AgentError
+from agent.header_timeout import limited_heads
 from agent.outbox import RunOutbox
 from agent.recording import RecordRuns
 from agent.recovery import RunWatch
@@ -115,6 +117,8 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
     try:
         async with contextlib.AsyncExitStack() as stack:
             if not on_platform():
+                rules = access()
+                stack.enter_context(limited_heads(rules.header_seconds, rules.waiting_connections))
                 await stack.enter_async_context(_watched(app))
             await stack.enter_async_context(_mcp.running())
             yield

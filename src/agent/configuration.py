@@ -4,7 +4,15 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from agent.errors import ConfigurationError
 
@@ -126,6 +134,14 @@ class Configuration(BaseModel):
             if name not in values and (found := _from_environment(name)):
                 values[name] = found
         return values
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_booleans_as_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, bool) and kind in (int, float):
+            raise ValueError("must be a number, not true or false")
+        return value
 
 
 def _from_environment(name: str) -> str | None:

@@ -1,5 +1,6 @@
 """`--set` for a server: checked against its own schema, for it drops unknown keys silently."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,12 +52,19 @@ def _checked(key: str, text: str, rule: Mapping[str, Any]) -> Any:
     return value
 
 
+def _finite(number: float) -> float:
+    """Return the number; raise ValueError for what JSON has no word for."""
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
 def _typed(key: str, text: str, kind: Any) -> Any:
     try:
         if kind == "integer":
             return int(text)
         if kind == "number":
-            return float(text)
+            return _finite(float(text))
     except ValueError:
         raise ConfigurationError(f"--set {key}", f"must be a number, not {text!r}") from None
     if kind != "boolean":

@@ -28,6 +28,10 @@ class AccessSettings(BaseSettings):
     """Comma-separated names this server answers to besides loopback; `*` is any."""
     tanlu_wrong_keys_per_minute: int = Field(10, ge=1, le=1000)
     """Different wrong keys that one address may send, before it waits."""
+    tanlu_header_seconds: float = Field(10, gt=0, le=600)
+    """For the head of a request; a connection that takes longer is closed."""
+    tanlu_waiting_connections: int = Field(256, ge=1, le=100_000)
+    """Connections that may be without one at once; further ones have a second."""
 
     def model_post_init(self, _: Any) -> None:
         for value in self.__dict__.values():

@@ -120,6 +120,43 @@ async def test_so_it_is_in_a_batch_and_by_the_event_protocol(http: httpx.AsyncCl
     assert (await http.get(f"/threads/{thread}/runs")).json() == []
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ({"goto": {"node": "web_research", "input": {}}}, "command.goto: must be a node's name"),
+        ({"goto": "reflection"}, "command.goto: there is no earlier run on this thread"),
+        ({"update": {"turn": 5}, "goto": "__end__"}, "command.update.turn: "),
+    ],
+)
+@pytest.mark.parametrize("way", [way for way in WAYS if "at times" not in way])
+async def test_a_command_that_the_graph_would_fail_on_is_told_before_there_is_a_run(
+    http: httpx.AsyncClient, way: str, command: dict[str, Any], told: str
+) -> None:
+    path, more = WAYS[way]
+    thread, unknown = await a_thread(http), str(uuid4())
+    path = path.replace("{thread}", thread).replace("{unknown}", unknown)
+    reply = await http.post(path, json={"assistant_id": "agent", **more, "command": command})
+    assert reply.status_code == 422, reply.text
+    assert reply.json()["detail"].startswith(told)
+    assert (await http.get(f"/threads/{thread}/runs")).json() == []
+
+
+async def test_a_thread_goes_on_at_a_node_and_is_edited_as_studio_does(
+    http: httpx.AsyncClient,
+) -> None:
+    thread, asked = await a_thread(http), {"messages": "How do sodium-ion batteries work?"}
+    run = {"assistant_id": "agent", "context": {"geo_routing": "never"}}
+    await http.post(f"/threads/{thread}/runs/wait", json={**run, "input": asked})
+    again = {**run, "command": {"goto": "finalize_answer"}}
+    values = (await http.post(f"/threads/{thread}/runs/wait", json=again)).json()
+    assert [message["type"] for message in values["messages"]] == ["human", "ai", "ai"]
+    ended = await http.post(f"/threads/{thread}/runs/wait",
+                            json={**run, "command": {"goto": "__end__"}})  # fmt: skip
+    assert ended.status_code == 200
+    edit = {"values": {"knowledge_gap": "none"}, "as_node": "finalize_answer"}
+    assert (await http.post(f"/threads/{thread}/state", json=edit)).status_code == 200
+
+
 async def test_no_assistant_and_no_run_at_times_is_given_it_later(http: httpx.AsyncClient) -> None:
     assert (await http.post("/assistants", json={"graph_id": "agent", **CHOICE})).text == (
         f'{{"detail":"{TOLD}"}}'

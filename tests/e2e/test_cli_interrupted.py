@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import sqlite3
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,11 +20,31 @@ from tests.support.command_line import (
     searches,
     until,
 )
+from tests.support.terminal import terminal
 
 __all__ = ["cli_fixture", "gemini_fixture"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals")
+
+
+@POSIX
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_what_ends_a_program_ends_the_run_in_order(
+    cli: Cli, gemini: GeminiService, name: str
+) -> None:
+    gemini.fail("hang", times=None, match=searches)
+    process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+    until(lambda: searched(gemini) > 1)
+    process.send_signal(signal.Signals[name])
+    out, err = process.communicate(timeout=240)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert "cancelled; go on with: " in err
+    assert _runs(cli) == ["cancelled"]
+
+
+@POSIX
 def test_ctrl_c_ends_the_run_and_the_thread_goes_on_later(cli: Cli, gemini: GeminiService) -> None:
     gemini.fail("hang", times=None, match=searches)
     process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
@@ -32,6 +54,7 @@ def test_ctrl_c_ends_the_run_and_the_thread_goes_on_later(cli: Cli, gemini: Gemi
     assert process.returncode == 130
     assert out == ""
     assert "Traceback" not in err
+    assert _runs(cli) == ["cancelled"]
     said = err.strip().splitlines()[-1]
     thread = said.split("--thread ")[1].split()[0]
     gemini.faults.clear()
@@ -41,7 +64,47 @@ def test_ctrl_c_ends_the_run_and_the_thread_goes_on_later(cli: Cli, gemini: Gemi
     assert _written_queries(gemini) == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@POSIX
+def test_a_terminal_that_is_closed_ends_the_run_too(cli: Cli, gemini: GeminiService) -> None:
+    """Nothing can be said any more then, which must not keep the run from its end."""
+    gemini.fail("hang", times=None, match=searches)
+    env = cli.terminal_environment(**keyed(gemini))
+    with terminal("ask", *NO_MAP, EN, folder=cli.folder, env=env) as screen:
+        until(lambda: searched(gemini) > 1)
+        screen.hang_up()
+        assert screen.process.wait(timeout=240) == 130
+    assert _runs(cli) == ["cancelled"]
+
+
+@POSIX
+def test_begun_by_nohup_it_outlives_the_terminal(cli: Cli, gemini: GeminiService) -> None:
+    gemini.fail("hang", match=searches, seconds=3.0)
+    with _ignored(signal.SIGHUP):
+        process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+    until(lambda: searched(gemini) > 1)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=240)
+    assert process.returncode == 0
+    assert _runs(cli) == ["success"]
+
+
+@POSIX
+def test_begun_in_the_background_of_a_script_it_ends_when_it_is_told_to(
+    cli: Cli, gemini: GeminiService
+) -> None:
+    """Shells have such a command ignore Ctrl-C, which is none of SIGTERM's."""
+    gemini.fail("hang", times=None, match=searches)
+    with _ignored(signal.SIGINT):
+        process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+    until(lambda: searched(gemini) > 1)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert _runs(cli) == ["cancelled"]
+
+
+@POSIX
 @pytest.mark.parametrize("asks_for_it", [True, False])
 def test_a_killed_run_is_brought_to_its_end(
     cli: Cli, gemini: GeminiService, asks_for_it: bool
@@ -62,9 +125,22 @@ def test_a_killed_run_is_brought_to_its_end(
     assert found["answer"]
 
 
-def _only_thread(cli: Cli) -> str:
-    import sqlite3
+@contextlib.contextmanager
+def _ignored(number: signal.Signals) -> Iterator[None]:
+    """What is started meanwhile ignores the signal, as this process does."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
+
+def _runs(cli: Cli) -> list[str]:
+    with contextlib.closing(sqlite3.connect(cli.folder / "data" / "runs.sqlite")) as db:
+        return [status for (status,) in db.execute("SELECT status FROM runs")]
+
+
+def _only_thread(cli: Cli) -> str:
     with contextlib.closing(sqlite3.connect(cli.folder / "data" / "runs.sqlite")) as db:
         (row,) = db.execute("SELECT thread_id FROM runs WHERE status = 'open'").fetchall()
     return str(row[0])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -46,6 +47,7 @@ def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServ
     environment = {
         "TANLU_API_KEYS": f"anna:{KEY},bo:bo-0123456789abcdef",
         "TANLU_CORS_ORIGINS": FRIEND,
+        "TANLU_HEADER_SECONDS": "2",
         "PYTHONPATH": str(REPOSITORY),
     }
     ours = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))["http"]
@@ -160,6 +162,13 @@ def test_a_body_above_a_megabyte_is_refused_whoever_sends_it(http: httpx.Client)
     assert http.post("/threads", content=large, headers=mine).status_code == 413
     pieces = (large[n : n + 65_536] for n in range(0, len(large), 65_536))
     assert http.post("/threads/search", content=pieces, headers=mine).status_code == 413
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /ok HTTP/1.1\r\nhost: localhost\r\n"])
+def test_who_asks_for_nothing_is_not_waited_for(server: DevServer, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as waiting:
+        waiting.sendall(sent)
+        assert waiting.recv(1) == b""
 
 
 def test_no_key_is_in_the_log(server: DevServer, http: httpx.Client) -> None:

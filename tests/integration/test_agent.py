@@ -143,6 +143,9 @@ async def test_d21_an_empty_reasoning_model_is_no_model_and_one_does_not_stick(l
         (EN, {"max_research_loops": -1}, "max_research_loops"),
         (EN, {"user_location": {"lng": 999, "lat": 1}}, "user_location"),
         (EN, {"user_location": "here"}, "user_location"),
+        (EN, {"user_location": {"lng": True, "lat": 1}}, "user_location"),
+        (EN, {"initial_search_query_count": True}, "initial_search_query_count"),
+        (EN, {"max_research_loops": False}, "max_research_loops"),
         (EN, {"reasoning_model": "nobody:model"}, "reasoning_model"),
     ],
 )

@@ -45,6 +45,10 @@ class Terminal:
                 return self.ends(seconds=20)
         return self.ends(seconds=1)
 
+    def hang_up(self) -> None:
+        """Close the window; the program gets SIGHUP, and can neither read nor write any more."""
+        os.close(self._screen)
+
     def ends(self, *, seconds: float = 120) -> int:
         """The exit code, once it ended."""
         end = time.monotonic() + seconds

@@ -164,6 +164,7 @@ SCHEMA = {
         "review_plan": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
         "resolve_links": {"type": "boolean"},
         "answer_model": {"type": "string"},
+        "max_run_seconds": {"type": "number", "minimum": 1, "maximum": 86400},
     },
 }
 
@@ -183,6 +184,10 @@ def test_settings_for_a_server_take_its_types() -> None:
         ("max_research_loops", "11"),
         ("max_research_loops", "0"),
         ("max_research_loops", "two"),
+        ("max_research_loops", "true"),
+        ("max_run_seconds", "true"),
+        ("max_run_seconds", "nan"),
+        ("max_run_seconds", "inf"),
         ("web_search", "yahoo"),
         ("review_plan", "maybe"),
     ],

@@ -50,6 +50,14 @@ def test_a_new_a_missing_and_a_changed_tool_are_named() -> None:
     assert "changed maps_geo" in problem
 
 
+def test_a_promise_of_another_form_of_replies_is_a_change() -> None:
+    tools = as_tools()
+    tools[1].outputSchema = {"type": "object", "required": ["x"]}
+    assert contract_problem(tools) == (
+        f"the map server's tools are not the expected ones: changed {tools[1].name}"
+    )
+
+
 def test_other_words_in_a_description_are_no_change() -> None:
     schema = expected_tools()[0]["inputSchema"]
     other = json.loads(json.dumps(schema))

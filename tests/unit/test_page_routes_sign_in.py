@@ -6,8 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.types import Message
 
 from agent.security.access import COOKIE, access, identify
+from agent.serving.page_body import NotRead, limited_body
 from tests.unit.page_client import KEY, page_client
 
 MOST_TRIES = 10
@@ -33,6 +36,15 @@ async def test_the_right_key_becomes_a_cookie_that_identifies_and_no_script_read
     assert flags == {"httponly", "samesite=strict", "path=/", "max-age=2592000"}
     assert response.headers["cache-control"] == "no-store"
     assert KEY not in response.text
+
+
+async def test_what_anybody_may_send_is_not_waited_for() -> None:
+    async def nothing_comes() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    with pytest.raises(NotRead):
+        await limited_body(Request({"type": "http"}, nothing_comes), 10, seconds=0.01)
 
 
 async def test_a_key_of_unusual_characters_survives_the_cookie() -> None:

@@ -25,7 +25,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. 0 done, 1 failed (one line says why), 2 bad usage, 130 after Ctrl-C."""
+    """Run one command. 0 done, 1 failed (one line says why), 2 bad usage, 130 after a signal."""
     prepare_streams()
     given = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
@@ -58,16 +58,36 @@ def _log() -> "logging.Logger":
 
 
 def _end_like_ctrl_c_on_termination() -> None:
-    """SIGTERM closes what is open, too; outside the main thread signals cannot be set."""
+    """Have SIGTERM and a closed terminal end a command in order; `nohup` is left to itself."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
+        # A terminal that was closed takes nothing any more, and saying so must not fail.
+        for output in (1, 2):
+            _silence_if_gone(output)
+        # Shells have a command in the background ignore Ctrl-C, but it is not that which came.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.raise_signal(signal.SIGINT)
 
+    # Outside of the main thread signals cannot be set.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, interrupt)
+        if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, interrupt)
+
+
+def _silence_if_gone(output: int) -> None:
+    try:
+        os.write(output, b"")
+    except OSError:
+        _silence(output)
 
 
 def _reader_is_gone() -> int:
     """`tanlu … | head`: nothing more can be written, and Python must not try at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _silence(sys.stdout.fileno())
     return FAILED
+
+
+def _silence(output: int) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)

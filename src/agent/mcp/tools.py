@@ -10,11 +10,12 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import ClientSession
-from mcp.types import CallToolResult, ListToolsResult, TextContent
+from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 
 from agent.errors import AgentError, BudgetExceeded, ProviderError
 from agent.evidence.types import MapIntent, Place, Route, TravelMode, Weather
 from agent.mcp.compact import compacted
+from agent.mcp.contract import expected_tools
 from agent.mcp.ledger import Ledger
 from agent.mcp.messages import POINTLESS_TO_GO_ON, map_gap, map_message
 from agent.mcp.places import text_or_none
@@ -55,8 +56,29 @@ class ListsTools(Protocol):
 
 
 async def load_amap_mcp_tools(session: Any) -> list[BaseTool]:
-    """The server's tools as LangChain tools, bound to a session that outlives this call."""
-    return await load_mcp_tools(cast(ClientSession, session))
+    """Return the server's tools, bound to a session that outlives this call.
+
+    A model reads our own copy of their descriptions: what the server says of itself may have
+    changed since we looked.
+    """
+    return await load_mcp_tools(cast(ClientSession, _AsPinned(session)))
+
+
+class _AsPinned:
+    """A session that lists the tools of our catalogue that the server has, as they stand there."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
+        listed = await self._session.list_tools(cursor=cursor)
+        names = {tool.name for tool in listed.tools}
+        pinned = [Tool(**tool) for tool in expected_tools() if tool["name"] in names]
+        return ListToolsResult(tools=pinned, nextCursor=listed.nextCursor)
+
+    async def call_tool(self, *args: Any, **options: Any) -> CallToolResult:
+        result: CallToolResult = await self._session.call_tool(*args, **options)
+        return result
 
 
 class BranchSession:

@@ -65,6 +65,8 @@ def _checked_location(where: Any) -> Point | None:
     if not where:
         return None
     try:
+        if any(isinstance(where[name], bool) for name in ("lng", "lat")):
+            raise ValueError
         point = Point(lng=float(where["lng"]), lat=float(where["lat"]))
     except (TypeError, KeyError, ValueError):
         raise InputError("user_location", "must be {lng, lat} in degrees") from None

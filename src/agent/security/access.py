@@ -46,6 +46,8 @@ class Access:
     origins: frozenset[str] = frozenset()
     wrong_keys: int = 10
     """Different wrong keys a minute that one address may send."""
+    header_seconds: float = 10
+    waiting_connections: int = 256
     problem: str = ""
 
     @property
@@ -98,8 +100,15 @@ def read_access(settings: AccessSettings) -> Access:
     names = _parts(settings.tanlu_allowed_hosts)
     hosts = frozenset(str(_host(name)) for name in names if name != "*")
     origins = frozenset(_origin(text) for text in _parts(settings.tanlu_cors_origins))
-    most = settings.tanlu_wrong_keys_per_minute
-    return Access(keys, hosts, "*" in names, origins, most)
+    return Access(
+        keys,
+        hosts,
+        "*" in names,
+        origins,
+        settings.tanlu_wrong_keys_per_minute,
+        settings.tanlu_header_seconds,
+        settings.tanlu_waiting_connections,
+    )
 
 
 def identify(headers: Mapping[str, str], access: Access) -> str | None:

@@ -37,8 +37,12 @@ _CLOSED = re.compile(r"/+(internal(/|$)|deploy|ui)")
 _DOCS = re.compile(r"/+docs/*")
 _LINKED = re.compile(r"/(|docs|app|app/.*)")
 """What a link on somebody else's page may open; it could set other reads off, but not read them."""
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via",
-              "cf-connecting-ip")  # fmt: skip
+_PROXYS_OWN = re.compile(
+    r"via|(x-)?forwarded(-.+)?|.+-(client-?ip|ip|addr)|client-ip"
+    r"|x-(real|original|rewrite|envoy|proxy|proxyuser|azure|arr|vercel)-.+"
+    r"|x-((url-)?scheme|host|varnish)|front-end-https|(cf|cdn|fastly|fly|tailscale)-.+"
+)
+"""Headers that proxies, load balancers and tunnels add, and programs on the same machine do not."""
 _KEY_NEEDED = "a key is needed: x-api-key or Authorization: Bearer"
 _BEARER = {"www-authenticate": "Bearer"}
 _KEY_UNKNOWN = "this key is not known here: x-api-key or Authorization: Bearer"
@@ -169,16 +173,22 @@ def _of_host(connection: HTTPConnection, rules: Access) -> Refusal | None:
 
 
 def _of_peer(connection: HTTPConnection, rules: Access) -> Refusal | None:
-    """Without keys this machine only, unless the operator named the hosts it may be reached by.
+    """Refuse, without keys, all but this machine, unless the operator named hosts to be reached by.
 
     A proxy on this machine makes strangers look like neighbours, but mostly says that it is one.
     """
     if not rules.open or rules.exposed:
         return None
     peer = connection.client.host if connection.client else ""
-    if is_loopback(peer) and not any(name in connection.headers for name in _FORWARDED):
+    if is_loopback(peer) and not _through_a_proxy(connection):
         return None
     return Refusal(403, "without TANLU_API_KEYS the server answers this machine only")
+
+
+def _through_a_proxy(connection: HTTPConnection) -> bool:
+    # nginx as it is installed adds no header, but asks in HTTP/1.0, which no client does any more.
+    old = connection.scope.get("http_version") == "1.0"
+    return old or any(_PROXYS_OWN.fullmatch(name) for name in connection.headers)
 
 
 def _of_origin(connection: HTTPConnection, rules: Access) -> Refusal | None:

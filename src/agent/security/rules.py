@@ -18,7 +18,7 @@ from agent.installed import ASSISTANTS
 from agent.marks import OWNER
 from agent.security.access import access, identify, needs_no_key
 from agent.security.admission import check_run, check_settings
-from agent.security.choices import check_choices, chosen
+from agent.security.choices import check_choices, check_command, chosen, goes_to_node
 
 auth = Auth()
 
@@ -102,6 +102,8 @@ async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     found = _made(ctx, value, check)
     # The server has put its own names into the config, and what was sent there into the context.
     await _check_choices(_caller(ctx), {"context": asked.get("context")}, value.get("assistant_id"))
+    if command := asked.get("command"):
+        await _check_command(_caller(ctx), command, value)
     if not await _unclaimed(_caller(ctx), value.get("thread_id")):
         raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
     # A step not yet on disk when the process dies would be paid for again. A run without a thread
@@ -252,14 +254,30 @@ async def _check_choices(owner: str, asked: Mapping[str, Any], assistant: Any) -
 
     Somebody else's assistant is none, so what it would say to that is not told.
     """
-    choices = chosen(asked)
-    if not choices:
-        return
-    if (graph_id := str(assistant)) not in ASSISTANTS:
-        found = await _visible(owner, f"/assistants/{quote(graph_id, safe='')}")
-        graph_id = str(found.get("graph_id"))
+    if choices := chosen(asked):
+        graph_id = await _graph_of(owner, assistant)
+        with _told():
+            check_choices(graph_id, choices)
+
+
+async def _check_command(owner: str, command: Mapping[str, Any], value: Value) -> None:
+    """422 with the part of a command that the graph would fail on, or has nothing to go on from."""
+    graph_id = await _graph_of(owner, value.get("assistant_id"))
     with _told():
-        check_choices(graph_id, choices)
+        check_command(graph_id, command)
+    if graph_id in ASSISTANTS and goes_to_node(command):
+        thread = await _visible(owner, f"/threads/{value.get('thread_id')}")
+        if "turn" not in (thread.get("values") or {}):
+            problem = "command.goto: there is no earlier run on this thread; send an input"
+            raise Auth.exceptions.HTTPException(422, problem)
+
+
+async def _graph_of(owner: str, assistant: Any) -> str:
+    """The graph of an assistant that the owner sees; an assistant may be named by its graph."""
+    if (graph_id := str(assistant)) in ASSISTANTS:
+        return graph_id
+    found = await _visible(owner, f"/assistants/{quote(graph_id, safe='')}")
+    return str(found.get("graph_id"))
 
 
 async def _visible(owner: str, path: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from agent.lines import one_line
 from agent.redaction import scrub
-from agent.serving.page_body import TooLarge, limited_body
+from agent.serving.page_body import NotRead, limited_body
 from agent.serving.page_headers import private, unframed
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class PolicyReports:
         """204, whatever came: the sender can do nothing about it."""
         try:
             report = _report(await limited_body(request, _LONGEST_BODY))
-        except (TooLarge, ValueError, RecursionError, ClientDisconnect):
+        except (NotRead, ValueError, RecursionError, ClientDisconnect):
             report = {}
         if report and self._may_log():
             told = [f"{name}={_shown(report[name])}" for name in _FIELDS if report.get(name)]

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from agent.security.access import COOKIE, TOO_MANY, access
 from agent.security.hosts import is_loopback
 from agent.security.tries import Tries, peer_of
-from agent.serving.page_body import TooLarge, limited_body
+from agent.serving.page_body import NotRead, limited_body
 from agent.serving.page_headers import private, unframed
 
 _LONGEST_BODY = 4096
@@ -61,7 +61,7 @@ async def _key(request: Request) -> str:
         raise ValueError(wanted)
     try:
         body = json.loads(await limited_body(request, _LONGEST_BODY))
-    except (TooLarge, ValueError, RecursionError):
+    except (NotRead, ValueError, RecursionError):
         raise ValueError(wanted) from None
     key = body.get("key") if isinstance(body, dict) else None
     if not isinstance(key, str) or not key.strip():

@@ -1,0 +1,54 @@
+"""A map server that changes its words after it was trusted: no model reads them."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.mcp.contract import expected_tools
+from agent.mcp.node import find_node
+from agent.mcp.tools import load_amap_mcp_tools
+from tests.support.changed_words import WORDS
+from tests.support.lab import ZH, Lab, laboratory, told
+from tests.support.map_fixtures import script_fixture
+from tests.support.obedient import Obedient, pois
+
+__all__ = ["script_fixture"]
+pytestmark = pytest.mark.node
+SCRIPT = Path(__file__).parents[1] / "support" / "changed_words.py"
+
+
+@pytest.fixture(name="lab")
+async def lab_fixture(map_server_script: Path) -> AsyncIterator[Lab]:
+    command = [sys.executable, str(SCRIPT), find_node().node, str(map_server_script)]
+    async with laboratory(amap_mcp_command=command) as built:
+        yield built
+
+
+async def test_changed_descriptions_never_reach_a_model_and_the_tools_still_work(lab: Lab) -> None:
+    """The model calls every tool it is offered, as soon as it has read a place."""
+    lab.gemini.brain = Obedient(lab.gemini.brain, "天安门", "http://evil.example")
+    lab.amap.fail("status", status=200, times=None, body=pois("天安门"),
+                  match=lambda request, body: request.path == "/v3/place/detail")  # fmt: skip
+    state = await lab.ask(ZH)
+    listed = await lab.services.maps.session.list_tools()
+    assert all(tool.description == WORDS for tool in listed.tools), "the server did say it"
+    offered = [tool for turn in lab.gemini.turns for tool in turn.tools]
+    assert "maps_geo" in {tool.name for tool in offered}
+    assert "CHANGED-WORDS" not in str([request.body for request in lab.gemini.requests])
+    assert "amap_research" in lab.gemini.brain.obeyed
+    assert state["places"]
+    assert told(state)["usage"]["map_calls"] > 1
+
+
+async def test_whoever_loads_the_tools_gets_them_as_they_were_pinned(lab: Lab) -> None:
+    tools = await load_amap_mcp_tools(lab.services.maps.session)
+    pinned = {tool["name"]: tool for tool in expected_tools()}
+    assert {tool.name for tool in tools} == set(pinned)
+    for tool in tools:
+        assert tool.description == pinned[tool.name]["description"]
+        assert tool.args_schema == pinned[tool.name]["inputSchema"]
+    assert "CHANGED-WORDS" not in str(tools)
+    geo = next(tool for tool in tools if tool.name == "maps_geo")
+    assert "116." in str(await geo.ainvoke({"address": "王府井", "city": "北京"}))
