@@ -35,7 +35,8 @@ Protocol = Any
 def limited_heads(seconds: float, most: int) -> Iterator[None]:
     """Close connections whose next head takes longer than `seconds`.
 
-    Where `most` wait already, a further one has a second only; where twice as many do, none at all.
+    Where `most` wait already, a further one has a second only; where twice as many do, it takes the
+    place of the one that has waited longest.
     Raises RuntimeError if uvicorn is not built as expected.
     """
     heads = _Heads(seconds, most)
@@ -61,10 +62,11 @@ class _Heads:
             self._warn(waiting)
             seconds = min(seconds, _CROWDED_SECONDS)
         if waiting >= 2 * self._most:
-            connection.transport.close()
-        else:
-            timer = connection.loop.call_later(seconds, connection.transport.close)
-            self._timers[connection] = timer
+            oldest = next(iter(self._timers))
+            oldest.transport.close()
+            self.forget(oldest)
+        timer = connection.loop.call_later(seconds, connection.transport.close)
+        self._timers[connection] = timer
 
     def received(self, connection: Protocol, size: int) -> None:
         """Look at what the connection has become by these bytes."""

@@ -136,7 +136,7 @@ class Settings(AccessSettings):
     code_sandbox: Literal["auto", "process", "monty", "off"] = "auto"
     code_wall_seconds: float = Field(3, gt=0, le=600)
     code_cpu_seconds: float = Field(2, gt=0, le=600)
-    code_memory_mb: int = Field(256, ge=16, le=65_536)
+    code_memory_mb: int = Field(128, ge=16, le=65_536)
     code_output_bytes: int = Field(65_536, ge=256, le=1 << 24)
     code_parallel: int = Field(2, ge=1, le=64)
 

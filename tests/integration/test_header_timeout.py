@@ -224,9 +224,17 @@ async def test_a_quiet_web_socket_stays(serve: Serve) -> None:
         assert await socket.recv() == "heard a word"
 
 
-async def test_a_crowd_has_a_second_and_what_is_beyond_none(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_where_too_many_wait_who_has_waited_longest_goes(serve: Serve) -> None:
+    async with serve(LONG, most=4) as server:
+        pairs = [await server.open() for _ in range(10)]
+        asked, _ = await server.open(HEAD + b"abc")
+        assert await answer(asked) == b"got abc"
+        for reader, _ in pairs[:2]:
+            assert await ended(reader, 10) == b""
+        await stays_open(pairs[3][0], 0.05)
+
+
+async def test_a_crowd_has_a_second(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     async with serve(LONG, most=4) as server:
         pairs = [await server.open() for _ in range(7)]
         asked, writer = await server.open()

@@ -9,6 +9,8 @@ import pytest
 
 from agent.sandbox.process import ProcessRunner
 from agent.sandbox.types import CodeLimits, CodeResult
+from agent.settings import Settings
+from tests.support.process_memory import ConfinedPeak
 from tests.support.sandbox_programs import GREEDY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
@@ -56,6 +58,42 @@ async def test_the_error_says_which_limit_it_was() -> None:
     results = await run_all([GREEDY[name] for name in expected], ROOMY)
     assert [result.error for result in results] == list(expected.values())
     assert (await run_one(GREEDY["a lock never opened"])).error == "timeout: longer than 1 s"
+
+
+HOLDS = """
+kept = []
+try:
+    while True:
+        kept.append({})
+except MemoryError:
+    pass
+while True:
+    pass
+"""
+MEMORY = {
+    "small": HOLDS.format("len(kept)"),
+    "medium": HOLDS.format("b'x' * 65_536"),
+    "large": HOLDS.format("b'x' * 1_000_000"),
+}
+
+
+@pytest.mark.parametrize("program", MEMORY)
+async def test_a_program_and_its_interpreter_stay_within_the_memory_together(program: str) -> None:
+    limits = CodeLimits(wall_seconds=60, cpu_seconds=2)
+    assert limits.memory_mb == Settings().code_memory_mb
+    peak = ConfinedPeak()
+    running = asyncio.create_task(run_one(MEMORY[program], limits))
+    while not running.done():
+        peak.sample()
+        await asyncio.wait([running], timeout=0.01)
+    assert running.result().error == "timeout: more than 2 s of computing"
+    assert 90 < peak.most <= 128
+
+
+async def test_a_program_has_some_memory_however_little_is_allowed() -> None:
+    few = replace(ROOMY, memory_mb=16)
+    assert (await run_one("print(len(b'x' * 8_000_000))", few)).output == "8000000"
+    assert (await run_one("print(len(b'x' * 24_000_000))", few)).error == "MemoryError (line 1)"
 
 
 async def test_what_was_printed_before_the_limit_is_kept() -> None:

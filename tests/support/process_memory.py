@@ -1,5 +1,6 @@
-"""The memory of a process and all its children, sampled while it runs; Linux only."""
+"""The memory of processes, sampled while they run; Linux only."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -22,6 +23,24 @@ class MemorySampler:
     def _sample(self) -> None:
         while not self._over.wait(self._seconds):
             self.most = max(self.most, sum(map(_resident, _family(self._pid))))
+
+
+class ConfinedPeak:
+    """The kernel's own count of megabytes resident at most, of this process's confined children."""
+
+    def __init__(self) -> None:
+        self.most = 0.0
+
+    def sample(self) -> None:
+        """Look at those that run now; before its confinement a child still has our own memory."""
+        for pid in _family(os.getpid())[1:]:
+            try:
+                status = Path(f"/proc/{pid}/status").read_text()
+            except OSError:
+                continue
+            if "Seccomp:\t2" in status:
+                peak = status.partition("VmHWM:")[2].split()
+                self.most = max(self.most, int(peak[0]) / 1024 if peak else 0.0)
 
 
 def _family(pid: int) -> list[int]:

@@ -50,6 +50,8 @@ _NAME = "<program>"
 _LONGEST_ERROR = 500
 _spare = [bytearray(4 << 20)]
 """Given back after an error, so that there is memory to describe it with."""
+_LEAST_MEMORY = 16 << 20
+"""Bytes beside the interpreter, which takes about 22 MB of address space."""
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 22, 38
 _SECCOMP_MODE_FILTER = 2
@@ -106,7 +108,7 @@ def _limit(request: "Mapping[str, Any]") -> None:
     """Resource limits; the timers count from now, so that starting up is not the program's."""
     cpu = request["cpu_seconds"]
     bounds = {
-        resource.RLIMIT_AS: _mapped() + request["memory_mb"] * (1 << 20),
+        resource.RLIMIT_AS: max(request["memory_mb"] << 20, _mapped() + _LEAST_MEMORY),
         resource.RLIMIT_CPU: math.ceil(cpu + time.process_time()) + 1,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,

@@ -10,7 +10,8 @@ class CodeLimits:
 
     wall_seconds: float = 3.0
     cpu_seconds: float = 2.0
-    memory_mb: int = 256
+    memory_mb: int = 128
+    """The interpreter included; a program has 16 MB beside it whatever this says."""
     output_bytes: int = 65_536
     parallel: int = 2
     """Programs that run at once; others wait."""
