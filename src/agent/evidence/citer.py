@@ -17,6 +17,7 @@ from .links import (
     link_url,
     scan_url,
     without_urls,
+    would_spell,
 )
 from .markers import id_letters, read_marker, read_quoted_marker
 from .numbering import Numbering
@@ -25,15 +26,18 @@ from .types import Source
 _HOLD = -1
 _MAX_BRACKET = 200
 _MAX_CODE = 500
-_SPECIAL = re.compile(rf"[\[\]!`<\\【［\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_SPECIAL = re.compile(rf"[\[\]!`<【［\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
 _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
 _WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
 _AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
 _TAG_BEGINS = re.compile(r"<[A-Za-z/!?]")
-_HARMLESS = re.compile(r"</?(?:br|hr|b|i|u|s|em|strong|sub|sup|p) ?/?>", re.IGNORECASE)
+_HARMLESS = re.compile(r"</?(?:br|b|i|u|s|em|strong|sub|sup) ?/?>", re.IGNORECASE)
 _AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
-_UNSEEN = re.compile("[\r\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = re.compile(
+    "[\r\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]"
+)
+_TAIL = 40
 _OPENING_TICKS = re.compile(r"`{1,201}")
 _TICKS = re.compile(r"`+")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -58,7 +62,9 @@ class Citer:
         self._buffer = ""
         self._consumed = ""
         self._out: list[str] = []
-        self._last = ""
+        self._tail = ""
+        self._gap = False
+        self._lone_tag = False
         self._line = LineHead()
         self._fences = CodeFences()
 
@@ -98,15 +104,19 @@ class Citer:
             if self._fences.inside:
                 return at
         special = _SPECIAL.search(text, at)
-        start = special.start() if special else end_of_plain(text, at, final)
+        start = special.start() if special else len(text)
+        if text[start : start + 1] in ("", ":"):
+            start = min(start, end_of_plain(text, at, final))
         if start > at:
             self._emit(text[at:start])
             return start
-        return self._special(text, at, final) if special else _HOLD
+        return self._special(text, at, final) if special and special.start() == at else _HOLD
 
     def _special(self, text: str, at: int, final: bool) -> int:
         match text[at]:
             case "\n":
+                # A tag alone on its line would begin a block of HTML, in which nothing is escaped.
+                self._emit_raw("\u200b" if self._lone_tag else "")
                 self._emit("\n")
                 self._fences.expects_line = True
                 return at + 1
@@ -141,11 +151,11 @@ class Citer:
             return self._marker(text, names, end + 1, after)
         if after in (None, _HOLD) or not _SIMPLE_TEXT.fullmatch(content):
             return _HOLD if after == _HOLD else self._literal(text, at, 1)
-        self.links_removed += 1
+        self._drop_link()
         if not content.strip().isdigit():
             kept, removed = without_urls(content)
-            self.links_removed += removed
             self._emit(kept)
+            self._drop_link(removed)
         return after or _HOLD
 
     def _marker(self, text: str, names: list[str], end: int, after: int | None) -> int:
@@ -154,7 +164,7 @@ class Citer:
             return _HOLD
         self._cite(names)
         if after is not None and is_link_target(text[end:after]):
-            self.links_removed += 1
+            self._drop_link()
             return after
         return end
 
@@ -168,7 +178,7 @@ class Citer:
         self._literal(text, at, 1)
         if after is None:
             return at + 1
-        self.links_removed += 1
+        self._drop_link()
         return after
 
     def _image(self, text: str, at: int, final: bool) -> int:
@@ -184,7 +194,8 @@ class Citer:
         after = after_link(text, end + 1, final) if closed else None
         if after is None:
             return self._literal(text, at, 1)
-        self.links_removed += after != _HOLD
+        if after != _HOLD:
+            self._drop_link()
         return after
 
     def _wide_bracket(self, text: str, at: int, final: bool) -> int:
@@ -198,7 +209,9 @@ class Citer:
         return self._marker(text, names, end + 1, after_link(text, end + 1, final))
 
     def _escape(self, text: str, at: int, final: bool) -> int:
-        r"""A backslash: `\[^w0-2\]` is a marker, any other escape stays as it is."""
+        r"""A backslash: `\[^w0-2\]` is a marker, `:\/\/` a URL; any other escape stays as it is."""
+        if scan_url(text, at, final) != "":
+            return self._bare_url(text, at, final)
         found = _ESCAPED_BRACKET.match(text, at)
         end = found.end() if found else at + 1
         if end >= len(text) and not final:
@@ -222,12 +235,18 @@ class Citer:
             if run.end() == limit and open_end:
                 break
             if run.end() - run.start() == end - at:
-                names = read_quoted_marker(text[end : run.start()], self._sources)
+                content = text[end : run.start()]
+                if not _is_code_in_cells(content):
+                    return self._no_code(end, end - at)
+                names = read_quoted_marker(content, self._sources)
                 self._cite(names)
                 return run.end() if names else self._literal(text, at, run.end() - at)
         if open_end and limit == len(text) and limit < at + _MAX_CODE:
             return _HOLD
-        self._emit("\\`" * (end - at))
+        return self._no_code(end, end - at)
+
+    def _no_code(self, end: int, ticks: int) -> int:
+        self._emit("\\`" * ticks)
         return end
 
     def _autolink(self, text: str, at: int, final: bool) -> int:
@@ -240,7 +259,7 @@ class Citer:
             return self._tag(text, at, final)
         if inside in self._known_urls:
             return self._literal(text, at, end + 1 - at)
-        self.links_removed += 1
+        self._drop_link()
         return end + 1
 
     def _tag(self, text: str, at: int, final: bool) -> int:
@@ -250,8 +269,14 @@ class Citer:
         head = text[at : at + len("</strong />")]
         if ">" not in head and len(head) < len("</strong />") and not final:
             return _HOLD
-        self._emit("<" if _HARMLESS.match(head) else "\\<")
-        return at + 1
+        harmless = _HARMLESS.match(head)
+        if not harmless:
+            self._emit("\\<")
+            return at + 1
+        begins_line = self._line.is_open
+        self._emit(harmless[0])
+        self._lone_tag = begins_line
+        return at + harmless.end()
 
     def _bare_url(self, text: str, at: int, final: bool) -> int:
         url = scan_url(text, at, final)
@@ -261,7 +286,7 @@ class Citer:
             return self._literal(text, at, 1)
         if url in self._known_urls:
             return self._literal(text, at, len(url))
-        self.links_removed += 1
+        self._drop_link()
         return at + len(url)
 
     def _cite(self, names: list[str]) -> None:
@@ -269,15 +294,20 @@ class Citer:
             source = self._sources.get(name)
             if source is None:
                 self.unknown_ids_removed += 1
+                self._gap = True
                 continue
             number = self._numbering.number(source)
             if number in self._adjacent:
                 continue
-            if self._last in ("!", "\\"):
+            if self._tail[-1:] in ("!", "\\"):
                 self._emit_raw(" ")
             url = link_url(source["url"])
             self._emit_raw(f"[{number}]({url})" if url else f"[{number}]")
             self._adjacent.add(number)
+
+    def _drop_link(self, count: int = 1) -> None:
+        self.links_removed += count
+        self._gap = True
 
     def _literal(self, text: str, at: int, length: int) -> int:
         self._emit(text[at : at + length])
@@ -287,7 +317,8 @@ class Citer:
         """Put text out; a space keeps what a removal brought together from meaning anything."""
         if not piece:
             return
-        if self._line.would_join(self._last, piece[0]):
+        joins = self._line.would_join(self._tail[-1:], piece[0])
+        if joins or (self._gap and would_spell(self._tail, piece[0])):
             self._emit_raw(" ")
         if not piece.isspace():
             self._adjacent.clear()
@@ -296,5 +327,15 @@ class Citer:
     def _emit_raw(self, piece: str) -> None:
         if piece:
             self._out.append(piece)
-            self._last = piece[-1]
+            self._tail = (self._tail + piece)[-_TAIL:]
+            self._gap = False
+            self._lone_tag = self._lone_tag and piece.isspace()
             self._line.advance(piece)
+
+
+def _is_code_in_cells(content: str) -> bool:
+    """Whether a code span holds nothing live even where a table's row is split at its pipes."""
+    if "|" not in content:
+        return True
+    apart, text = Citer({}), f"x {content}"
+    return "`" not in content and apart.feed(text) + apart.flush() == text

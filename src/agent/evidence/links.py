@@ -1,40 +1,57 @@
 """Markdown as far as links go: targets, URLs in running text, beginnings of lines."""
 
+import html
 import re
+import unicodedata
 from urllib.parse import quote, urlsplit
 
+_COLON, _SLASH, _W = ":：﹕︓", "/／", "wWｗＷ"
 URL_BEGINS = (
     r"(?<![A-Za-z0-9])(?:(?:https?|ftps?|file)://|www\.|"
-    r"(?:javascript|vbscript|mailto):|data:[a-z])"
+    r"(?:javascript|vbscript|mailto|xmpp):|data:[a-z])"
+    # The rest may begin one that is spelled with other signs, entities or escapes.
+    rf"|[{_COLON}](?=[{_SLASH}&\\])|(?<![A-Za-z0-9:/])[{_SLASH}](?=[{_SLASH}&\\])"
+    rf"|(?<![A-Za-z0-9])[{_W}](?=[{_W}.．&\\])|[&\\]"
 )
 
 _HOLD = -1
 _BEGINS = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
 _BEGINNINGS = (
     *("http://", "https://", "ftp://", "ftps://", "file://", "www."),
-    *("javascript:", "vbscript:", "mailto:", "data:x"),
+    *("javascript:", "vbscript:", "mailto:", "xmpp:", "data:x"),
 )
 _PARTIAL = frozenset(word[:end] for word in _BEGINNINGS for end in range(1, len(word)))
 _LONGEST_PARTIAL = max(map(len, _PARTIAL))
+_MAY_BEGIN = frozenset(_COLON + _SLASH + _W)
 _MAX_TARGET = 800
 _MAX_URL = 2000
 _TARGET = re.compile(r"\(((?:[^()\n\\]|\\[^\n]|\((?:[^()\n\\]|\\[^\n])*+\))*+)\)")
 _TARGET_INSIDE = re.compile(r"\s*(?:<[^<>]*>|\S*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*")
 _LOOKS_LIKE_TARGET = re.compile(r"\(\s*<?(?:[a-z][a-z0-9+.-]*:|/|#|www\.)", re.IGNORECASE)
-_URL_CHARS = r"A-Za-z0-9\-._~:/?#@!$&+,;=%"
-_URL = re.compile(
-    r"(?:(?:https?|ftps?|file)://(?:\[[0-9a-f:.]{2,45}\])?|www\."
-    r"|(?:javascript|vbscript|mailto|data):)"
-    rf"(?:[{_URL_CHARS}]++|\([{_URL_CHARS}]*+\))*+",
+_URL_CHARS = r"A-Za-z0-9\-._~:/?#@!$&+,;=%０-９Ａ-Ｚａ-ｚ．／"
+_URL_HEAD = re.compile(
+    r"(?:https?|ftps?|file)://(?:\[[0-9a-f:.]{2,45}\])?|www\."
+    r"|(?:javascript|vbscript|mailto|xmpp|data):",
     re.IGNORECASE | re.ASCII,
 )
+_URL_REST = re.compile(rf"(?:[{_URL_CHARS}]++|\([{_URL_CHARS}]*+\))*+")
 _URL_OPEN_IP = re.compile(r"[a-z]{3,5}://\[[0-9a-f:.]{0,45}", re.IGNORECASE | re.ASCII)
+_NO_DATA = re.compile(r"data:(?![a-z]++/)", re.IGNORECASE | re.ASCII)
 _URL_OPEN_PAREN = re.compile(rf"\([{_URL_CHARS}]*+")
-_URL_BODY = re.compile(
-    r"(?:(?:https?|ftps?|file)://.|www\.[\w-]+\.\w|(?:javascript|vbscript|mailto):.|data:[a-z]+/)",
-    re.IGNORECASE | re.ASCII,
-)
 _URL_TAIL = ".,;:!?_~"
+_SPELLINGS = ("://", "www.", "//")
+_SIGN = re.compile(
+    r"&(?:#[0-9]{1,20}|#x[0-9a-f]{1,20}|[a-z][a-z0-9]{1,31});?|\\?.",
+    re.IGNORECASE | re.ASCII | re.DOTALL,
+)
+_OPEN_SIGN = re.compile(r"\\?|&#?[0-9a-z]{0,31}", re.IGNORECASE | re.ASCII)
+_HOST = re.compile(r"[\w-]{1,63}[.．]\w")
+_OPEN_HOST = re.compile(r"[\w-]{0,63}[.．]?")
+_SPELLS = re.compile(
+    rf"(?:[\\{_SLASH}]\S|[{_COLON}][{_SLASH}&\\]|[{_SLASH}]{{2}}[\w.．-]+\S"
+    rf"|(?<![A-Za-z0-9])[{_W}]{{1,3}}[{_W}.．&\\]|(?<![A-Za-z0-9])[{_W}]{{3}}[.．]\S"
+    r"|&#?\w{0,31}[\w#;]|&#?\w{1,31};\S)\Z"
+)
 _STRUCTURE = re.compile(r"[\s>*+\-\d.)]*")
 _UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
 
@@ -74,18 +91,78 @@ def is_link_target(target: str) -> bool:
 
 
 def scan_url(text: str, at: int, final: bool) -> str | None:
-    """The URL at `at`, without the punctuation behind it; empty if none, None if undecided."""
-    limit = at + _MAX_URL
+    """The URL at `at`, without the punctuation behind it; empty if none, None if undecided.
+
+    Of a host in other letters than ours only what comes before it, without which it is text.
+    """
     if not final and _URL_OPEN_IP.fullmatch(text, at):
         return None
-    found = _URL.match(text, at, limit)
-    end = found.end() if found else at
+    head = _URL_HEAD.match(text, at)
+    begin = head.end() if head else _spelled_head(text, at, final)
+    if begin <= at:
+        return None if begin == _HOLD else ""
+    limit = at + _MAX_URL
+    rest = _URL_REST.match(text, begin, limit)
+    end = rest.end() if rest else begin
     open_paren = _URL_OPEN_PAREN.match(text, end, limit)
     seen = open_paren.end() if open_paren else end
     if seen >= len(text) and seen < limit and not final:
         return None
-    url = text[at:end].rstrip(_URL_TAIL)
-    return url if _URL_BODY.match(url) else ""
+    end = begin + len(text[begin:end].rstrip(_URL_TAIL))
+    if _NO_DATA.match(text, at, end):
+        return ""
+    if end == begin and not _may_be_host(text[begin : begin + 1]):
+        return ""
+    return text[at:end]
+
+
+def _spelled_head(text: str, at: int, final: bool) -> int:
+    """The end of `://`, `www.` or `//` at `at`, however spelled; 0 if none, -1 if undecided."""
+    before = text[at - 1 : at] if at and text[at] not in "&\\" else ""
+    begins_word = not (before.isascii() and before.isalnum())
+    for word in _SPELLINGS if begins_word else _SPELLINGS[:1]:
+        end = _spelled(word, text, at, final)
+        if end > 0 and word == "//":
+            end = 0 if before in (":", "/") else _before_host(text, end, final)
+        if end:
+            return end
+    return 0
+
+
+def _spelled(word: str, text: str, at: int, final: bool) -> int:
+    """The end of the word, each sign of which may be wide, an entity or escaped; or 0, or -1."""
+    for letter in word:
+        if not final and _OPEN_SIGN.fullmatch(text, at):
+            return _HOLD
+        sign = _SIGN.match(text, at)
+        if not sign:
+            return 0
+        plain = html.unescape(sign[0]) if sign[0][0] == "&" else sign[0][-1]
+        if unicodedata.normalize("NFKC", plain).lower() != letter:
+            return 0
+        at = sign.end()
+    return at
+
+
+def _before_host(text: str, at: int, final: bool) -> int:
+    """`at` if a name with a dot begins there: `//` alone begins many things; or 0, or -1."""
+    if not final and _OPEN_HOST.fullmatch(text, at):
+        return _HOLD
+    return at if _HOST.match(text, at) else 0
+
+
+def _may_be_host(sign: str) -> bool:
+    """Whether a reader might take the sign behind `http://` for the beginning of a host."""
+    return (
+        bool(sign)
+        and not sign.isspace()
+        and (sign == "\\" or not unicodedata.category(sign).startswith("P"))
+    )
+
+
+def would_spell(before: str, first: str) -> bool:
+    """Whether a URL might begin with the end of a text and the character that comes to it."""
+    return bool(_SPELLS.search(before + first))
 
 
 def without_urls(text: str) -> tuple[str, int]:
@@ -98,7 +175,12 @@ def without_urls(text: str) -> tuple[str, int]:
         end = begins.start() if url else begins.start() + 1
         kept.append(text[at:end])
         at = begins.start() + len(url or " ")
-    return "".join([*kept, text[at:]]), removed
+    rest = "".join([*kept, text[at:]])
+    if not removed:
+        return rest, 0
+    # What was apart may be a URL now.
+    rest, more = without_urls(rest)
+    return rest, removed + more
 
 
 def end_of_plain(text: str, at: int, final: bool) -> int:
@@ -110,7 +192,7 @@ def end_of_plain(text: str, at: int, final: bool) -> int:
         before = text[start - 1 : start]
         if text[start:].lower() in _PARTIAL and not (before.isascii() and before.isalnum()):
             return start
-    return len(text)
+    return len(text) - (text[-1:] in _MAY_BEGIN)
 
 
 class LineHead:
@@ -119,6 +201,11 @@ class LineHead:
     def __init__(self) -> None:
         self._open = True
         self._bracket = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only what structures a line has come so far."""
+        return self._open
 
     def advance(self, piece: str) -> None:
         """Take note of text that was put out."""
