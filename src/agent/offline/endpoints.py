@@ -15,10 +15,10 @@ from agent.offline.mineru import MineruService
 from agent.offline.openai import OpenAIService
 from agent.offline.pages import PagesService, sample_hosts
 from agent.offline.ranking import RankingService
-from agent.offline.rules import SampleBrain
 from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.offline.search import BochaService, SerperService, TavilyService
 from agent.offline.service import Background, Service
+from agent.sample.model.reply import SampleModel
 from agent.settings import Settings
 
 KEY = "tanlu-sample-key"
@@ -67,7 +67,7 @@ def sample_notice(language: Language, looked_for: str, *, forced: bool) -> str:
 
 def start_sample_services(settings: Settings) -> SampleServices:
     """Start a service per protocol on loopback, over the bundled sample."""
-    brain = SampleBrain()
+    brain = SampleModel()
     services: dict[str, Service] = {
         "gemini": GeminiService(brain, key=KEY),
         # Whatever model the operator has configured is the sample's now.

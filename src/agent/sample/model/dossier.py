@@ -168,29 +168,34 @@ def _best(found: list[Told], aspect: str, language: Language, used: set[str]) ->
     Of a source none of whose sentences does, its title may.
     """
     own = spoken(distinct(each.sentence for each in found), language)
-    kinds = {each.sentence.text: each.kind for each in reversed(found)}
-    titles = {each.sentence.text: _PAGE.sub("", each.sentence.title) for each in reversed(found)}
+    by_text = {each.sentence.text: each for each in reversed(found)}
     chosen = ranked([Sentence(sentence.text) for sentence in own], aspect)
     seen = {sentence.ids for sentence in chosen}
     chosen += ranked([sentence for sentence in own if sentence.ids not in seen], aspect)
     taken: dict[str, int] = {}
     told: list[Told] = []
     for sentence in chosen:
-        kind, source = kinds[sentence.text], titles[sentence.text]
+        each = by_text[sentence.text]
+        kind, source = each.kind, _source(each)
         of_kind, of_source = taken.get(kind, 0), taken.get(source, 0)
         if sentence.bare not in used and of_kind < PER_KIND and of_source < PER_SOURCE:
             taken |= {kind: of_kind + 1, source: of_source + 1}
-            told.append(Told(kind, sentence))
+            told.append(each)
     return told
 
 
 def _also(
     found: list[Told], sections: list[tuple[str, list[Told]]], question: str, language: Language
 ) -> list[Told]:
-    """The best sentences on the subject of kinds of sources that no aspect has any of."""
-    told = {each.kind for _, section in sections for each in section}
-    left = [each for each in found if each.kind not in told]
+    """The best sentences on the subject of those sources that no aspect has any of."""
+    cited = {_source(each) for _, section in sections for each in section}
+    left = [each for each in found if _source(each) not in cited]
     return _best(left, question, language, set())
+
+
+def _source(told: Told) -> str:
+    """The title of a sentence's source, without the page."""
+    return _PAGE.sub("", told.sentence.title)
 
 
 def _figures(user: str, tasks: list[tuple[str, str]], subject: Subject) -> list[Told]:
