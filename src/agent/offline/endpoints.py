@@ -22,6 +22,8 @@ from agent.sample.model.reply import SampleModel
 from agent.settings import Settings
 
 KEY = "tanlu-sample-key"
+SITE = "https://sample.tanlu.invalid"
+"""Where the links of made-up records lead: nowhere."""
 _CONTACT = "Tanlu sample sample@tanlu.invalid"
 _NOTICE: dict[Language, str] = {
     "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），模型、网页和地图都是程序自带的示例，"
@@ -130,6 +132,7 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             # What the sample adds to the knowledge base stays out of the operator's own.
             "tanlu_data_dir": settings.tanlu_data_dir / "sample",
             "akshare_path": str(Path(finance.__file__).parent),
+            "library_links_url": SITE,
             "mineru_url": settings.mineru_url and urls["mineru"],
             "mineru_api_key": key,
             **_ranking_settings(settings, urls["ranking"]),
