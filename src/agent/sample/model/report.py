@@ -40,7 +40,8 @@ def deep_explore(turn: Turn) -> Answer:
         if left and topic not in named:
             return Answer(calls=(thought, _change(left[0], [])))
         query = f"{searched_as(question)} {topic}" if topic in named else question
-        on_map = map_calls(turn, _mapped(question, topic)) if _mapped(question, topic) else ()
+        mapped = _mapped(question, topic, first=topic in (question, *named[:1]))
+        on_map = map_calls(turn, mapped) if mapped else ()
         return Answer(calls=(thought, _call(SEARCH, queries=[query]), *on_map))
     if any(r.name == TEXT_SEARCH for r in turn.tool_results) and (
         details := map_calls(turn, topic)
@@ -60,9 +61,10 @@ def _change(topic: str, urls: list[str]) -> FunctionCall:
     return _call(CHANGE, new_topic=topic, reason=topic, search_result_of_current_topic=urls)
 
 
-def _mapped(question: str, topic: str) -> str:
-    """What the map may know of a topic; empty where it is no kind of place."""
+def _mapped(question: str, topic: str, *, first: bool) -> str:
+    """What the map may know of a topic, and of the question with the first one; else empty."""
     place, words = extract_place(question), activity_keywords(topic, "zh")
+    words = words or (activity_keywords(question, "zh") if first else [])
     return f"{place[0]} {words[0]}" if place and words else ""
 
 
