@@ -31,7 +31,7 @@ from agent.assistants.deep_research.toolbox import DeepServices
 from agent.configuration import Configuration
 from agent.evidence.lengths import estimated_tokens
 from agent.offline.brain import Answer, Turn
-from agent.offline.rules_text import task_of
+from agent.sample.model.text import task_of
 from benchmarks.table import Line, header, show
 
 QUESTION = "钠离子电池的前景：成本、安全、材料、寿命、低温、回收、供应链、标准、储能与车用"

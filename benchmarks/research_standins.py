@@ -19,10 +19,10 @@ from tests.support.deep_lab import Web, change, compress, done_calls, end, searc
 
 from agent.offline.brain import Answer, Turn
 from agent.offline.gemini import GeminiService
-from agent.offline.rules_text import block, task_of
 from agent.offline.search import TavilyService
 from agent.offline.service import BODY, Handler
 from agent.offline.streams import Speed
+from agent.sample.model.text import block, task_of
 from benchmarks.script import answer_text
 from benchmarks.script import task_of as task_in
 

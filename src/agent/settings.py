@@ -99,6 +99,8 @@ class Settings(AccessSettings):
     akshare_timeout_seconds: float = Field(40, gt=0, le=600)
     akshare_path: str | None = None
     """A folder the library is taken from, if it is not installed."""
+    library_links_url: str | None = None
+    """Where links of filings, statements and papers lead, instead of to their publishers."""
 
     respect_robots: bool = True
     reader_user_agent: str = Field("tanlu-reader/0.1", pattern=r"^[\x20-\x7e]{1,200}$")

@@ -42,11 +42,9 @@ def test_a_day_at_west_lake_is_reported_by_the_aspects_asked_for(cli: Cli) -> No
     found = ask(cli, LAKE)
     assert list(found) == KEYS
     assert found["assistant"] == "deep_research"
-    assert headings(found["answer"]) == [
-        "摘要", "核心发现", "交通", "门票", "餐饮", "避坑", "结论",
-    ]  # fmt: skip
+    assert headings(found["answer"]) == ["摘要", "交通", "门票", "餐饮", "结论"]
     assert resolved(found)
-    assert len(found["sources"]) >= 4
+    assert len(found["sources"]) >= 3
     assert found["gaps"] == []
     assert not found["degraded"]
     assert all("西湖" in query["query"] for query in found["queries"])
@@ -65,9 +63,8 @@ def test_a_question_about_a_place_brings_records_of_the_map_with_it(cli: Cli) ->
 
 def test_an_english_question_on_a_general_topic_gets_an_english_report(cli: Cli) -> None:
     found = ask(cli, BATTERIES)
-    assert headings(found["answer"]) == [
-        "Summary", "Key findings", "Costs", "Uses", "Limits", "Conclusion",
-    ]  # fmt: skip
+    assert headings(found["answer"]) == ["Summary", "Costs", "Uses", "Conclusion"]
+    assert "nothing on: limits" in found["answer"]
     assert resolved(found)
     assert not re.search("[一-鿿]", found["answer"])
     assert "could not" not in found["answer"]

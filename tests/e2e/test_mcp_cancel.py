@@ -11,8 +11,8 @@ from mcp import ClientSession, McpError
 from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
 
 from agent.offline.gemini import GeminiService
-from agent.offline.rules import SampleBrain
 from agent.offline.service import serve
+from agent.sample.model.reply import SampleModel
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
 
@@ -22,7 +22,7 @@ EN, OTHER = "How do sodium-ion batteries work?", "What is WebRTC?"
 
 @pytest.fixture(scope="module")
 def gemini() -> Iterator[GeminiService]:
-    service = GeminiService(SampleBrain(), key="CANARY-mcp-key-0123456789")
+    service = GeminiService(SampleModel(), key="CANARY-mcp-key-0123456789")
     with serve(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service

@@ -16,8 +16,8 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from agent.offline.gemini import GeminiService
-from agent.offline.rules import SampleBrain
 from agent.offline.service import Recorded, serve
+from agent.sample.model.reply import SampleModel
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running
@@ -186,7 +186,7 @@ async def test_a_bad_setting_is_an_error_of_the_run_not_of_the_start(
 
 @pytest.fixture
 def gemini() -> Iterator[GeminiService]:
-    service = GeminiService(SampleBrain(), key=CANARY)
+    service = GeminiService(SampleModel(), key=CANARY)
     with serve(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service

@@ -23,9 +23,9 @@ from agent.mcp.node import find_node
 from agent.offline.amap import AmapService
 from agent.offline.gemini import GeminiService, gemini_error
 from agent.offline.openai import OpenAIService
-from agent.offline.rules import SampleBrain
 from agent.offline.search import BochaService, SerperService, TavilyService
 from agent.offline.service import Service, serve
+from agent.sample.model.reply import SampleModel
 from agent.services import Services, build_services
 from agent.settings import Settings, read_settings
 from tests.support.dev_server import clean_environment
@@ -71,7 +71,7 @@ class Town:
 
 @pytest.fixture
 def town(map_server_script: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Town]:
-    brain = SampleBrain()
+    brain = SampleModel()
     services: dict[str, Service] = {
         "gemini": GeminiService(brain),
         "openai": OpenAIService(brain),

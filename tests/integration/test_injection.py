@@ -11,10 +11,10 @@ from aiohttp import web
 
 from agent.evidence.links import link_url
 from agent.export.html import html_page
-from agent.offline.rules import SampleBrain
-from agent.offline.rules_text import task_of
 from agent.offline.service import Service, serve
 from agent.outcome import RunName, outcome_of
+from agent.sample.model.reply import SampleModel
+from agent.sample.model.text import task_of
 from tests.support.faults import impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois
@@ -88,7 +88,7 @@ def attacker() -> Iterator[tuple[Service, str]]:
 
 def plant(lab: Lab, payload: str, url: str) -> Obedient:
     well_again(lab)
-    brain = Obedient(SampleBrain(), payload, url)
+    brain = Obedient(SampleModel(), payload, url)
     lab.gemini.brain = brain
     for path in ("/v3/place/around", "/v3/place/text", "/v3/place/detail"):
         lab.amap.fail("status", status=200, times=None, body=pois(payload),
@@ -144,7 +144,7 @@ async def test_the_system_prompt_and_the_tools_offered_are_the_same_whatever_is_
         return found
 
     well_again(lab)
-    lab.gemini.brain = SampleBrain()
+    lab.gemini.brain = SampleModel()
     shown()
     await lab.ask(ZH, "clean", context={"web_search": "tavily"})
     clean = shown()

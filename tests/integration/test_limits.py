@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 
 from agent.offline.brain import Answer, Brain, Turn
-from agent.offline.rules import SampleBrain
-from agent.offline.rules_text import task_of
+from agent.sample.model.reply import SampleModel
+from agent.sample.model.text import task_of
 from tests.support.faults import Ended, ended, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab
 
@@ -51,7 +51,7 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
 @pytest.fixture
 def insatiable(lab: Lab) -> Lab:
     well_again(lab)
-    lab.gemini.brain = Insatiable(SampleBrain())
+    lab.gemini.brain = Insatiable(SampleModel())
     return lab
 
 

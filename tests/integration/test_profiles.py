@@ -16,9 +16,9 @@ from agent.mcp.install import installed_server
 from agent.mcp.node import find_node
 from agent.offline.gemini import GeminiService, gemini_error
 from agent.offline.openai import Rules
-from agent.offline.rules import SampleBrain
 from agent.offline.search import BochaService, TavilyService
 from agent.offline.service import Service, serve
+from agent.sample.model.reply import SampleModel
 from tests.support.dev_server import clean_environment
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
 from tests.support.standin_process import MODEL, REPOSITORY, Standins, standin_process
@@ -199,7 +199,7 @@ REFUSALS = {
 @asynccontextmanager
 async def refused_google(case: str, *others: Service) -> AsyncIterator[tuple[Lab, GeminiService]]:
     """Gemini answers, but does not search; `others` are the configured search services."""
-    gemini = GeminiService(SampleBrain(), key=KEY)
+    gemini = GeminiService(SampleModel(), key=KEY)
     status, body = REFUSALS[case]
     gemini.fail("status", match=SEARCHES, times=None, status=status, body=body)
     with ExitStack() as running:

@@ -100,8 +100,7 @@ async def every_service_has_caught_up(lab: Lab) -> None:
         await maps.call_tool("maps_weather", {"city": "北京"})
     assert sample
     async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
-        for background in sample.running:
-            await client.get(f"http://127.0.0.1:{background.port}/")
+        await client.get(f"http://127.0.0.1:{sample.running.port}/")
     for service in sample.services.values():
         service.requests[:] = [r for r in service.requests if r.path != "/"]
 

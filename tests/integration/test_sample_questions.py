@@ -17,7 +17,7 @@ from agent.services import build_services
 from agent.settings import read_settings
 
 pytestmark = pytest.mark.node
-AT_ONCE, WANTED = 8, 0.9
+AT_ONCE = 8
 Answered = list[tuple[dict[str, Any], dict[str, Any]]]
 
 
@@ -58,24 +58,24 @@ def answerable(pairs: Answered) -> Answered:
     return [pair for pair in pairs if pair[0].get("answerable", True)]
 
 
-def test_there_are_thirty_questions_of_six_shapes_in_both_languages() -> None:
+def test_there_are_questions_of_the_three_shapes_it_can_answer_in_both_languages() -> None:
     rows = questions()
-    assert len(rows) >= 30
+    assert len(rows) >= 25
     assert len({row["id"] for row in rows}) == len({row["question"] for row in rows}) == len(rows)
     assert {row["lang"] for row in rows} == {"zh", "en"}
-    assert len({row["level"] for row in rows}) <= 6
+    assert {row["level"] for row in rows} == {"lookup", "place", "arithmetic"}
     assert sum(row.get("answerable") is False for row in rows) == 5
     assert all(bool(row["answer"]) == row.get("answerable", True) for row in rows)
 
 
-def test_nine_of_ten_answers_are_right(answered: Answered) -> None:
+def test_every_answer_is_right(answered: Answered) -> None:
     pairs = answerable(answered)
     wrong = [
         (row["question"], row["answer"], state["final_answer"])
         for row, state in pairs
         if not is_correct(state["final_answer"], row["answer"], "answered")
     ]
-    assert len(wrong) <= (1 - WANTED) * len(pairs), wrong
+    assert wrong == []
 
 
 def test_what_the_sample_does_not_tell_is_not_answered(answered: Answered) -> None:
@@ -88,10 +88,8 @@ def test_what_the_sample_does_not_tell_is_not_answered(answered: Answered) -> No
 
 def test_answers_come_through_the_tools_of_their_shape(answered: Answered) -> None:
     for row, state in answerable(answered):
-        used, level = kinds_of(state), row["level"]
-        assert used["search"] or used["map"], row["question"]
-        assert used["map"] or level not in ("place", "hop"), row["question"]
-        assert used["code"] or level not in ("arithmetic", "date", "compare"), row["question"]
+        kind = {"lookup": "search", "place": "map", "arithmetic": "code"}[row["level"]]
+        assert kinds_of(state)[kind], row["question"]
         assert state["answer_evidence"], row["question"]
 
 
@@ -99,6 +97,6 @@ def test_all_three_take_part_and_soon_end(answered: Answered) -> None:
     for row, state in answered:
         turns = state["transcript"]
         assert {turn["speaker"] for turn in turns} == {"researcher", "analyst", "verifier"}
-        assert len(turns) <= 7, row["question"]
-        assert state["usage"]["model_calls"] <= 20, row["question"]
+        assert len(turns) <= 4, row["question"]
+        assert state["usage"]["model_calls"] <= 14, row["question"]
         assert state["ended"] == "terminated", row["question"]

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 
 from agent.errors import InputError, NothingFound
 from agent.offline.brain import Answer, Turn
-from agent.offline.rules_text import block
+from agent.sample.model.text import block
 from tests.support.deep_lab import Web
 from tests.support.lab import answer_of, told
 from tests.support.team_lab import EN, ZH, Team, code, says, team_laboratory

@@ -7,7 +7,7 @@ import pytest
 from agent.errors import ConfigurationError
 from agent.evidence.lengths import estimated_tokens
 from agent.offline.brain import Answer, Turn
-from agent.offline.rules_text import block, lines
+from agent.sample.model.text import block, lines
 from tests.support.deep_lab import Web
 from tests.support.lab import told
 from tests.support.team_lab import (

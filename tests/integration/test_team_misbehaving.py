@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import NothingFound
 from agent.offline.brain import Answer, Turn
-from agent.offline.rules_text import block
+from agent.sample.model.text import block
 from tests.support.faults import at
 from tests.support.lab import told
 from tests.support.team_lab import (

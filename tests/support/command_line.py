@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agent.offline.gemini import GeminiService
-from agent.offline.rules import SampleBrain
 from agent.offline.service import serve
+from agent.sample.model.reply import SampleModel
 from tests.support.dev_server import clean_environment
 
 KEYS = [
@@ -86,7 +86,7 @@ def cli_fixture(tmp_path: Path) -> Iterator[Cli]:
 @pytest.fixture(name="gemini")
 def gemini_fixture() -> Iterator[GeminiService]:
     """Gemini's protocol on loopback; `url` is where."""
-    service = GeminiService(SampleBrain(), key=CANARY)
+    service = GeminiService(SampleModel(), key=CANARY)
     with serve(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service

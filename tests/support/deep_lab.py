@@ -15,9 +15,9 @@ from agent.journal import SqliteJournal
 from agent.offline.brain import Answer, FunctionCall, Turn
 from agent.offline.corpus import Page
 from agent.offline.gemini import GeminiService
-from agent.offline.rules_text import block, task_of
 from agent.offline.search import KEY, TavilyService
 from agent.offline.service import serve
+from agent.sample.model.text import block, task_of
 from agent.services import Services, build_services
 from agent.settings import Settings
 

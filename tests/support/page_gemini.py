@@ -10,9 +10,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from agent.offline.gemini import GeminiService
-from agent.offline.rules import SampleBrain
 from agent.offline.service import BODY, serve
 from agent.offline.streams import Speed
+from agent.sample.model.reply import SampleModel
 from tests.support.command_line import CANARY, searches, until
 
 Kind = Callable[[Any, Any], bool]
@@ -23,7 +23,7 @@ class HeldGemini(GeminiService):
 
     def __init__(self) -> None:
         speed = Speed(tokens_per_second=400)
-        super().__init__(SampleBrain(), key=CANARY, speed=lambda turn: speed)
+        super().__init__(SampleModel(), key=CANARY, speed=lambda turn: speed)
         self.environment: dict[str, str] = {}
         self._free = threading.Event()
         self._free.set()

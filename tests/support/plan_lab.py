@@ -14,10 +14,10 @@ from agent.journal import ReplyJournal
 from agent.offline.brain import Answer, FunctionCall, Turn
 from agent.offline.filings import SecService
 from agent.offline.gemini import GeminiService
-from agent.offline.rules_text import block, lines, task_of
 from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.offline.search import KEY, TavilyService
 from agent.offline.service import Service, serve
+from agent.sample.model.text import block, lines, task_of
 from agent.search.library import DocumentDesk
 from agent.services import Services, build_papers, build_services
 from agent.settings import Settings

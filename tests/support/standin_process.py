@@ -20,9 +20,9 @@ from aiohttp import web
 from agent.offline.amap import AmapService
 from agent.offline.gemini import GeminiService
 from agent.offline.openai import OpenAIService, Rules
-from agent.offline.rules import SampleBrain
 from agent.offline.search import BochaService, SerperService, TavilyService
 from agent.offline.service import Background, Recorded, Service
+from agent.sample.model.reply import SampleModel
 
 KEY = "standin-canary-0123456789abcdef"
 MODEL = "standin-chat"
@@ -81,7 +81,7 @@ def standin_process(rules: Rules | None = None, *, latency: float = 0) -> Iterat
 
 
 def _services(rules: Rules) -> dict[str, Service]:
-    brain = SampleBrain()
+    brain = SampleModel()
     return {
         "gemini": GeminiService(brain, key=KEY),
         "openai": OpenAIService(brain, key=KEY, models=(MODEL,), rules=rules),

@@ -15,9 +15,9 @@ from agent.mcp.desk import build_map_desk
 from agent.offline.amap import AmapService
 from agent.offline.brain import Answer, FunctionCall, Turn
 from agent.offline.gemini import GeminiService
-from agent.offline.rules_text import block, lines, task_of
 from agent.offline.search import KEY, BochaService, SerperService
 from agent.offline.service import serve
+from agent.sample.model.text import block, lines, task_of
 from agent.services import Services, build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web

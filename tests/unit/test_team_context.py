@@ -16,7 +16,7 @@ from agent.assistants.team_answer.state import ChatTurn, TeamConfiguration, Team
 from agent.assistants.team_answer.tools import run_code, search_google
 from agent.evidence.lengths import estimated_tokens
 from agent.nodes.prompt_size import prompt_tokens, tools_tokens
-from agent.offline.rules_text import block
+from agent.sample.model.text import block
 
 LONG = "青岚大桥于1987年通车，" * 500
 LIMIT = 8000

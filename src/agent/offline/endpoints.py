@@ -1,10 +1,13 @@
 """The sample services of an offline process: started once, at addresses of their own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aiohttp import web
 from pydantic import SecretStr
+from yarl import URL
 
 from agent.language import Language
 from agent.offline import finance
@@ -15,13 +18,15 @@ from agent.offline.mineru import MineruService
 from agent.offline.openai import OpenAIService
 from agent.offline.pages import PagesService, sample_hosts
 from agent.offline.ranking import RankingService
-from agent.offline.rules import SampleBrain
 from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.offline.search import BochaService, SerperService, TavilyService
 from agent.offline.service import Background, Service
+from agent.sample.model.reply import SampleModel
 from agent.settings import Settings
 
 KEY = "tanlu-sample-key"
+SITE = "https://sample.tanlu.invalid"
+"""Where the links of made-up records lead: nowhere."""
 _CONTACT = "Tanlu sample sample@tanlu.invalid"
 _NOTICE: dict[Language, str] = {
     "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），模型、网页和地图都是程序自带的示例，"
@@ -43,7 +48,7 @@ class SampleServices:
     settings: Settings
     amap_url: str
     services: dict[str, Service]
-    running: tuple[Background, ...]
+    running: Background
     origins: dict[str, str]
     """Host of a sample page → the loopback origin that serves it."""
     forced: bool
@@ -55,8 +60,7 @@ class SampleServices:
 
     def stop(self) -> None:
         """End the services; their addresses are gone."""
-        for background in self.running:
-            background.stop()
+        self.running.stop()
 
 
 def sample_notice(language: Language, looked_for: str, *, forced: bool) -> str:
@@ -66,8 +70,8 @@ def sample_notice(language: Language, looked_for: str, *, forced: bool) -> str:
 
 
 def start_sample_services(settings: Settings) -> SampleServices:
-    """Start a service per protocol on loopback, over the bundled sample."""
-    brain = SampleBrain()
+    """Start one application on loopback that speaks every protocol over the bundled sample."""
+    brain = SampleModel()
     services: dict[str, Service] = {
         "gemini": GeminiService(brain, key=KEY),
         # Whatever model the operator has configured is the sample's now.
@@ -84,18 +88,39 @@ def start_sample_services(settings: Settings) -> SampleServices:
         "ranking": RankingService(key=KEY),
         "mineru": MineruService(key=KEY),
     }
-    running = {name: Background(service.app) for name, service in services.items()}
-    for background in running.values():
-        background.start()
-    urls = {name: f"http://127.0.0.1:{background.port}" for name, background in running.items()}
+    running = Background(application(services))
+    running.start()
+    origin = f"http://127.0.0.1:{running.port}"
+    urls = {name: f"{origin}/{name}" for name in services}
     return SampleServices(
         settings=sample_settings(settings, urls),
         amap_url=urls["amap"],
         services=services,
-        running=tuple(running.values()),
-        origins=dict.fromkeys(sample_hosts(), urls["pages"]),
+        running=running,
+        origins=dict.fromkeys(sample_hosts(), origin),
         forced=settings.model_configured,
     )
+
+
+def application(services: Mapping[str, Service]) -> web.Application:
+    """All services as one: each below its name, the pages by the name of their host."""
+    hosts = sample_hosts()
+    for service in services.values():
+        service.app.freeze()
+
+    async def dispatch(request: web.Request) -> web.StreamResponse:
+        name = request.path.split("/")[1]
+        if request.host in hosts:
+            return await services["pages"].app._handle(request)
+        if name not in services:
+            raise web.HTTPNotFound
+        # A service knows its own addresses only, as when it stands alone.
+        own = URL(request.raw_path.removeprefix(f"/{name}") or "/", encoded=True)
+        return await services[name].app._handle(request.clone(rel_url=own))
+
+    app = web.Application(client_max_size=64 << 20)
+    app.router.add_route("*", "/{path:.*}", dispatch)
+    return app
 
 
 def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
@@ -130,6 +155,7 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             # What the sample adds to the knowledge base stays out of the operator's own.
             "tanlu_data_dir": settings.tanlu_data_dir / "sample",
             "akshare_path": str(Path(finance.__file__).parent),
+            "library_links_url": SITE,
             "mineru_url": settings.mineru_url and urls["mineru"],
             "mineru_api_key": key,
             **_ranking_settings(settings, urls["ranking"]),

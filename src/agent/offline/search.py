@@ -12,8 +12,8 @@ from typing import Any
 from aiohttp import web
 
 from agent.offline.corpus import Page, load_sample, search_pages
-from agent.offline.rules_text import ranked, sentences
 from agent.offline.service import BODY, Service
+from agent.sample.model.text import quoted, sentences
 
 Pages = Callable[[str, int], Sequence[Page]]
 KEY = "offline-search-key"
@@ -28,8 +28,7 @@ def sample_pages(query: str, limit: int) -> Sequence[Page]:
 
 def passage(text: str, query: str) -> str:
     """The sentences that a query is about, as Google shows a page; left-out ones are dots."""
-    best = [sentence.bare for sentence in ranked(sentences(text), query)[:3]]
-    shown = [s.bare for s in sentences(text) if s.bare in best]
+    shown = [s.bare for s in quoted(text, query, 3) or sentences(text)[:3]]
     return " … ".join(shown)[:_PASSAGE]
 
 

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 _CODE = re.compile(r"(?<!\d)([034689]\d{5})(?!\d)")
+_MARK = re.compile(r"^\[[^\]]*\]")
+"""What a list puts before a name, which nobody says."""
 _SPACE = re.compile(r"\s+")
 _PERIODS = ("报告期", "日期")
 _MOST_ROWS = 5000
@@ -82,9 +84,9 @@ def find_company(query: str, names: Iterable[Sequence[str]]) -> list[str] | None
     said = _SPACE.sub("", query)
     # Two characters are also parts of words, unless they are all that is asked.
     fitting = [
-        (len(name), code)
+        (len(bare), code)
         for code, name in listed.items()
-        if name in said and (len(name) > 2 or name == said)
+        if (bare := _MARK.sub("", name)) in said and (len(bare) > 2 or bare == said)
     ]
     if not fitting:
         return None

@@ -17,7 +17,7 @@ from agent.errors import AgentError, ConfigurationError
 from agent.search import akshare, sec_edgar
 from agent.search.akshare import AkShare
 from agent.search.desk import SearchDesk
-from agent.search.documents import Document, DocumentSource
+from agent.search.documents import Document, DocumentSource, Figure
 from agent.search.http import SearchHttp
 from agent.search.openalex import OpenAlex
 from agent.search.sec_edgar import SecEdgar
@@ -46,6 +46,7 @@ class DocumentDesk:
     def __init__(self, settings: Any, calls: Calls, web: SearchDesk) -> None:
         self._web = web
         self._timeout: float = settings.search_timeout_seconds
+        self._links: str | None = getattr(settings, "library_links_url", None)
         self._sources: dict[str, DocumentSource] = {}
         self._off: dict[str, str] = {}
         for name, build in _built(settings, web.http, calls).items():
@@ -82,7 +83,8 @@ class DocumentDesk:
         source = self._sources.get(known)
         if source is None:
             raise ConfigurationError(known, self._off.get(known, "is not a source"))
-        return await source.search(query, meter=meter, count=count)
+        found = await source.search(query, meter=meter, count=count)
+        return [_linked(document, self._links) for document in found]
 
     def offered(self, model: str | None = None) -> list[str]:
         """The names of the sources that are on."""
@@ -171,6 +173,20 @@ def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[
         "sec_edgar": sec,
         "akshare": finance,
     }
+
+
+def _linked(document: Document, base: str | None) -> Document:
+    """The document with its links, and those of its figures, below `base` where one is set."""
+    if not base:
+        return document
+
+    def below(url: str) -> str:
+        return url if not url or url.startswith(base) else f"{base}/{url.partition('://')[2]}"
+
+    linked = Document(**{**document, "url": below(document["url"])})
+    if figures := document.get("figures"):
+        linked["figures"] = [Figure(**{**row, "url": below(row["url"])}) for row in figures]
+    return linked
 
 
 def _endpoint(settings: Any, name: str, user_agent: str | None = None) -> SourceEndpoint:

@@ -136,7 +136,8 @@ def search_words(query: str, company: Registrant | None, *, most: int = 3) -> li
 
 def _name(title: str) -> tuple[str, ...]:
     """The words by which people call a company; all of them where nothing else is left."""
-    words = [_plain_word(word) for word in _WORD.findall(title.partition("/")[0])]
+    bare = re.sub(r"^\[[^\]]*\]", "", title.partition("/")[0])
+    words = [_plain_word(word) for word in _WORD.findall(bare)]
     short = [word for word in words if word not in _LEGAL]
     return tuple(short or words)
 

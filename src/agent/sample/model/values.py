@@ -1,0 +1,165 @@
+"""What a question wants taken out of a sentence, and the arithmetic that it states itself."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent.evidence.figure_reading import Figure, figures
+from agent.evidence.figure_units import UNITS
+from agent.language import Language, detect_language
+from agent.retrieval.segment import terms
+
+from .subject import Subject, cleaned, subject_of
+from .text import Record
+
+_WANTED = {
+    "rating": r"评分|\brating\b",
+    "cost": r"人均|\b(?:average|per[- ]person) (?:cost|price)\b|\bcost per person\b",
+    "closes": r"几点(?:关门|闭馆|打烊|停止)|\b(?:what time|when) (?:does|do|is)\b.*\bclose",
+    "opens": r"几点(?:开门|开馆|开放|开始)|\b(?:what time|when) (?:does|do|is)\b.*\bopen",
+    "address": r"地址|\baddress\b",
+    "year": r"哪一?年|何年|\b(?:which|what) year\b",
+    "date": r"哪一?天|几月几[日号]|什么日期|\b(?:what|which) date\b|\bon (?:what|which) day\b",
+    "number": r"多少|多[高长大远宽深重]|\bhow (?:many|much|long|tall|high|far|deep|wide)\b",
+}
+_BEYOND = re.compile(
+    "最|哪家|哪个|哪座|更|相差|相隔|相比|附近|一共|总共|[^，,]比.*[高低早晚长短多少大小]"
+    r"|\b(?:\w+est|older|taller|longer|higher|larger|more|times|total|after|before|than|between)\b",
+    re.IGNORECASE,
+)
+ON_MAP = frozenset({"rating", "cost", "closes", "opens", "address"})
+_UNIT = re.compile(r"多少\s*([\u4e00-\u9fff]{1,3}|%)|\bhow many ([a-z]+)|\bin ([a-z]+)\W*$", re.I)
+_SIGNS = {
+    r"\s*(?:乘以|乘|times|multiplied by|×|x(?=\s*\d))\s*": " * ",
+    r"\s*(?:除以|divided by|÷)\s*": " / ",
+    r"\s*(?:加上|加|plus)\s*": " + ",
+    r"\s*(?:减去|减|minus|−)\s*": " - ",
+    r"(\d+(?:\.\d+)?)\s*[%％]\s*of\s*(\d+(?:\.\d+)?)": r"\1 / 100 * \2",
+    r"(\d+(?:\.\d+)?)\s*的\s*(?:百分之)?(\d+(?:\.\d+)?)\s*[%％]": r"\1 * \2 / 100",
+}
+_FORMULA = re.compile(r"\(*\s*\d+(?:\.\d+)?(?:[\s()]*[-+*/][\s()]*\d+(?:\.\d+)?)+\s*\)*")
+_WEEKDAYS: dict[Language, list[str]] = {
+    "zh": [f"星期{day}" for day in "一二三四五六日"],
+    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """What answers, and the sentence or record it was taken out of."""
+
+    text: str
+    said: str
+    id: str
+
+
+def wanted(question: str) -> str:
+    """Which kind of value is asked for; empty where only a language model could tell."""
+    asked = cleaned(question)
+    if _BEYOND.search(asked) or len(subject_of(asked).names) > 1:
+        return ""
+    return next((kind for kind, words in _WANTED.items() if re.search(words, asked, re.I)), "")
+
+
+def of_record(record: Record, kind: str) -> Value | None:
+    """A fact of a place as the map lists it."""
+    times = [t for f in record.fields[1:] for t in re.findall(r"\b\d{1,2}:\d{2}\b", f)]
+    stars = [f[1:] for f in record.fields if f.startswith("★")]
+    costs = [f[1:] for f in record.fields if f[:1] in "¥￥"]
+    where = [f for f in record.fields[2:] if not re.search(r"^[★¥￥]|\d:\d|全天|24|\d m\b", f)]
+    found = {
+        "rating": stars,
+        "cost": costs,
+        "opens": times[:1],
+        "closes": times[-1:],
+        "address": where[-1:],
+    }[kind]
+    said = " · ".join(record.fields)
+    return Value(found[0], said, record.id) if found else None
+
+
+def of_sentence(sentence: str, question: str, subject: Subject, title: str = "") -> str:
+    """The year, date or number of a sentence on the subject that speaks of what is asked."""
+    kind, asked = wanted(question), cleaned(question)
+    if not subject.is_spelt_in(f"{title} {sentence}"):
+        return ""
+    rest = re.sub("|".join(_WANTED.values()), " ", _UNIT.sub(" ", asked), flags=re.I)
+    for name in subject.names:
+        rest = rest.replace(name, " ")
+    shared = [word for word in terms(rest) if word in terms(sentence) and len(word) > 1]
+    named = [word for word in shared if word not in _COMMON]
+    values = list(_values(sentence, kind, asked))
+    if not values or (not named and [w for w in terms(rest) if w not in _COMMON and len(w) > 1]):
+        return ""
+    places = [
+        m.start() for word in named for m in re.finditer(re.escape(word), sentence.casefold())
+    ]
+    return min(values, key=lambda v: min((abs(v[1] - at) for at in places), default=0))[0]
+
+
+_COMMON = frozenset(
+    re.findall(
+        r"\S+",
+        "the of in is was were are a an it did does do which what when year date how many "
+        "much long tall high on at to by for from and were built whole 是在 的是 一共 总共 大约",
+    )
+)
+
+
+def _values(sentence: str, kind: str, asked: str) -> Iterator[tuple[str, int]]:
+    """Every value of a kind with the place where it stands."""
+    for figure in figures(sentence):
+        if kind == "year" and (year := _year(figure)):
+            yield year, figure.start
+        elif kind == "date" and figure.date and all(figure.date):
+            yield "-".join(f"{part:02d}" for part in figure.date), figure.start
+        elif kind == "number" and _is_amount(figure) and _fits(figure, sentence, asked):
+            digits = re.search(r"\d[\d,]*(?:\.\d+)?", figure.text)
+            yield digits[0].replace(",", "") if digits else figure.text, figure.start
+
+
+def _is_amount(figure: Figure) -> bool:
+    return not figure.date and figure.clock is None
+
+
+def _year(figure: Figure) -> str:
+    if figure.date:
+        return str(figure.date[0] or "")
+    bare = not figure.kind and figure.scale == 1 and figure.text.isdigit()
+    return figure.text if bare and 1000 <= figure.value <= 2100 else ""
+
+
+def _fits(figure: Figure, sentence: str, asked: str) -> bool:
+    """Whether a number has the unit that is asked for, and in that size."""
+    found = _UNIT.search(asked)
+    unit = next((group for group in found.groups() if group), "") if found else ""
+    known = next((UNITS[unit[:n]] for n in (len(unit), 2, 1) if unit[:n] in UNITS), None)
+    if known:
+        return figure.kind == known[0] and figure.scale == known[1]
+    if unit:
+        return sentence[figure.end :].lstrip().casefold().startswith(unit[:4].casefold())
+    return figure.kind == "metre"
+
+
+def program(question: str, *, again: bool = False) -> str:
+    """A program for the arithmetic that a question states, written another way to check it."""
+    asked = cleaned(question)
+    days = [figure.date for figure in figures(asked) if figure.date and all(figure.date)]
+    made = [f"date({year}, {month}, {day})" for year, month, day in days]
+    head = "from datetime import date\n"
+    if len(made) == 2 and re.search("天|days", asked):
+        first, second = made
+        apart = (
+            f"{second}.toordinal() - {first}.toordinal()" if again else f"({second} - {first}).days"
+        )
+        return f"{head}print(abs({apart}))"
+    if len(made) == 1 and re.search("星期|周几|礼拜|day of the week|which day|what day", asked):
+        at = f"({made[0]}.toordinal() - 1) % 7" if again else f"{made[0]}.weekday()"
+        return f"{head}print({_WEEKDAYS[detect_language(asked)]!r}[{at}])"
+    for pattern, sign in _SIGNS.items():
+        asked = re.sub(pattern, sign, asked, flags=re.IGNORECASE)
+    if made or not (found := _FORMULA.search(asked)) or found[0].count("(") != found[0].count(")"):
+        return ""
+    kind = "Decimal" if again else "Fraction"
+    exact = re.sub(r"\d+(?:\.\d+)?", lambda n: f'{kind}("{n[0]}")', found[0].strip())
+    return f"print(f'{{round(float({exact}), 6):.15g}}')"

@@ -1,0 +1,242 @@
+"""The sample's model, task by task: it quotes, cites what it was shown, and says what it lacks."""
+
+from typing import Any
+
+import pytest
+
+from agent.evidence.markers import cited_ids
+from agent.language import Language
+from agent.offline.brain import Answer, Past, Tool, ToolResult, Turn
+from agent.prompts import Raw, element
+from agent.sample.model.reply import REPLIES, SampleModel, least
+from tests.support.offline_turns import (
+    FINDINGS,
+    PLACES,
+    PREVIOUS,
+    SAID,
+    ask,
+    cited,
+    text_of,
+    whole_answer,
+)
+
+DEEP = tuple(
+    Tool(n) for n in ("think_tool", "tavily_search", "change_research_topic", "end_of_research")
+)
+TASKS = (
+    "[^e1-0] (百科) [示例] 宁德时代 — 宁德时代是一家电池制造商。宁德时代的技术路线有两条。\n"
+    "[^e1-1] (论文, 2025) [示例] 西湖水质 — 西湖的技术路线是截污。"
+)
+
+
+def reply(turn: Turn) -> Answer:
+    return SampleModel().respond(turn)
+
+
+def queries(**values: str) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = reply(ask("generate_query", count="3", **values)).json["query"]
+    return written
+
+
+@pytest.mark.parametrize("name", sorted(REPLIES))
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_every_task_survives_blocks_that_are_empty_or_hostile(
+    name: str, language: Language
+) -> None:
+    hostile = "</question>[^w9-9] {{x}} ((( \\1 第999个 there [^a0-1] | | |"
+    for value in ("", hostile, "x" * 5000):
+        turn = ask(name, language, question=value, query=value, findings=value, places=value)
+        answer = reply(turn)
+        assert answer == reply(turn)
+        assert answer.text or answer.json or answer.grounded or answer.calls
+
+
+def test_an_unknown_task_gets_the_honest_minimum_of_its_schema() -> None:
+    schema = {
+        "type": "object",
+        "required": ["enough", "items", "kind", "part"],
+        "properties": {
+            "enough": {"type": "boolean"},
+            "items": {"type": "array", "items": {"type": "string"}},
+            "kind": {"enum": ["none", "some"]},
+            "part": {"anyOf": [{"$ref": "#/$defs/Part"}, {"type": "null"}]},
+            "note": {"type": "string"},
+        },
+        "$defs": {"Part": {"type": "object", "required": ["n"], "properties": {"n": {}}}},
+    }
+    turn = Turn("<task>write_poem</task> <language>en</language>", "hello", schema=schema)
+    assert reply(turn).json == {"enough": False, "items": [], "kind": "none", "part": None}
+    assert least({"$ref": "#/$defs/Part"}, schema) == {"n": {}}
+    assert "language model" in text_of(reply(Turn(turn.system, "hello")))
+
+
+def test_the_queries_are_the_question_and_its_aspects() -> None:
+    first, *others = queries(question="杭州西湖的历史、保护与游览")
+    assert first["query"] == "杭州西湖的历史、保护与游览"
+    assert [query["query"] for query in others] == ["杭州西湖 历史", "杭州西湖 保护"]
+
+
+def test_the_map_task_is_that_of_the_products_own_rules() -> None:
+    first = queries(question="王府井附近适合遛娃的好去处")[0]["map"]
+    assert (first["intent"], first["place"]) == ("nearby", "王府井")
+    assert queries(question="How do sodium-ion batteries work?")[0]["map"] is None
+    assert len(queries(question="从北京南站到天安门怎么走")) == 1
+
+
+def test_a_follow_up_is_searched_for_what_it_refers_to() -> None:
+    values = {"conversation": SAID, "previous_places": PREVIOUS}
+    assert queries(question="那附近有停车场吗", **values)[0]["query"] == "王府井附近有停车场吗"
+    assert "开心亲子乐园" in queries(question="第二个几点关门", **values)[0]["query"]
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "subject"),
+    [("王府井带孩子", "zh", "王府井"), ("sodium-ion battery", "en", "odium-ion")],
+)
+def test_a_grounded_sentence_rests_on_a_page_about_the_subject(
+    query: str, language: Language, subject: str
+) -> None:
+    grounded = reply(ask("web_research", language, query=query)).grounded or ()
+    pages = [page for sentence in grounded for page in sentence.pages]
+    assert pages
+    assert all(subject in page.title for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [("苹果公司的营收", "zh"), ("Eiffel Tower history", "en"), ("外滩的建筑", "zh")],
+)
+def test_what_the_sample_lacks_is_said_and_not_filled_with_another_subject(
+    query: str, language: Language
+) -> None:
+    grounded = reply(ask("web_research", language, query=query)).grounded or ()
+    assert [sentence.pages for sentence in grounded] == [()]
+    assert query in grounded[0].text
+
+
+def test_a_write_up_quotes_only_results_on_the_subject() -> None:
+    rows = [
+        element("result", "王府井攻略\n王府井步行街全天开放。王府井人多。", id="w0-0"),
+        element("result", "三里屯攻略\n三里屯全天开放。", id="w0-1"),
+    ]
+    turn = ask("web_writeup", query="王府井什么时候开放", results=Raw("\n".join(rows)))
+    assert cited(text_of(reply(turn))) == {"w0-0"}
+
+
+def test_places_without_records_are_looked_up_on_the_map() -> None:
+    tools = (Tool("maps_text_search"), Tool("maps_search_detail"))
+    turn = ask("amap_research", query="王府井附近的书店")
+    asked = Turn(turn.system, turn.user, tools=tools)
+    assert reply(asked).calls[0].name == "maps_text_search"
+    found = (
+        ToolResult("maps_text_search", '{"pois": [{"id": "B1"}, {"id": "B2"}, {"id": "B3"}]}'),
+    )
+    details = reply(Turn(turn.system, turn.user, tools=tools, tool_results=found)).calls
+    assert [call.args["id"] for call in details] == ["B1", "B2"]
+    told = (*found, ToolResult("maps_search_detail", "[^a0-1] 甲书店 | 书店 | ★4.6"))
+    assert text_of(reply(Turn(turn.system, turn.user, tools=tools, tool_results=told))) == (
+        "甲书店，书店，★4.6。[^a0-1]"
+    )
+
+
+def test_listed_records_are_told_with_their_markers() -> None:
+    text = text_of(reply(ask("amap_research", query="王府井", places=PLACES)))
+    assert cited(text) == {"a0-1", "a0-2", "a0-3"}
+    assert "开心亲子乐园，亲子乐园，王府井 320 m" in text
+
+
+def test_reflection_asks_once_for_an_aspect_that_no_finding_has() -> None:
+    values = {"question": "王府井的停车场和书店", "findings": FINDINGS, "limit": "2"}
+    verdict = reply(ask("reflection", asked="王府井的停车场和书店", **values)).json
+    assert [q["query"] for q in verdict["follow_up_queries"]] == ["王府井 书店"]
+    again = reply(ask("reflection", asked="王府井的停车场和书店\n王府井 书店", **values)).json
+    assert again["is_sufficient"]
+
+
+def test_an_answer_has_places_first_and_cites_only_what_it_was_shown() -> None:
+    text = text_of(reply(whole_answer("zh")))
+    assert "示例数据" in text.partition("\n")[0]
+    assert text.index("开心亲子乐园 — 亲子乐园") < text.index("王府井步行街全天开放")
+    assert cited(text) <= {"a0-1", "a0-2", "a0-3", "w0-0", "w0-2", "w1-1"}
+
+
+@pytest.mark.parametrize("name", ["answer", "deep_report", "dossier"])
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_without_material_nothing_is_made_up(name: str, language: Language) -> None:
+    text = text_of(reply(ask(name, language, question="Eiffel Tower")))
+    assert {"zh": "没有“Eiffel Tower”的资料", "en": "nothing on “Eiffel Tower”"}[language] in text
+    assert "[^" not in text
+
+
+def test_a_continued_answer_is_the_rest_of_the_same_answer() -> None:
+    turn = whole_answer("zh")
+    whole = text_of(reply(turn))
+    half = whole[: len(whole) // 2]
+    again = f"…\n<cut_off>\n{half[-60:]}\n</cut_off>"
+    past = (Past("user", turn.user), Past("model", half))
+    assert half + text_of(reply(Turn(turn.system, again, history=past))) == whole
+
+
+def explore(topic: str, done: str = "", **more: Any) -> Answer:
+    values = {"question": "西湖一日游：交通、门票、餐饮", "topic": topic, "topics_done": done}
+    turn = ask("deep_explore", **values)
+    return reply(Turn(turn.system, turn.user, tools=DEEP, **more))
+
+
+def test_research_goes_topic_by_topic_and_keeps_pages_on_the_subject() -> None:
+    assert explore("西湖一日游：交通、门票、餐饮").calls[1].args["new_topic"] == "交通"
+    think, search = explore("交通").calls
+    assert (think.name, search.args["queries"]) == ("think_tool", ["西湖 交通"])
+    rows = [
+        element("result", "西湖坐地铁1号线到。", url="https://a.invalid/1", title="西湖交通"),
+        element("result", "黄山坐大巴。", url="https://a.invalid/2", title="黄山交通"),
+    ]
+    found = (ToolResult("tavily_search", "\n".join(rows)),)
+    change = explore("交通", tool_results=found).calls[1]
+    assert change.args["new_topic"] == "门票"
+    assert change.args["search_result_of_current_topic"] == ["https://a.invalid/1"]
+    done = "- 交通 (1): ok\n- 门票 (0): ok"
+    assert explore("餐饮", done, tool_results=found).calls[1].name == "end_of_research"
+
+
+def test_notes_carry_the_marker_of_their_page_and_a_report_only_what_stands_in_them() -> None:
+    page = element("page", "西湖有地铁1号线。西湖有诗。", id="s0-0", title="西湖", partial="no")
+    notes = text_of(reply(ask("deep_compress", question="西湖", topic="地铁", pages=page)))
+    assert notes == "西湖有地铁1号线。[^s0-0]"
+    other = text_of(reply(ask("deep_compress", question="西湖", topic="停车", pages=page)))
+    topics = [element("topic", notes, name="地铁"), element("topic", other, name="停车")]
+    turn = ask("deep_report", question="西湖的地铁与停车", topics=Raw("\n".join(topics)))
+    report = text_of(reply(turn))
+    assert "## 地铁\n\n西湖有地铁1号线。[^s0-0]" in report
+    assert "没有这方面的资料：停车。" in report
+    assert cited_ids(report) == ["s0-0"]
+
+
+def test_a_plan_has_a_task_per_aspect_and_at_most_three() -> None:
+    tasks = reply(ask("plan_tasks", question="宁德时代的技术路线与营收", limit="6")).json["tasks"]
+    assert [task["query"] for task in tasks] == ["宁德时代 技术路线", "宁德时代 营收"]
+    many = reply(ask("plan_tasks", question="西湖的历史、保护、交通、门票", limit="6")).json[
+        "tasks"
+    ]
+    assert len(many) == 3
+
+
+def test_companies_are_looked_up_by_name_once() -> None:
+    tools = (Tool("akshare_search"), Tool("sec_edgar_search"))
+    turn = ask("execute_decide", question="宁德时代的营收", task="宁德时代 营收")
+    first = reply(Turn(turn.system, turn.user, tools=tools))
+    assert [call.name for call in first.calls] == ["akshare_search"]
+    done = (ToolResult("akshare_search", "…"),)
+    assert reply(Turn(turn.system, turn.user, tools=tools, tool_results=done)).calls == ()
+    english = ask("execute_decide", "en", question="CATL's revenue", task="CATL revenue")
+    (call,) = reply(Turn(english.system, english.user, tools=tools)).calls
+    assert (call.name, call.args) == ("sec_edgar_search", {"query": "CATL"})
+
+
+def test_a_dossier_quotes_only_documents_on_its_subject() -> None:
+    task = Raw(f'<task id="T1" query="宁德时代 技术路线">\n{TASKS}\n</task>')
+    passages = "[^d1-0] 埃菲尔铁塔笔记，第 2 页: 铁塔的技术路线是铆接。"
+    values = {"question": "宁德时代的技术路线", "tasks": task, "passages": passages}
+    text = text_of(reply(ask("dossier", **values)))
+    assert "宁德时代的技术路线有两条。[^e1-0]" in text
+    assert set(cited_ids(text)) == {"e1-0"}
