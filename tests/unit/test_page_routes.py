@@ -120,6 +120,21 @@ def test_a_changed_file_is_read_again_and_an_unknown_kind_never(tmp_path: Path) 
     assert changed.respond(Request(scope), {}).status_code == 304
 
 
+def test_a_new_module_makes_a_new_page(tmp_path: Path) -> None:
+    files = PageFiles(tmp_path)
+    (tmp_path / "js/map").mkdir(parents=True)
+    (tmp_path / "index.html").write_text('<script type="module" src="/app/js/main.js">')
+    (tmp_path / "js/main.js").write_text("")
+    before = files.find("index.html")
+    assert before is not None
+    assert (b"modulepreload" in before.body, files.find("index.html")) == (False, before)
+    (tmp_path / "js/map/pin.js").write_text("")
+    after = files.find("index.html")
+    assert after is not None
+    assert after.etag != before.etag
+    assert b'href="/app/js/map/pin.js">' in after.body
+
+
 async def test_the_configuration_has_what_the_page_shows_before_a_question() -> None:
     async with page_client() as http:
         told = (await http.get("/app/config.json")).json()
