@@ -8,8 +8,8 @@ import { asBrowser } from "./browser.mjs";
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
 const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer/answer_body.js`);
-const { answerHtml } = await import(`${JS}/answer/answer_text.js`);
-const { nearestFirst } = await import(`${JS}/answer/quotes.js`);
+const { answerHtml } = await import(`${JS}/answer/render_markdown.js`);
+const { nearestFirst } = await import(`${JS}/answer/citation.js`);
 
 const SOURCES = [{ number: 1, title: "One" }, { number: 2, title: "Two" }];
 const WHOLE = [

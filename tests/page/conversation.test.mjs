@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { answered, desk, is, until } from "./desk.mjs";
+import { answered, startHarness, is, until } from "./harness.mjs";
 
 const ASK = { assistant: "agent" };
 let at;
-before(async () => { at = await desk(); });
+before(async () => { at = await startHarness(); });
 after(() => at.close());
 
 /** A conversation that has asked, and the run that was started for it. */

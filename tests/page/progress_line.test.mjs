@@ -8,7 +8,7 @@ import { asBrowser } from "./browser.mjs";
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
 const { eventLine } = await import(`${JS}/answer/progress_line.js`);
-const { mapCallsLine, mapCallWords } = await import(`${JS}/answer/map_calls.js`);
+const { mapCallsLine, mapCallWords } = await import(`${JS}/answer/progress_line.js`);
 const { Steps, eventsOfAnswer } = await import(`${JS}/answer/steps.js`);
 const { duration, usageDetail, usageLine } = await import(`${JS}/answer/usage.js`);
 

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { answered, desk, is, until } from "./desk.mjs";
+import { answered, startHarness, is, until } from "./harness.mjs";
 
 let at;
-before(async () => { at = await desk(); });
+before(async () => { at = await startHarness(); });
 after(() => at.close());
 
 /** A conversation whose server has died; `looks` are what has happened by its next waits. */

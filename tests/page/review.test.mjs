@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 // The words are chosen when their module is read.
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["en-GB"] }, configurable: true });
 const JS = "../../src/agent/page/js";
-const plan = await import(`${JS}/shell/review_plan.js`);
-const { taskLine, estimateLines } = await import(`${JS}/shell/review_words.js`);
+const plan = await import(`${JS}/shell/review.js`);
+const { taskLine, estimateLines } = await import(`${JS}/shell/describe_plan.js`);
 
 const TASK = { intent: "nearby", place: "王府井", city: "北京", keywords: ["公园"], radius_m: 1500 };
 const WRITTEN = {

@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 // The words are chosen when their module is read.
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["zh-CN"] }, configurable: true });
 const JS = "../../src/agent/page/js";
-const { choicesOf } = await import(`${JS}/shell/assistant_words.js`);
-const { ago } = await import(`${JS}/shell/thread_line.js`);
+const { choicesOf } = await import(`${JS}/shell/assistant_choice.js`);
+const { ago } = await import(`${JS}/shell/thread_row.js`);
 
 describe("an assistant on offer", () => {
   const made = { assistant_id: "5e1f", graph_id: "agent", name: "My guide", description: "Only parks." };

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { desk } from "./desk.mjs";
+import { startHarness } from "./harness.mjs";
 
 let at;
-before(async () => { at = await desk(); });
+before(async () => { at = await startHarness(); });
 after(() => at.close());
 
 describe("the list of threads", () => {

@@ -72,7 +72,7 @@ LENGTHS = [0, *range(50, 10_000, 50), 999, 9_949, 9_951, 10_500, 11_500, 99_999,
 @pytest.fixture(scope="module")
 def page() -> dict[str, Any]:
     """What the page's modules make of the same input, by one start of Node."""
-    modules = [json.dumps((PAGE / name).as_uri()) for name in ("coordinates.js", "wording.js")]
+    modules = [json.dumps((PAGE / name).as_uri()) for name in ("coordinates.js", "place_facts.js")]
     given = json.dumps({"points": POINTS, "lengths": LENGTHS, "places": PLACES})
     command = [NODE or "", "--input-type=module", "-e", _SCRIPT % tuple(modules)]
     done = subprocess.run(

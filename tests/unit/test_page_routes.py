@@ -3,6 +3,7 @@
 import gzip
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,20 @@ import pytest
 from starlette.requests import Request
 
 from agent.progress_words import EVENTS
+from agent.serving.page import FOLDER
 from agent.serving.page_files import PageFiles
 from agent.serving.page_reports import MOST_A_MINUTE
 from tests.unit.page_client import KEY, directives, page_client
 
+_TILES = re.compile(r"interface Tiles \{(.*?)\n\}", re.DOTALL)
 PATHS = ["/app", "/app/", "/app/js/dom.js", "/app/style/base.css", "/app/vendor/leaflet.js"]
+
+
+def tile_fields_of_the_page() -> set[str]:
+    """Return the keys of `tiles` that the page's modules read, by its declarations."""
+    declared = _TILES.search((FOLDER / "types.d.ts").read_text("utf-8"))
+    assert declared is not None
+    return set(re.findall(r"^  (\w+):", declared[1], re.MULTILINE))
 
 
 @pytest.mark.parametrize(
@@ -120,6 +130,21 @@ def test_a_changed_file_is_read_again_and_an_unknown_kind_never(tmp_path: Path) 
     assert changed.respond(Request(scope), {}).status_code == 304
 
 
+def test_a_new_module_makes_a_new_page(tmp_path: Path) -> None:
+    files = PageFiles(tmp_path)
+    (tmp_path / "js/map").mkdir(parents=True)
+    (tmp_path / "index.html").write_text('<script type="module" src="/app/js/main.js">')
+    (tmp_path / "js/main.js").write_text("")
+    before = files.find("index.html")
+    assert before is not None
+    assert (b"modulepreload" in before.body, files.find("index.html")) == (False, before)
+    (tmp_path / "js/map/pin.js").write_text("")
+    after = files.find("index.html")
+    assert after is not None
+    assert after.etag != before.etag
+    assert b'href="/app/js/map/pin.js">' in after.body
+
+
 async def test_the_configuration_has_what_the_page_shows_before_a_question() -> None:
     async with page_client() as http:
         told = (await http.get("/app/config.json")).json()
@@ -154,7 +179,10 @@ async def test_without_a_key_the_configuration_is_what_a_sign_in_needs(
     assert (stranger["keys"], stranger["user"]) == (True, None)
     assert (alice["keys"], alice["user"]) == (True, "alice")
     assert alice["tiles"]["url"] == "https://tile.openstreetmap.org/{z}/{x}/{y}.png"
-    assert "https://www.openstreetmap.org/copyright" in alice["tiles"]["attribution_en"]
+    assert set(alice["tiles"]) == tile_fields_of_the_page()
+    assert alice["tiles"]["attribution_en"] == "© OpenStreetMap contributors"
+    assert alice["tiles"]["attribution_url"] == "https://www.openstreetmap.org/copyright"
+    assert alice["tiles"]["referrer_policy"] == "strict-origin-when-cross-origin"
     assert KEY not in json.dumps([alice, stranger])
 
 
@@ -172,7 +200,7 @@ async def test_tiles_of_tianditu_have_their_names_above_and_need_a_key(
     assert tiles["url"].endswith("&TILEMATRIX={z}&TILEROW={y}&TILECOL={x}&tk=0123456789abcdef")
     assert [one.split("/")[3] for one in tiles["overlays"]] == ["cva_w"]
     assert tiles["subdomains"] == list("01234567")
-    assert "天地图" in tiles["attribution_zh"]
+    assert tiles["attribution_zh"] == "© 天地图"
     assert (tiles["max_zoom"], tiles["crs"]) == (18, "wgs84")
 
 

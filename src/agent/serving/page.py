@@ -14,7 +14,7 @@ from starlette.routing import Route
 from agent.security.tries import Tries
 from agent.serving.exports import EXPORTS, export, suggestions
 from agent.serving.page_config import config_json
-from agent.serving.page_files import PageFiles
+from agent.serving.page_files import INDEX, PageFiles
 from agent.serving.page_headers import page_policy, private, unframed
 from agent.serving.page_reports import PolicyReports
 from agent.serving.page_sign_in import SignIn
@@ -28,26 +28,26 @@ _files = PageFiles(FOLDER)
 
 
 async def index(request: Request) -> Response:
-    """The page; what it is asked for (a thread, a question) its own script reads."""
+    """Return the page; its own script reads the address: a thread, a question."""
     settings, _ = settings_or_reason()
     tiles = base_map(settings)[0] if settings else None
     policy = page_policy(tiles, photos=bool(settings and settings.place_photos))
-    return await _served(request, unframed(policy), "index.html")
+    return await _serve(request, unframed(policy), INDEX)
 
 
 async def icon(request: Request) -> Response:
-    """What a browser shows beside the page's name."""
-    return await _served(request, unframed(), "favicon.svg")
+    """Return the picture that a browser shows beside the page's name."""
+    return await _serve(request, unframed(), "favicon.svg")
 
 
 async def asset(request: Request) -> Response:
-    """A file that the page loads."""
+    """Return a file that the page loads."""
     named = request.path_params
     names = [named[part] for part in ("folder", "part", "name") if part in named]
-    return await _served(request, unframed(), *(names if names[0] in FOLDERS else [""]))
+    return await _serve(request, unframed(), *(names if names[0] in FOLDERS else [""]))
 
 
-async def _served(request: Request, headers: dict[str, str], *names: str) -> Response:
+async def _serve(request: Request, headers: dict[str, str], *names: str) -> Response:
     found = await run_in_threadpool(_files.find, *names)
     if found is None:
         return JSONResponse({"detail": "not found"}, 404, headers=private(unframed()))
@@ -55,7 +55,7 @@ async def _served(request: Request, headers: dict[str, str], *names: str) -> Res
 
 
 def page_routes(tries: Tries | None = None) -> list[Route]:
-    """Everything under `/app`, and `/readyz`; the sign-in counts wrong keys in `tries`."""
+    """Return everything under `/app`, and `/readyz`; the sign-in counts wrong keys in `tries`."""
     sign_in = SignIn(tries)
     runs = "/app/runs/{thread_id}"
     return [

@@ -16,10 +16,13 @@ class Tiles(TypedDict):
     """Templates drawn above it, as those with the names."""
     subdomains: list[str]
     attribution_zh: str
-    """HTML, as the next: text and links."""
     attribution_en: str
+    attribution_url: str
+    """Terms of use, to which the attribution is a link."""
     max_zoom: int
     crs: str
+    referrer_policy: str
+    """What requests for tiles must carry although the page's own policy sends nothing."""
     hosts: list[str]
     """Origins the tiles come from, as the page's policy names them."""
 
@@ -28,11 +31,13 @@ _OSM: Final = Tiles(
     url="https://tile.openstreetmap.org/{z}/{x}/{y}.png",
     overlays=[],
     subdomains=[],
-    attribution_zh='© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap 贡献者</a>',
-    attribution_en='© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap '
-    "contributors</a>",
+    attribution_zh="© OpenStreetMap 贡献者",
+    attribution_en="© OpenStreetMap contributors",
+    attribution_url="https://www.openstreetmap.org/copyright",
     max_zoom=19,
     crs="wgs84",
+    # Their tile servers refuse requests that do not say from where.
+    referrer_policy="strict-origin-when-cross-origin",
     hosts=["https://tile.openstreetmap.org"],
 )
 _TIANDITU = (
@@ -59,9 +64,12 @@ def _tianditu(key: str) -> Tiles:
         url=_TIANDITU.format(layer="vec", key=key),
         overlays=[_TIANDITU.format(layer="cva", key=key)],
         subdomains=_TIANDITU_HOSTS,
-        attribution_zh='© <a href="https://www.tianditu.gov.cn">天地图</a>',
-        attribution_en='© <a href="https://www.tianditu.gov.cn">Tianditu</a>',
+        attribution_zh="© 天地图",
+        attribution_en="© Tianditu",
+        attribution_url="https://www.tianditu.gov.cn",
         max_zoom=18,
         crs="wgs84",
+        # Keys for browsers may be bound to the sites they are used on.
+        referrer_policy="strict-origin-when-cross-origin",
         hosts=[f"https://t{number}.tianditu.gov.cn" for number in _TIANDITU_HOSTS],
     )

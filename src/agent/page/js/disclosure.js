@@ -1,7 +1,6 @@
 /** A button that unfolds a panel above or below it; Escape and a click elsewhere fold it again. */
 
-import { el } from "./dom.js";
-import { icon } from "./icons.js";
+import { el, icon } from "./dom.js";
 
 let made = 0;
 

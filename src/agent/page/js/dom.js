@@ -1,4 +1,4 @@
-/** Building the page's elements: text is always text, never markup. */
+/** The page's elements: HTML, SVG and icons. Text is always text, never markup. */
 
 /** `rel` of every link out of the page. */
 export const LINK_REL = "noopener nofollow ugc";
@@ -43,4 +43,28 @@ export function link(address, text, attributes = {}) {
   const href = safeUrl(address);
   if (href === null) return el("span", attributes, text);
   return el("a", { ...attributes, href, target: "_blank", rel: LINK_REL }, text);
+}
+
+const NAMESPACE = "http://www.w3.org/2000/svg";
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string|number>} attributes
+ * @param {...(Node|string)} children strings become text
+ * @returns {SVGElement}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const made = document.createElementNS(NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  made.append(...children);
+  return made;
+}
+
+/**
+ * A decorative icon, hidden from screen readers: the control around it carries the name.
+ * @param {"menu"|"new"|"close"|"send"|"stop"|"down"|"person"|"pin"|"again"|"remove"} name
+ * @returns {SVGElement}
+ */
+export function icon(name) {
+  return svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#icon-${name}` }));
 }

@@ -1,10 +1,10 @@
 /** The page starts: who is here, what the server offers, then the page itself. */
 
+import { readConfig, ServerError } from "./run/server.js";
 import { part } from "./shell/layout.js";
 import { showFailedStart, showNotices } from "./shell/notice.js";
 import { Page } from "./shell/page.js";
-import { readConfig, ServerError } from "./run/server.js";
-import { signInDialog } from "./shell/signin.js";
+import { signInDialog } from "./shell/sign_in.js";
 
 async function start() {
   const signIn = signInDialog();

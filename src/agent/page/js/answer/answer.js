@@ -1,13 +1,13 @@
 /** The answer itself: streaming in as Markdown, then with citations that tell their source. */
 
-import { answerBody, growingBody, noticeOf } from "./answer_body.js";
-import { renderMarkdown } from "./answer_text.js";
-import { nameCitation, tellSources } from "./citation.js";
 import { el, fill } from "../dom.js";
-import { numbered } from "./source_kind.js";
-import { speaking } from "../words.js";
+import { translator } from "../i18n.js";
+import { answerBody, growingBody, noticeOf } from "./answer_body.js";
+import { nameCitation, tellSources } from "./citation.js";
+import { renderMarkdown } from "./render_markdown.js";
+import { numbered } from "./sources.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     answer: "答案",
     degraded: "写答案的模型没能写完：下面全部或部分直接摘自查到的资料。",

@@ -1,11 +1,10 @@
 /** What stands behind a citation's number: one card for the whole page, shown where it is asked for. */
 
 import { el, fill, link, safeUrl } from "../dom.js";
-import { nearestFirst } from "./quotes.js";
-import { kindSign, sourceOrigin } from "./source_kind.js";
-import { speaking } from "../words.js";
+import { translator } from "../i18n.js";
+import { kindSign, sourceOrigin } from "./sources.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     source: "来源 {n}", named: "来源 {n}：{title}", card: "来源", open: "打开来源", map: "在地图上看",
     close: "关闭",
@@ -226,4 +225,29 @@ function textBefore(anchor) {
   }
   range.setEndBefore(anchor);
   return range.toString().slice(-CONTEXT);
+}
+
+/**
+ * The sentences, those most like the text before the citation first.
+ * @param {string[]} quotes
+ * @param {string} context the text that the citation ends
+ */
+export function nearestFirst(quotes, context) {
+  const said = pairs(context);
+  const scored = quotes.map((quote, index) => ({ quote, index, score: likeness(quote, said) }));
+  return scored.sort((a, b) => b.score - a.score || a.index - b.index).map(({ quote }) => quote);
+}
+
+function likeness(quote, said) {
+  const own = pairs(quote);
+  if (own.size === 0) return 0;
+  let shared = 0;
+  for (const pair of own) if (said.has(pair)) shared += 1;
+  return shared / own.size;
+}
+
+/** Pairs of neighbouring characters: they tell Chinese apart as well as English. */
+function pairs(text) {
+  const letters = [...text.toLowerCase().replace(/[\p{P}\p{Z}\p{S}\p{C}]+/gu, "")];
+  return new Set(letters.slice(1).map((letter, index) => letters[index] + letter));
 }

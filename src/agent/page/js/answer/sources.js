@@ -1,13 +1,31 @@
-/** The list of sources an answer cites, under their numbers. */
+/** The sources of an answer: their list, and each one's sign, site and number. */
 
-import { el, fill, link } from "../dom.js";
-import { kindSign, numbered, sourceOrigin } from "./source_kind.js";
-import { speaking } from "../words.js";
+import { el, fill, link, safeUrl, svg } from "../dom.js";
+import { translator } from "../i18n.js";
 
-const say = speaking({
-  zh: { sources: "来源", quotes: "引用的原文（{n}）" },
-  en: { sources: "Sources", quotes: "What it says ({n})" },
+const say = translator({
+  zh: {
+    sources: "来源", quotes: "引用的原文（{n}）",
+    page: "网页", place: "地点", paper: "论文", filing: "公告", document: "文档",
+  },
+  en: {
+    sources: "Sources", quotes: "What it says ({n})",
+    page: "Web page", place: "Place", paper: "Paper", filing: "Filing", document: "Document",
+  },
 });
+const SIGNS = {
+  page: [
+    "M12 3.5a8.5 8.5 0 1 0 0 17a8.5 8.5 0 1 0 0-17z",
+    "M3.5 12h17M12 3.5c5 4.5 5 12.5 0 17c-5-4.5-5-12.5 0-17z",
+  ],
+  place: [
+    "M12 21s7-6 7-11.5a7 7 0 0 0-14 0C5 15 12 21 12 21z",
+    "M12 7a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5z",
+  ],
+  paper: ["M6 3.5h8l4 4v13H6z", "M9 11h6M9 14h6M9 17h4"],
+  filing: ["M4 20.5h16M6 20V10M12 20V5M18 20v-7"],
+  document: ["M5 4.5c3-1 5-1 7 1c2-2 4-2 7-1v14c-3-1-5-1-7 1c-2-2-4-2-7-1z", "M12 5.5v14"],
+};
 
 /** @returns {{node: HTMLElement, update: (turn: object) => void}} */
 export function sourcesView() {
@@ -36,4 +54,31 @@ function sourceItem(number, source) {
       quotes.length > 0 && el("details", {},
         el("summary", {}, say("quotes", { n: quotes.length })),
         ...quotes.map((quote) => el("blockquote", {}, quote)))));
+}
+
+/** The sign of a kind of source, with its name for those who do not see it. */
+export function kindSign(kind) {
+  const shapes = (SIGNS[kind] ?? SIGNS.page).map((d) => svg("path", { d }));
+  const named = { role: "img", "aria-label": kindName(kind) };
+  return svg("svg", { class: "icon", viewBox: "0 0 24 24", ...named }, ...shapes);
+}
+
+/** "Web page", "Place", … */
+export function kindName(kind) {
+  return say(Object.hasOwn(SIGNS, kind) ? kind : "page");
+}
+
+/** Where a source is from: its site and who found it, "baidu.com · Google". */
+export function sourceOrigin(source) {
+  const href = safeUrl(source.url);
+  const site = href ? new URL(href).hostname.replace(/^www\./, "") : "";
+  const provider = source.provider ?? "";
+  return [site, provider.slice(0, 1).toUpperCase() + provider.slice(1)].filter(Boolean).join(" · ");
+}
+
+/** Sources with their numbers in the answer, in that order: [number, source]. */
+export function numbered(sources) {
+  return sources
+    .map((source, index) => [source.number ?? index + 1, source])
+    .sort(([a], [b]) => a - b);
 }

@@ -1,15 +1,13 @@
 /** What a run does, live and in plain words; folded into one line once it has ended. */
 
 import { el, fill } from "../dom.js";
-import { mapCallWords, mapCallsLine } from "./map_calls.js";
-import { eventLine } from "./progress_line.js";
+import { language, translator } from "../i18n.js";
 import { oneDecimal } from "../rounding.js";
-import { Steps, eventsOfAnswer } from "./steps.js";
-import { startTicking, stopTicking } from "./ticking.js";
+import { eventLine, mapCallsLine, mapCallWords } from "./progress_line.js";
+import { eventsOfAnswer, Steps } from "./steps.js";
 import { duration, inSeconds, usageLine } from "./usage.js";
-import { language, speaking } from "../words.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     research: "研究过程", stopped: "已停止", failed: "没有完成", waiting: "等您确认计划",
     steps: "{n} 步", step: "1 步", more: "（另有 {n} 项在进行）",
@@ -117,8 +115,8 @@ class Timeline {
     this.#gaveWay &&= isLive;
     if (!hasGivenWay) this.#fold.open = isLive;
     this.#list.tabIndex = isLive ? 0 : -1; // Then it scrolls, also by keyboard.
-    if (isLive) startTicking(this.node, () => this.#paintSummary());
-    else stopTicking(this.node);
+    if (isLive) startElapsedTimer(this.node, () => this.#paintSummary());
+    else stopElapsedTimer(this.node);
   }
 
   /** Folds once, before the answer's first words: folding later would move what is being read. */
@@ -208,4 +206,35 @@ function secondsOf(turn) {
 
 function took(seconds) {
   return el("span", { class: "took" }, inSeconds(oneDecimal(seconds)));
+}
+
+const painters = new Map();
+let timer = null;
+
+/**
+ * Calls `paint` once a second while `node` is in the page.
+ * @param {Node} node
+ * @param {() => void} paint
+ */
+export function startElapsedTimer(node, paint) {
+  painters.set(node, paint);
+  timer ??= setInterval(tick, 1000);
+}
+
+export function stopElapsedTimer(node) {
+  painters.delete(node);
+  if (painters.size === 0) halt();
+}
+
+function tick() {
+  for (const [node, paint] of painters) {
+    if (node.isConnected) paint();
+    else painters.delete(node);
+  }
+  if (painters.size === 0) halt();
+}
+
+function halt() {
+  clearInterval(timer);
+  timer = null;
 }

@@ -1,6 +1,6 @@
 /** What a run has used, in words. */
 
-import { language, speaking } from "../words.js";
+import { language, translator } from "../i18n.js";
 
 const WORDS = {
   zh: {
@@ -28,8 +28,8 @@ const ONE = {
 };
 const LOOKED_UP = ["searches", "map_calls"];
 const COUNTED = [...LOOKED_UP, "model_calls"];
-const say = speaking(WORDS);
-const sayOne = speaking(ONE);
+const say = translator(WORDS);
+const sayOne = translator(ONE);
 
 /** "4 web searches · 6 map calls": what was looked up; what was not used is left out. */
 export function usageLine(usage) {

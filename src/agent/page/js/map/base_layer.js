@@ -1,9 +1,10 @@
-/** What lies under the places: licensed tiles where the server names them, else our own grid. */
+/** What lies under the places: licensed tiles where the server names them, else a grid of our own. */
 
 import { L } from "../../vendor/leaflet.js";
-import { link } from "../dom.js";
-import { gridLayer } from "./grid_layer.js";
-import { language } from "../words.js";
+import { link, svg } from "../dom.js";
+import { language, translator } from "../i18n.js";
+import { METRES_PER_DEGREE, niceStep } from "./coordinates.js";
+import { metres } from "./place_facts.js";
 
 const GRID_ZOOM = { minZoom: 3, maxZoom: 19 };
 
@@ -55,4 +56,96 @@ function addTiles(map, tiles, onNothing) {
     layer.on("tileload", () => { loaded = true; });
     layer.on("tileerror", () => { if (!loaded) onNothing(); });
   }
+}
+
+const say = translator({
+  zh: { east: "东 {far}", west: "西 {far}", north: "北 {far}", south: "南 {far}" },
+  en: { east: "{far} E", west: "{far} W", north: "{far} N", south: "{far} S" },
+});
+const SPACING_PX = 110;
+const LARGEST_STEP_M = 2_000_000;
+/** Where the lines start from if nothing is looked for anywhere. */
+const NOWHERE = { lng: 105, lat: 35 };
+const MOST_LINES = 60;
+const LABEL_PX = 76;
+/** Where the map's own signs stand: no labels there. */
+const CORNER = { left: 156, top: 60, right: 150, bottom: 8 };
+const EVENTS = "move zoom viewreset resize zoomend";
+
+/**
+ * Draws the grid under the map's panes, in the container's pixels, whenever the view changes.
+ * @param {import("../../vendor/leaflet.js").Map} map with a view, or before it has one
+ * @returns {{setOrigin(point: {lng: number, lat: number}|null): void, remove(): void}}
+ *   origin: degrees in the layer's system; distances are counted from there; null: lines only
+ */
+export function gridLayer(map) {
+  let origin = null;
+  const node = svg("svg", { class: "map-grid", "aria-hidden": "true" });
+  map.getContainer().append(node);
+  const draw = () => {
+    node.replaceChildren(...lines(map, origin ?? NOWHERE, origin !== null));
+  };
+  map.on(EVENTS, draw);
+  map.whenReady(draw);
+  return {
+    setOrigin(point) {
+      origin = point;
+      map.whenReady(draw);
+    },
+    remove() {
+      map.off(EVENTS, draw);
+      node.remove();
+    },
+  };
+}
+
+function lines(map, origin, counts) {
+  const { x: width, y: height } = map.getSize();
+  const step = stepOf(map, origin);
+  const bounds = map.getBounds();
+  const pixel = (lat, lng) => map.latLngToContainerPoint([lat, lng]);
+  const across = step / (METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180));
+  const down = step / METRES_PER_DEGREE;
+  const columns = indices(bounds.getWest(), bounds.getEast(), origin.lng, across)
+    .map((index) => ({ index, x: crisp(pixel(origin.lat, origin.lng + index * across).x) }));
+  const rows = indices(bounds.getSouth(), bounds.getNorth(), origin.lat, down)
+    .map((index) => ({ index, y: crisp(pixel(origin.lat + index * down, origin.lng).y) }));
+  const seldom = columns.length > 1 && columns[1].x - columns[0].x < LABEL_PX ? 2 : 1;
+  const told = ({ index }) => counts && index !== 0 && index % seldom === 0;
+  return [
+    ...columns.map(({ index, x }) => rule(counts && index === 0, `M${x} 0V${height}`)),
+    ...rows.map(({ index, y }) => rule(counts && index === 0, `M0 ${y}H${width}`)),
+    ...columns.filter((one) => told(one) && one.x < width - CORNER.right && one.x > CORNER.left)
+      .map(({ index, x }) => label(index > 0 ? "east" : "west", Math.abs(index) * step, x + 4, 14)),
+    ...rows.filter((one) => told(one) && one.y > CORNER.top && one.y < height - CORNER.bottom)
+      .map(({ index, y }) => label(index > 0 ? "north" : "south", Math.abs(index) * step, 6, y - 4)),
+  ];
+}
+
+/** Metres between two lines at this zoom. */
+function stepOf(map, origin) {
+  const at = map.latLngToContainerPoint([origin.lat, origin.lng]);
+  const beside = map.containerPointToLatLng([at.x + SPACING_PX, at.y]);
+  const wide = Math.abs(beside.lng - origin.lng) * METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180);
+  return Math.min(niceStep(Math.max(wide, 1)), LARGEST_STEP_M);
+}
+
+/** Which lines, counted from the origin, lie between two edges; none where they would be a wall. */
+function indices(from, to, origin, step) {
+  const [first, last] = [Math.ceil((from - origin) / step), Math.floor((to - origin) / step)];
+  if (!(last - first < MOST_LINES)) return [];
+  return Array.from({ length: last - first + 1 }, (_, offset) => first + offset);
+}
+
+function rule(middle, d) {
+  return svg("path", { class: middle ? "map-grid-middle" : "map-grid-line", d });
+}
+
+function label(side, far, x, y) {
+  return svg("text", { class: "map-grid-label", x, y }, say(side, { far: metres(far) }));
+}
+
+/** A line of one pixel covers one. */
+function crisp(pixels) {
+  return Math.round(pixels) + 0.5;
 }

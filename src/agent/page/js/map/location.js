@@ -1,14 +1,13 @@
 /** "Near me": the person's position, asked for only after saying what becomes of it. */
 
 import { disclosure } from "../disclosure.js";
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
-import { metres } from "./wording.js";
-import { speaking } from "../words.js";
+import { el, fill, icon } from "../dom.js";
+import { translator } from "../i18n.js";
+import { metres } from "./place_facts.js";
 
 const TIMEOUT_MS = 15_000;
 const OLDEST_MS = 60_000;
-const say = speaking({
+const say = translator({
   zh: {
     name: "位置", near: "我附近", set: "我的位置", picked: "地图上选的位置",
     how: "只随接下来的提问发送：先到这个服务器，再由它交给语言模型和地图服务去找附近的地点。位置和这次对话一起留在服务器上，删除对话就一并删除；浏览器不保存它。",

@@ -1,20 +1,25 @@
 /** The map of an answer: what its places lie around, and the places by the numbers of the list. */
 
 import { L } from "../../vendor/leaflet.js";
+import { el, fill } from "../dom.js";
+import { language, translator } from "../i18n.js";
 import { attribution, layGround, zoomRange } from "./base_layer.js";
 import { fromLayer, inLayer, isPoint, lngNear } from "./coordinates.js";
-import { el, fill } from "../dom.js";
+import { pinLabels } from "./declutter_labels.js";
 import { anchorMarker, placeMarker, positionMarkers, showSelected } from "./markers.js";
-import { pinNames } from "./map_names.js";
-import { spotPicker } from "./map_pick.js";
-import { byMention, credit } from "./wording.js";
-import { language, speaking } from "../words.js";
+import { byMention, credit } from "./place_facts.js";
 
-const say = speaking({
-  zh: { map: "地点分布图", empty: "有了地点，会显示在这里", none: "这个回答里没有可以画在地图上的地点",
-    in: "放大", out: "缩小", fit: "显示全部地点", north: "北" },
-  en: { map: "Map of the places", empty: "Places will be shown here", none: "This answer has no places to draw",
-    in: "Zoom in", out: "Zoom out", fit: "Show all places", north: "N" },
+const say = translator({
+  zh: {
+    map: "地点分布图", empty: "有了地点，会显示在这里", none: "这个回答里没有可以画在地图上的地点",
+    in: "放大", out: "缩小", fit: "显示全部地点", north: "北",
+    ask: "点一下地图上您所在的位置", middle: "就用中心点", cancel: "取消",
+  },
+  en: {
+    map: "Map of the places", empty: "Places will be shown here", none: "This answer has no places to draw",
+    in: "Zoom in", out: "Zoom out", fit: "Show all places", north: "N",
+    ask: "Tap the map where you are", middle: "Use the middle", cancel: "Cancel",
+  },
 });
 const CHINA = { at: [35, 105], zoom: 4 };
 const NEARBY_ZOOM = 15;
@@ -68,7 +73,7 @@ class MapView {
     this.map = newMap(this.canvas, this.tiles);
     this.ground = layGround(this.map, this.tiles);
     this.answer = L.featureGroup().addTo(this.map);
-    this.names = pinNames(this.map);
+    this.names = pinLabels(this.map);
     this.person = L.layerGroup().addTo(this.map);
     this.picker = spotPicker(this.map, this.frame);
     addControls(this.map, () => this.fit());
@@ -235,4 +240,48 @@ function addControls(map, onFit) {
   };
   corner.addTo(map);
   L.control.zoom({ position: "topright", zoomInTitle: say("in"), zoomOutTitle: say("out") }).addTo(map);
+}
+
+/**
+ * @param {L.Map} map
+ * @param {HTMLElement} host the map's container's parent; gets the bar and the class "picking"
+ * @returns {{pick(): Promise<{lng: number, lat: number}|null>, cancel(): void, readonly active: boolean}}
+ *   degrees in the layer's system, longitude within ±180; null when cancelled
+ */
+export function spotPicker(map, host) {
+  let settle = null;
+  const done = (spot) => {
+    settle?.(spot && { lng: spot.lng, lat: spot.lat });
+    settle = null;
+    host.classList.remove("picking");
+    bar.hidden = true;
+  };
+  const cancel = () => done(null);
+  const middle = () => done(map.getCenter().wrap());
+  const bar = el(
+    "div",
+    { class: "map-pick", hidden: true },
+    el("p", { role: "status" }),
+    el("button", { type: "button", class: "button", onclick: middle }, say("middle")),
+    el("button", { type: "button", class: "button quiet", onclick: cancel }, say("cancel")),
+  );
+  host.append(bar);
+  map.on("click", (event) => settle && done(event.latlng.wrap()));
+  host.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && settle) cancel();
+  });
+  return {
+    pick() {
+      cancel();
+      host.classList.add("picking");
+      bar.hidden = false;
+      bar.firstChild.textContent = say("ask");
+      map.getContainer().focus({ preventScroll: true });
+      return new Promise((resolve) => { settle = resolve; });
+    },
+    cancel,
+    get active() {
+      return settle !== null;
+    },
+  };
 }

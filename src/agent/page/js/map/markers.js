@@ -1,15 +1,14 @@
 /** What stands on the map: numbered pins, what the places lie around, and where the person is. */
 
 import { L } from "../../vendor/leaflet.js";
-import { el } from "../dom.js";
-import { svg } from "../svg.js";
-import { shortFacts } from "./wording.js";
-import { language, speaking } from "../words.js";
+import { el, svg } from "../dom.js";
+import { language, translator } from "../i18n.js";
+import { shortFacts } from "./place_facts.js";
 
 const PIN = { width: 30, height: 38 };
 const PIN_SHAPE = "M15 37C11 26 2 22 2 13.5a13 13 0 0 1 26 0C28 22 19 26 15 37Z";
 
-const say = speaking({
+const say = translator({
   zh: { pin: "{number}. {name}", others: "（回答没有提到）", centre: "{name}（搜索的中心）", here: "您的位置",
     within: "您的位置，误差约 {accuracy} 米" },
   en: { pin: "{number}. {name}", others: " (not named in the answer)", centre: "{name} (centre of the search)",

@@ -1,10 +1,10 @@
 /** One place of the list: a line that says the most, and the rest behind it. */
 
 import { el, link } from "../dom.js";
-import { cost, distanceText, photoUrl, rating, sourceNumbers } from "./wording.js";
-import { language, speaking } from "../words.js";
+import { language, translator } from "../i18n.js";
+import { cost, distanceText, photoUrl, rating, sourceNumbers } from "./place_facts.js";
 
-const say = speaking({
+const say = translator({
   zh: { address: "地址", hours: "营业时间", category: "类别", sources: "来源", open: "在高德地图中打开",
     photo: "{name}的照片", source: "来源 {number}", stars: "评分 {rating}", unknown: "没有更多资料",
     other: "回答没有提到" },

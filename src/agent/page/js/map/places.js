@@ -1,11 +1,11 @@
 /** The places of an answer as a list, in the map's numbers. */
 
 import { el, fill } from "../dom.js";
+import { language, translator } from "../i18n.js";
 import { placeCard } from "./place_card.js";
-import { byMention, credit } from "./wording.js";
-import { language, speaking } from "../words.js";
+import { byMention, credit } from "./place_facts.js";
 
-const say = speaking({
+const say = translator({
   zh: { places: "地点", more: "另外找到的 {count} 个地点" },
   en: { places: "Places", more: "{count} more that were found" },
 });

@@ -1,11 +1,10 @@
 /** A conversation: the turns of one thread, kept as the server has them. */
 
-import { patiently, waiting } from "./following.js";
-import { Hearing } from "./hearing.js";
-import { heardOut } from "./hearing_out.js";
-import { newId } from "./ids.js";
+import { followToEnd } from "./follow_to_end.js";
+import { delay, withRetries } from "./resumable_stream.js";
 import { client as pageClient, failureText, serverError } from "./server.js";
-import { makeThread, startRun } from "./starting.js";
+import { StreamReader } from "./stream_reader.js";
+import { makeThread, newId, startRun } from "./threads.js";
 import { idsOf, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
 
 const RUNS = 100;
@@ -31,9 +30,9 @@ export class Conversation extends EventTarget {
 
   /**
    * @param {{client?: object, maxQuestion?: number, schedule?: (act: () => void) => void,
-   *   wait?: typeof waiting}} options `maxQuestion` in characters
+   *   wait?: typeof delay}} options `maxQuestion` in characters
    */
-  constructor({ client = pageClient, maxQuestion = Infinity, schedule = requestAnimationFrame, wait = waiting } = {}) {
+  constructor({ client = pageClient, maxQuestion = Infinity, schedule = requestAnimationFrame, wait = delay } = {}) {
     super();
     this.#client = client;
     this.#maxQuestion = maxQuestion;
@@ -165,10 +164,10 @@ export class Conversation extends EventTarget {
     if (Date.now() - turn.endedAt > LOG_MS) return;
     const { signal } = this.#leaving;
     const told = { ...turn };
-    const hearing = new Hearing(told);
+    const reader = new StreamReader(told);
     const parts = this.#client.runs.joinStream(this.threadId, turn.runId, { lastEventId: "-1", signal });
     try {
-      for await (const part of parts) if (part.event === "custom") hearing.hear(part);
+      for await (const part of parts) if (part.event === "custom") reader.read(part);
     } catch {
       // Without its progress the turn is complete, too.
       return;
@@ -209,7 +208,7 @@ export class Conversation extends EventTarget {
       this.#changed();
     };
     try {
-      const ended = await heardOut(this.#client, { threadId, turn }, { ...options, changed });
+      const ended = await followToEnd(this.#client, { threadId, turn }, { ...options, changed });
       if (ended && !signal.aborted) await this.#settle(turn, ended, options);
     } catch (error) {
       if (signal.aborted) return;
@@ -222,7 +221,7 @@ export class Conversation extends EventTarget {
   async #settle(turn, { status, failure }, options) {
     const { threadId } = this;
     const { signal } = options;
-    const state = await patiently(() => this.#client.threads.getState(threadId, undefined, { signal }), options);
+    const state = await withRetries(() => this.#client.threads.getState(threadId, undefined, { signal }), options);
     if (!state || signal.aborted) return;
     const review = reviewOf(state);
     if (status === "error" || status === "timeout") this.#end(turn, "failed", failureText(failure));

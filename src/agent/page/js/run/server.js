@@ -1,9 +1,9 @@
 /** The server behind the page: what it offers, who asks, and what went wrong with it. */
 
 import { Client } from "../../vendor/langgraph-sdk.js";
-import { speaking } from "../words.js";
+import { translator } from "../i18n.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     unreachable: "连不上服务器",
     key: "需要密钥",
@@ -126,4 +126,19 @@ function detail(text) {
 function oneLine(text) {
   const line = String(text).replace(/\s+/g, " ").trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
+}
+
+/**
+ * @param {string} threadId
+ * @param {string} what "answer.md", "suggestions/0", …
+ * @param {string|null} messageId the answer's; null for the thread's last
+ */
+export function runAddress(threadId, what, messageId) {
+  const query = messageId ? `?message=${encodeURIComponent(messageId)}` : "";
+  return `/app/runs/${encodeURIComponent(threadId)}/${what}${query}`;
+}
+
+/** Returns the path of a thread, by which it is opened again. */
+export function threadPath(threadId) {
+  return `/app?thread=${encodeURIComponent(threadId)}`;
 }

@@ -1,10 +1,9 @@
 /** Where things are: the drawer of threads, the map beside or instead of the answer. */
 
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
-import { language, speaking } from "../words.js";
+import { el, fill, icon } from "../dom.js";
+import { language, translator } from "../i18n.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     skip: "跳到提问框", threads: "我的问题", open_threads: "打开问题列表", new: "新问题",
     answer: "回答", map: "地图", view: "显示", talk: "问与答", map_column: "地图",

@@ -1,10 +1,9 @@
 /** What must be seen at all times: sample answers, settings that do not work, a lost server. */
 
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
-import { language, speaking } from "../words.js";
+import { el, fill, icon } from "../dom.js";
+import { language, translator } from "../i18n.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     offline: "示例模式：内容来自内置样本，不是实时结果",
     broken: "服务器的设置用不了：{reason}",

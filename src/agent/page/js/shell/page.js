@@ -1,29 +1,35 @@
 /** Conversation, question box, lists and map, tied together; the address names the thread. */
 
-import { composeView } from "./compose.js";
-import { Conversation } from "../run/conversation.js";
-import { fill } from "../dom.js";
-import { Layout, part } from "./layout.js";
+import { opening, TurnList } from "../answer/turn_list.js";
+import { el, fill, icon } from "../dom.js";
+import { language, translator } from "../i18n.js";
 import { nearView } from "../map/location.js";
 import { mapView } from "../map/map.js";
+import { Conversation } from "../run/conversation.js";
+import { assistants, threadPath } from "../run/server.js";
+import { isBusy } from "../run/turns.js";
+import { Composer } from "./composer.js";
+import { Layout, part } from "./layout.js";
 import { failed } from "./notice.js";
 import { hasPlaces, Selection } from "./selection.js";
-import { assistants } from "../run/server.js";
 import { Sidebar } from "./sidebar.js";
-import { accountMenu } from "./signin.js";
-import { isBusy } from "../run/turns.js";
-import { opening, Turns } from "../answer/turns_view.js";
-import { welcome } from "./welcome.js";
-import { speaking } from "../words.js";
+import { accountMenu } from "./sign_in.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     waiting: "计划等待决定", done: "回答好了", stopped: "已停止", failed: "没有完成",
     lost: "打不开这个对话：{reason}",
+    title: "出门之前，先探探路",
+    lead: "问附近有什么、怎么走、什么时候开门，或者任何要查证的事。网页和地图一起查，每个说法都附上出处。",
+    examples: "可以这样问",
   },
   en: {
     waiting: "The plan waits for you", done: "The answer is ready", stopped: "Stopped", failed: "Not finished",
     lost: "This conversation cannot be opened: {reason}",
+    title: "Scout it out before you go",
+    lead: "Ask what is nearby, how to get there, when it opens, or anything that needs checking. "
+    + "It searches the web and the map, and every claim comes with its source.",
+    examples: "Questions to try",
   },
 });
 const NAME = document.title;
@@ -46,7 +52,7 @@ export class Page {
     this.conversation = new Conversation({ maxQuestion: config.max_question });
     this.layout = new Layout({ onNew: () => this.#new() });
     this.map = mapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });
-    this.turns = new Turns(part("turns"), config, {
+    this.turns = new TurnList(part("turns"), config, {
       threadId: () => this.conversation.threadId,
       onPlace: (turnId, placeId, why) => this.selection.choose(turnId, placeId, why),
       onReview: (answer) => this.#decide(answer),
@@ -58,7 +64,7 @@ export class Page {
     this.near = nearView({
       onChange: (position) => this.#moved(position), pick: () => this.#pick(), canPick: () => this.map.pickable,
     });
-    this.composer = composeView(config, { onAsk: (asked) => this.#ask(asked), onStop: () => this.conversation.stop() });
+    this.composer = new Composer(config, { onAsk: (asked) => this.#ask(asked), onStop: () => this.conversation.stop() });
     this.composer.add(this.near.node);
     this.sidebar = new Sidebar({
       onOpen: (threadId) => this.#go(threadId),
@@ -123,7 +129,7 @@ export class Page {
   #go(threadId) {
     this.layout.closeThreads();
     if (threadId === this.conversation.threadId) return;
-    history.pushState(null, "", threadId ? `/app?thread=${encodeURIComponent(threadId)}` : "/app");
+    history.pushState(null, "", threadId ? threadPath(threadId) : "/app");
     this.#follow();
   }
 
@@ -138,7 +144,7 @@ export class Page {
     const { threadId } = this.conversation;
     const address = new URL(location.href);
     if (threadId && address.searchParams.get("thread") !== threadId) {
-      history.pushState(null, "", `/app?thread=${encodeURIComponent(threadId)}`);
+      history.pushState(null, "", threadPath(threadId));
     }
     this.sidebar.mark(threadId);
     this.sidebar.refresh();
@@ -211,4 +217,18 @@ export class Page {
     fill(part("status"), isKnown && !isBusy(current) ? say(current.status) : null);
     if (isKnown) this.sidebar.refresh();
   }
+}
+
+/**
+ * @param {{examples: {zh: string[], en: string[]}}} config
+ * @param {{onExample: (question: string) => void}} options
+ * @returns {HTMLElement}
+ */
+export function welcome(config, { onExample }) {
+  const examples = config.examples?.[language] ?? [];
+  const example = (question) => el("li", {},
+    el("button", { class: "example", type: "button", onclick: () => onExample(question) },
+      el("span", {}, question), icon("send")));
+  return el("section", { class: "welcome" }, el("h2", {}, say("title")), el("p", {}, say("lead")),
+    el("ul", { class: "examples", "aria-label": say("examples") }, ...examples.map(example)));
 }

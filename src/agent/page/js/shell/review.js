@@ -1,12 +1,10 @@
 /** The plan of a paused run: read it, change it, go on with it or stop here. */
 
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
-import { answerOf, draftFor, emptyLine, hasRoom, mayRemove, MAX_QUERY } from "./review_plan.js";
-import { estimateLines, taskLine } from "./review_words.js";
-import { speaking } from "../words.js";
+import { el, fill, icon } from "../dom.js";
+import { translator } from "../i18n.js";
+import { estimateLines, taskLine } from "./describe_plan.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     title: "检索计划",
     lead: "还没有搜索。可以修改、删除、添加，再继续。",
@@ -42,7 +40,7 @@ const say = speaking({
  */
 export function reviewView({ onAnswer }) {
   const node = el("section", { class: "review", dataset: { part: "review" }, hidden: true });
-  const desk = new Desk(node, onAnswer);
+  const form = new ReviewForm(node, onAnswer);
   let shown = "";
   return {
     node,
@@ -52,13 +50,13 @@ export function reviewView({ onAnswer }) {
       if (now === shown) return;
       shown = now;
       node.hidden = !waiting;
-      if (waiting) desk.open(turn.review);
+      if (waiting) form.open(turn.review);
       else node.replaceChildren();
     },
   };
 }
 
-class Desk {
+class ReviewForm {
   #node;
   #onAnswer;
   #before = null;
@@ -174,4 +172,54 @@ function takeFocus(title) {
   if (active?.matches("textarea, input") && active.value) return;
   title.focus({ preventScroll: true });
   title.scrollIntoView({ block: "nearest" });
+}
+
+export const MAX_QUERIES = 10;
+export const MAX_QUERY = 400;
+
+/**
+ * @typedef {{query: string, map: object|null, onMap: boolean}} Line a query under edit; `onMap`:
+ *   whether its map task stays
+ */
+
+/**
+ * The plan as it can be edited.
+ * @param {{query: string, map?: object|null}[]} queries
+ * @returns {Line[]}
+ */
+export function draftOf(queries) {
+  return queries.map(({ query, map }) => ({ query: String(query), map: map ?? null, onMap: Boolean(map) }));
+}
+
+/** A query of the person's own, for the web alone. */
+export const emptyLine = () => ({ query: "", map: null, onMap: false });
+
+/**
+ * What goes back to the run: the queries in order, trimmed; those emptied are left out.
+ * @param {Line[]} draft
+ * @returns {{queries: {query: string, map: object|null}[]}|null} null where nothing is left
+ */
+export function answerOf(draft) {
+  const queries = draft
+    .map(({ query, map, onMap }) => ({ query: query.trim(), map: onMap ? map : null }))
+    .filter(({ query }) => query !== "");
+  return queries.length ? { queries } : null;
+}
+
+/** Whether another query may be added. */
+export const hasRoom = (draft) => draft.length < MAX_QUERIES;
+
+/** Whether a query may go: one has to stay. */
+export const mayRemove = (draft) => draft.length > 1;
+
+/**
+ * The plan to edit for a review. Asked about the same plan again, after an answer that could not
+ * be used or did not arrive, a person finds it as they left it.
+ * @param {{queries: object[]}} review
+ * @param {{of: string, lines: Line[]}|null} before
+ * @returns {{of: string, lines: Line[]}}
+ */
+export function draftFor(review, before) {
+  const of = JSON.stringify(review.queries ?? []);
+  return before?.of === of ? before : { of, lines: draftOf(review.queries ?? []) };
 }

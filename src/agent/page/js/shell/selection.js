@@ -1,10 +1,9 @@
 /** One map, several answers: whose places are on it, and which of them is chosen. */
 
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
-import { speaking } from "../words.js";
+import { el, fill, icon } from "../dom.js";
+import { translator } from "../i18n.js";
 
-const say = speaking({ zh: { details: "看详情" }, en: { details: "Details" } });
+const say = translator({ zh: { details: "看详情" }, en: { details: "Details" } });
 
 export class Selection {
   #map;
@@ -17,7 +16,7 @@ export class Selection {
   #busy = false;
 
   /**
-   * @param {{map: object, turns: import("../answer/turns_view.js").Turns, layout: object}} parts
+   * @param {{map: object, turns: import("../answer/turn_list.js").TurnList, layout: object}} parts
    */
   constructor({ map, turns, layout }) {
     this.#map = map;

@@ -1,13 +1,13 @@
 /** The person's questions, newest first: open, watch, delete, load more. */
 
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
-import { failed } from "./notice.js";
-import { threadLine } from "./thread_line.js";
+import { el, fill, icon } from "../dom.js";
+import { translator } from "../i18n.js";
+import { threadPath } from "../run/server.js";
 import { recentThreads, removeThread } from "../run/threads.js";
-import { speaking } from "../words.js";
+import { failed } from "./notice.js";
+import { threadRow } from "./thread_row.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     title: "我的问题", close: "关上", none: "问过的问题会列在这里。", more: "更多",
     failed: "列表取不到：{reason}", removing: "删不掉：{reason}",
@@ -89,9 +89,9 @@ export class Sidebar {
   }
 
   #line(thread) {
-    return threadLine(thread, {
+    return threadRow(thread, {
       current: thread.thread_id === this.#current,
-      href: `/app?thread=${encodeURIComponent(thread.thread_id)}`,
+      href: threadPath(thread.thread_id),
       onOpen: () => this.#onOpen(thread.thread_id),
       onRemove: () => this.#remove(thread.thread_id),
     });

@@ -1,7 +1,6 @@
-/** Names beside the pins, and the lines from pins that had to give way to where they belong. */
+/** Pins and their labels, layOut so that they do not cover each other. Pixels; y grows downwards. */
 
-import { pinBox, placeLabel, shortened, spread } from "./arrange.js";
-import { svg } from "../svg.js";
+import { svg } from "../dom.js";
 
 const PANE = "names";
 const FONT = "600 13px";
@@ -21,12 +20,12 @@ const CENTRE = 10;
  * @param {L.Map} map
  * @returns {{show(pins: Pin[], centre: {at: [number, number], name: string}|null): void, select(marker: L.Marker|null): void}}
  */
-export function pinNames(map) {
+export function pinLabels(map) {
   let shown = { pins: [], centre: null };
   let selected = null;
   const node = svg("svg", { class: "map-names leaflet-zoom-hide", "aria-hidden": "true", width: 1, height: 1 });
   map.createPane(PANE).append(node);
-  const draw = () => node.replaceChildren(...arranged(map, shown, selected));
+  const draw = () => node.replaceChildren(...layOut(map, shown, selected));
   map.on("zoomend moveend resize viewreset", draw);
   return {
     show(pins, centre) {
@@ -40,9 +39,9 @@ export function pinNames(map) {
   };
 }
 
-function arranged(map, { pins, centre }, selected) {
+function layOut(map, { pins, centre }, selected) {
   const places = pins.map(({ at }) => map.latLngToLayerPoint(at));
-  const spots = spread(places, PIN_GAP);
+  const spots = spreadApart(places, PIN_GAP);
   pins.forEach(({ marker, at }, index) => {
     const moved = spots[index].x !== places[index].x || spots[index].y !== places[index].y;
     marker.setLatLng(moved ? map.layerPointToLatLng([spots[index].x, spots[index].y]) : at);
@@ -66,7 +65,7 @@ function labels(map, named, centre, spots) {
   const widthOf = measure(map.getContainer());
   const inside = view(map);
   const longest = LONGEST * (inside.right - inside.left);
-  const taken = [...spots.map(pinBox), ...signs(inside)];
+  const taken = [...spots.map(pinBox), ...controlBoxes(inside)];
   const wanted = named.map(({ name, spot }) => ({ name, spot, kind: "map-name" }));
   if (centre) {
     const { x, y } = map.latLngToLayerPoint(centre.at);
@@ -74,7 +73,7 @@ function labels(map, named, centre, spots) {
     wanted.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
   }
   return wanted.flatMap(({ name, spot, kind }) => {
-    const text = shortened(name, longest, widthOf);
+    const text = shorten(name, longest, widthOf);
     const label = placeLabel(text, widthOf(text), spot, taken, inside);
     if (!label) return [];
     taken.push(label.box);
@@ -83,7 +82,7 @@ function labels(map, named, centre, spots) {
 }
 
 /** Where the map's controls lie, in the upper corners of the view. */
-function signs({ left, top, right }) {
+function controlBoxes({ left, top, right }) {
   return [
     { left, top, right: left + 130, bottom: top + 32 },
     { left: right - 90, top, right, bottom: top + 56 },
@@ -102,4 +101,79 @@ function measure(container) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `${FONT} ${getComputedStyle(container).fontFamily}`;
   return (text) => context.measureText(text).width;
+}
+
+/** @typedef {{x: number, y: number}} Spot */
+/** @typedef {{left: number, top: number, right: number, bottom: number}} Box */
+/** @typedef {{text: string, x: number, y: number, align: "start"|"end"|"middle", box: Box}} Label */
+
+const MOST_TURNS = 60;
+const LINE = 14;
+const BESIDE = 20;
+/** No map shows more of a name; measuring every length of a very long one would take minutes. */
+const MOST_LETTERS = 120;
+
+/**
+ * Moves spots that lie on each other apart, outwards in a spiral; earlier ones stay.
+ * @param {Spot[]} spots
+ * @param {number} gap the least distance of two
+ * @returns {Spot[]}
+ */
+export function spreadApart(spots, gap) {
+  const placed = [];
+  for (const { x, y } of spots) {
+    let spot = { x, y };
+    for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+      const [radius, angle] = [4 * turn, 2.4 * turn];
+      spot = { x: x + radius * Math.cos(angle), y: y + radius * Math.sin(angle) };
+      if (placed.every((other) => Math.hypot(spot.x - other.x, spot.y - other.y) >= gap)) break;
+    }
+    placed.push(spot);
+  }
+  return placed;
+}
+
+/** What a pin covers whose tip is at the spot. */
+export function pinBox({ x, y }) {
+  return { left: x - 15, top: y - 36, right: x + 15, bottom: y + 2 };
+}
+
+/** Whether two boxes cover each other anywhere. */
+export function overlap(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+/**
+ * The name right, left, below or above of the pin whose tip is at `pin`; null without room.
+ * @param {string} text
+ * @param {number} width of the text
+ * @param {Spot} pin
+ * @param {Box[]} taken what must stay free
+ * @param {Box} inside what it must not leave
+ * @returns {Label|null}
+ */
+export function placeLabel(text, width, pin, taken, inside) {
+  const { x, y } = pin;
+  const spots = [
+    ["start", x + BESIDE, y - 17, x + BESIDE],
+    ["end", x - BESIDE, y - 17, x - BESIDE - width],
+    ["middle", x, y + 15, x - width / 2],
+    ["middle", x, y - 40, x - width / 2],
+  ];
+  for (const [align, atX, atY, left] of spots) {
+    const box = { left, top: atY - LINE + 2, right: left + width, bottom: atY + 4 };
+    const fits = box.left >= inside.left && box.right <= inside.right &&
+      box.top >= inside.top && box.bottom <= inside.bottom;
+    if (fits && !taken.some((other) => overlap(box, other))) return { text, x: atX, y: atY, align, box };
+  }
+  return null;
+}
+
+/** The text cut so that it is at most as wide, by the measure given. */
+export function shorten(text, longest, widthOf) {
+  const told = text.split(/\s+/).filter(Boolean).join(" ");
+  const letters = [...told].slice(0, MOST_LETTERS);
+  if (letters.join("") === told && widthOf(told) <= longest) return told;
+  while (letters.length && widthOf(`${letters.join("")}…`) > longest) letters.pop();
+  return `${letters.join("").trimEnd()}…`;
 }

@@ -1,12 +1,11 @@
 /** Signing in with a key, and out again; the key itself stays in a cookie no script can read. */
 
 import { disclosure } from "../disclosure.js";
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
+import { el, fill, icon } from "../dom.js";
+import { translator } from "../i18n.js";
 import { signIn, signOut } from "../run/server.js";
-import { speaking } from "../words.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     title: "登录", lead: "使用这台服务器需要密钥，请向管理员索取。", key: "密钥", submit: "登录",
     wrong: "这个密钥不对。", many: "试得太多了，过一会儿再来。", failed: "现在登录不了：{reason}",

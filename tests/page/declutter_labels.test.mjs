@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { meets, pinBox, placeLabel, shortened, spread } from "../../src/agent/page/js/map/arrange.js";
+import { overlap, pinBox, placeLabel, shorten, spreadApart } from "../../src/agent/page/js/map/declutter_labels.js";
 
 const INSIDE = { left: 0, top: 0, right: 300, bottom: 300 };
 const widthOf = (text) => text.length * 10;
 
 test("pins of one building move apart and the first keeps its place", () => {
-  const spots = spread(Array.from({ length: 12 }, () => ({ x: 100, y: 100 })), 26);
+  const spots = spreadApart(Array.from({ length: 12 }, () => ({ x: 100, y: 100 })), 26);
   assert.deepEqual(spots[0], { x: 100, y: 100 });
   for (const [index, a] of spots.entries()) {
     for (const b of spots.slice(index + 1)) assert.ok(Math.hypot(a.x - b.x, a.y - b.y) >= 26);
@@ -16,7 +16,7 @@ test("pins of one building move apart and the first keeps its place", () => {
 
 test("pins that are apart stay where they are", () => {
   const spots = [{ x: 0, y: 0 }, { x: 40, y: 0 }];
-  assert.deepEqual(spread(spots, 26), spots);
+  assert.deepEqual(spreadApart(spots, 26), spots);
 });
 
 test("a name stands right of its pin, and left of it at the right edge", () => {
@@ -34,20 +34,20 @@ test("no name covers a pin or another name", () => {
   for (const pin of pins) {
     const label = placeLabel("name", 40, pin, taken, INSIDE);
     if (!label) continue;
-    assert.ok(taken.every((box) => !meets(box, label.box)));
+    assert.ok(taken.every((box) => !overlap(box, label.box)));
     taken.push(label.box);
   }
   assert.ok(taken.length > pins.length);
 });
 
 test("long names end in an ellipsis, whole characters only", () => {
-  assert.equal(shortened("  王府井   书店 ", 100, widthOf), "王府井 书店");
-  assert.equal(shortened("🍜🍜🍜🍜🍜🍜", 50, (text) => [...text].length * 10), "🍜🍜🍜🍜…");
+  assert.equal(shorten("  王府井   书店 ", 100, widthOf), "王府井 书店");
+  assert.equal(shorten("🍜🍜🍜🍜🍜🍜", 50, (text) => [...text].length * 10), "🍜🍜🍜🍜…");
 });
 
 test("a name without end is measured a hundred times or so, not once for every letter", () => {
   let measured = 0;
   const widthOf = (text) => { measured += 1; return text.length * 10; };
-  assert.equal(shortened("长".repeat(100_000), 50, widthOf), "长长长长…");
+  assert.equal(shorten("长".repeat(100_000), 50, widthOf), "长长长长…");
   assert.ok(measured < 200, String(measured));
 });

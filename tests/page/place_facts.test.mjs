@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   byMention, cost, credit, distanceText, localTime, metres, photoUrl, rating, shortFacts, sourceNumbers,
-} from "../../src/agent/page/js/map/wording.js";
+} from "../../src/agent/page/js/map/place_facts.js";
 
 const PLACE = { name: "东单公园", distance_m: 931, distance_from: "王府井", rating: 4.4, cost: 40, source: "a0-2" };
 

@@ -1,12 +1,11 @@
 /** The question box: what to ask, who answers, from where, and whether to see the plan first. */
 
-import { AssistantChoice } from "./assistant_choice.js";
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
+import { el, fill, icon } from "../dom.js";
+import { translator } from "../i18n.js";
 import { isBusy } from "../run/turns.js";
-import { speaking } from "../words.js";
+import { AssistantChoice } from "./assistant_choice.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     question: "问题",
     first: "想知道哪里、什么事？",
@@ -36,17 +35,7 @@ const say = speaking({
 });
 const NEARLY_FULL = 200;
 
-/**
- * @param {object} config as the server gives it
- * @param {{onAsk: (asked: {question: string, assistant: string, review: boolean}) => void,
- *   onStop: () => Promise<void>}} options
- * @returns {Composer}
- */
-export function composeView(config, options) {
-  return new Composer(config, options);
-}
-
-class Composer {
+export class Composer {
   #config;
   #onAsk;
   #onStop;
@@ -60,6 +49,11 @@ class Composer {
   #waiting = false;
   #stopping = false;
 
+  /**
+   * @param {Config} config
+   * @param {{onAsk: (asked: {question: string, assistant: string, review: boolean}) => void,
+   *   onStop: () => Promise<void>}} options
+   */
   constructor(config, { onAsk, onStop }) {
     this.#config = config;
     this.#onAsk = onAsk;

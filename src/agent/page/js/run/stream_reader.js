@@ -2,7 +2,7 @@
 
 import { textOf } from "./turns.js";
 
-export class Hearing {
+export class StreamReader {
   /** The run's own words on its failure. @type {object|null} */
   failure = null;
   #turn;
@@ -18,7 +18,7 @@ export class Hearing {
   }
 
   /** Takes in one part; returns whether the turn differs now. */
-  hear({ id, event, data }) {
+  read({ id, event, data }) {
     switch (event) {
       case "metadata":
         this.#whole = true;

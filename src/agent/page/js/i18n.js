@@ -1,4 +1,4 @@
-/** The page's language, and words in it. */
+/** The page's language, and texts in it. */
 
 /** "zh" or "en", after the browser's languages. */
 export const language = (navigator.languages ?? [navigator.language])
@@ -10,7 +10,7 @@ export const language = (navigator.languages ?? [navigator.language])
  * @param {{zh: Record<string, string>, en: Record<string, string>}} table
  * @returns {(key: string, values?: Record<string, unknown>) => string} `{name}` is replaced
  */
-export function speaking(table) {
+export function translator(table) {
   return (key, values = {}) =>
     table[language][key].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }

@@ -1,21 +1,17 @@
-/** One question with everything that came of it, top to bottom. */
+/** The conversation's questions in order, each with everything that came of it. */
 
-import { answerView } from "./answer.js";
-import { el, fill } from "../dom.js";
-import { exportsView } from "./exports.js";
-import { gapsView } from "./gaps.js";
-import { icon } from "../icons.js";
-import { failed } from "../shell/notice.js";
+import { el, fill, icon } from "../dom.js";
+import { translator } from "../i18n.js";
 import { placesView } from "../map/places.js";
+import { failed } from "../shell/notice.js";
 import { reviewView } from "../shell/review.js";
-import { routesView } from "./routes.js";
+import { answerView } from "./answer.js";
+import { exportsView, gapsView, suggestionsView } from "./answer_footer.js";
+import { routesView, weatherView } from "./map_records.js";
 import { sourcesView } from "./sources.js";
-import { suggestionsView } from "./suggestions.js";
 import { timelineView } from "./timeline.js";
-import { weatherView } from "./weather.js";
-import { speaking } from "../words.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     again: "再问一次", near: "附上我的位置，再问一次", interrupted: "没有完成。", lead: "没能回答：中途出了错。",
   },
@@ -101,4 +97,61 @@ class TurnView {
 
 function askButton(name, onclick) {
   return el("button", { class: "button", type: "button", onclick }, icon(name === "near" ? "pin" : "again"), say(name));
+}
+
+/** A conversation on its way: lines where it will be. */
+export const opening = () =>
+  el("div", { class: "opening", "aria-hidden": "true" }, el("p"), el("p"), el("p"), el("p"));
+
+export class TurnList {
+  #place;
+  #config;
+  #options;
+  #views = new Map();
+
+  /**
+   * @param {HTMLElement} place
+   * @param {object} config
+   * @param {object} options those of a turn, and `empty`: what stands here before the first
+   */
+  constructor(place, config, options) {
+    this.#place = place;
+    this.#config = config;
+    this.#options = options;
+  }
+
+  /**
+   * @param {object[]} turns of the conversation, oldest first
+   * @param {HTMLElement|null} instead what stands here while there are none; null: the welcome
+   */
+  update(turns, instead) {
+    const ids = turns.map((turn) => turn.id);
+    if (ids.join() !== [...this.#views.keys()].join() || !ids.length) {
+      this.#arrange(ids, instead ?? this.#options.empty);
+    }
+    for (const turn of turns) this.#views.get(turn.id).update(turn);
+  }
+
+  /** Shows a place's card in its answer. */
+  select(turnId, placeId) { this.#views.get(turnId)?.select(placeId); }
+
+  /** The newest question at the top of the window; reading goes on there, unless one is writing. */
+  showLast() {
+    const last = [...this.#views.values()].at(-1);
+    if (!last) return;
+    if (this.#views.size > 1) last.node.scrollIntoView({ block: "start" });
+    else scrollTo(0, 0);
+    // A phone's keyboard would hide what is to be read.
+    const isWriting = document.activeElement?.matches("textarea") && !matchMedia("(pointer: coarse)").matches;
+    if (!isWriting) last.focus();
+  }
+
+  #arrange(ids, instead) {
+    for (const id of this.#views.keys()) if (!ids.includes(id)) this.#views.delete(id);
+    const kept = new Map(ids.map((id) => [id, this.#views.get(id) ?? turnView(this.#config, this.#options)]));
+    this.#views = kept;
+    const nodes = ids.length ? [...kept.values()].map((view) => view.node) : [instead];
+    const shown = this.#place.children;
+    if (nodes.length !== shown.length || nodes.some((node, at) => shown[at] !== node)) fill(this.#place, ...nodes);
+  }
 }

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { asBrowser } from "./browser.mjs";
 
 asBrowser("http://127.0.0.1:1");
-const { following, patiently, waiting } = await import("../../src/agent/page/js/run/following.js");
+const { resumableStream, withRetries, delay } = await import("../../src/agent/page/js/run/resumable_stream.js");
 const RUN = { threadId: "t", runId: "r" };
 
 /** A client whose connections go as `streams` say, one after the other, the last one for ever. */
@@ -33,7 +33,7 @@ const part = (id) => ({ id, event: "custom", data: { type: "queries" } });
 async function followed(one, options = {}) {
   const waits = [];
   const wait = async (ms) => { waits.push(ms); };
-  const parts = following(one, RUN, { signal: new AbortController().signal, wait, ...options });
+  const parts = resumableStream(one, RUN, { signal: new AbortController().signal, wait, ...options });
   const told = [];
   for (;;) {
     const { done, value } = await parts.next();
@@ -114,15 +114,15 @@ describe("patience", () => {
   it("ends with the first success", async () => {
     let tries = 0;
     const act = async () => { tries += 1; if (tries < 3) throw new TypeError("fetch failed"); return tries; };
-    assert.equal(await patiently(act, { signal: new AbortController().signal, wait: async () => {} }), 3);
+    assert.equal(await withRetries(act, { signal: new AbortController().signal, wait: async () => {} }), 3);
   });
 
   it("ends at once where it is no longer wanted", async () => {
     const leaving = new AbortController();
-    const waited = waiting(60_000, leaving.signal);
+    const waited = delay(60_000, leaving.signal);
     leaving.abort();
     await waited;
-    await waiting(60_000, leaving.signal);
-    assert.equal(await patiently(async () => 1, { signal: leaving.signal, wait: waiting }), undefined);
+    await delay(60_000, leaving.signal);
+    assert.equal(await withRetries(async () => 1, { signal: leaving.signal, wait: delay }), undefined);
   });
 });

@@ -7,7 +7,7 @@ import { StandIn } from "./stand_in.mjs";
  * @returns {Promise<{server: StandIn, page: object, conversation: (options?: object) => any,
  *   close: () => Promise<void>}>} `page` has what the modules export
  */
-export async function desk() {
+export async function startHarness() {
   const server = new StandIn();
   await server.start();
   asBrowser(server.url);

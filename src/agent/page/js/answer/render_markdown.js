@@ -2,10 +2,10 @@
 
 import MarkdownIt from "../../vendor/markdown-it.js";
 import purify from "../../vendor/purify.js";
-import { LINK_REL, el, safeUrl } from "../dom.js";
-import { speaking } from "../words.js";
+import { el, LINK_REL, safeUrl } from "../dom.js";
+import { translator } from "../i18n.js";
 
-const say = speaking({
+const say = translator({
   zh: { table: "表格", code: "代码" },
   en: { table: "Table", code: "Code" },
 });

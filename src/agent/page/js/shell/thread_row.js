@@ -1,10 +1,9 @@
 /** One of the person's questions in the list: its title, when it was, whether it still runs. */
 
-import { el, fill } from "../dom.js";
-import { icon } from "../icons.js";
-import { language, speaking } from "../words.js";
+import { el, fill, icon } from "../dom.js";
+import { language, translator } from "../i18n.js";
 
-const say = speaking({
+const say = translator({
   zh: {
     untitled: "（没有标题）", remove: "删除“{title}”", sure: "删除？", yes: "删除", no: "不删",
     now: "刚刚", busy: "进行中", interrupted: "等待决定", error: "出错",
@@ -24,7 +23,7 @@ const dated = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en", { mont
  * @param {{current: boolean, href: string, onOpen: () => void, onRemove: () => void}} options
  * @returns {HTMLElement}
  */
-export function threadLine(thread, { current, href, onOpen, onRemove }) {
+export function threadRow(thread, { current, href, onOpen, onRemove }) {
   const title = thread.title || say("untitled");
   const name = el("a", {
     class: "thread-link", href, "aria-current": current ? "page" : null,

@@ -23,19 +23,19 @@ export class LostRun extends ServerError {
  * What a run tells, each part once; returns the run's record once it has ended.
  * @param {object} client of the LangGraph SDK
  * @param {{threadId: string, runId: string}} run
- * @param {{signal: AbortSignal, wait: typeof waiting, silence?: number}} options `silence` in ms
+ * @param {{signal: AbortSignal, wait: typeof delay, silence?: number}} options `silence` in ms
  * @returns {AsyncGenerator<{id?: string, event: string, data: any}, object|undefined>} undefined
  *   where `signal` ended it; throws ServerError where the run cannot be reached any more, LostRun
  *   where it is gone since the connection broke
  */
-export async function* following(client, run, { signal, wait, silence = SILENCE_MS }) {
-  const told = new Told();
+export async function* resumableStream(client, run, { signal, wait, silence = SILENCE_MS }) {
+  const seen = new SeenParts();
   let failures = 0;
   let broke = false;
   for (let vain = 1; failures < TRIES && !signal.aborted; vain += 1) {
     try {
-      for await (const part of joined(client, run, told.since, { signal, silence })) {
-        if (!told.take(part)) continue;
+      for await (const part of joined(client, run, seen.since, { signal, silence })) {
+        if (!seen.add(part)) continue;
         failures = vain = 0;
         if (part.id) broke = false;
         yield part;
@@ -61,7 +61,7 @@ const gone = (error) => (error?.status === 404 ? new LostRun() : error);
 async function polled(client, run, { signal, wait }) {
   const ask = () => client.runs.get(run.threadId, run.runId, { signal }).catch((error) => { throw gone(error); });
   for (;;) {
-    const now = await patiently(ask, { signal, wait, tries: POLLS });
+    const now = await withRetries(ask, { signal, wait, tries: POLLS });
     if (!now || !isActive(now)) return now;
     await wait(LONGEST_WAIT_MS, signal);
   }
@@ -71,10 +71,10 @@ async function polled(client, run, { signal, wait }) {
  * A request made again where it fails for now.
  * @template T
  * @param {() => Promise<T>} act
- * @param {{signal: AbortSignal, wait: typeof waiting, tries?: number}} options
+ * @param {{signal: AbortSignal, wait: typeof delay, tries?: number}} options
  * @returns {Promise<T|undefined>} undefined where `signal` ended it; throws ServerError
  */
-export async function patiently(act, { signal, wait, tries = TRIES }) {
+export async function withRetries(act, { signal, wait, tries = TRIES }) {
   for (let failures = 0; !signal.aborted;) {
     try {
       return await act();
@@ -107,15 +107,15 @@ async function* joined(client, { threadId, runId }, lastEventId, { signal, silen
   }
 }
 
-/** What was told already: a server replays from an id on, and may give several parts the same id. */
-class Told {
+/** What was seen already: a server replays from an id on, and may give several parts the same id. */
+class SeenParts {
   /** A new connection asks for what came after this: all under the last id may not have come. */
   since = "-1";
   #last = "-1";
   #under = new Set();
 
   /** Whether the part is new, which it is once. */
-  take({ id, event, data }) {
+  add({ id, event, data }) {
     if (!id) return true;
     const order = compared(id, this.#last);
     const part = JSON.stringify([event, data]);
@@ -141,7 +141,7 @@ function compared(id, other) {
 export const backoff = (failures) => Math.min(500 * 2 ** (failures - 1), LONGEST_WAIT_MS);
 
 /** Waits; sooner over where `signal` ends it. @param {number} ms @param {AbortSignal} signal */
-export function waiting(ms, signal) {
+export function delay(ms, signal) {
   return new Promise((resolve) => {
     const done = () => { clearTimeout(timer); signal.removeEventListener("abort", done); resolve(); };
     const timer = setTimeout(done, signal.aborted ? 0 : ms);

@@ -1,6 +1,6 @@
 /** How a plan reads: its map tasks and what it will take, in the page's language. */
 
-import { speaking } from "../words.js";
+import { translator } from "../i18n.js";
 
 const WORDS = {
   zh: {
@@ -50,7 +50,7 @@ const WORDS = {
     unknown: "cost unknown",
   },
 };
-const say = speaking(WORDS);
+const say = translator(WORDS);
 const MODES = new Set(["walking", "driving", "bicycling", "transit"]);
 const DEFAULT_RADIUS_M = 2000;
 

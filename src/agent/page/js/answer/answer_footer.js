@@ -1,0 +1,136 @@
+/** What stands below an answer: what was not found, Google's suggestions, files to take along. */
+
+import { el, fill } from "../dom.js";
+import { translator } from "../i18n.js";
+import { runAddress, threadPath } from "../run/server.js";
+import { usageDetail } from "./usage.js";
+
+const say = translator({
+  zh: {
+    gaps: "没有查到的", asked: "查的是：{text}", between: "；",
+    suggestions: "Google 搜索建议",
+    exports: "导出", markdown: "Markdown", html: "网页（含地图）", geojson: "GeoJSON", gpx: "GPX",
+    copy: "复制对话链接", copied: "已复制", by_hand: "请手动复制这个链接",
+  },
+  en: {
+    gaps: "What could not be found", asked: "Looked for: {text}", between: "; ",
+    suggestions: "Google search suggestions",
+    exports: "Export", markdown: "Markdown", html: "Web page with map", geojson: "GeoJSON", gpx: "GPX",
+    copy: "Copy link to this thread", copied: "Copied", by_hand: "Copy this link by hand",
+  },
+});
+const MOST_QUERIES = 4;
+
+/** @returns {{node: HTMLElement, update: (turn: object) => void}} */
+export function gapsView() {
+  const list = el("ul", {});
+  const node = el("section", { class: "gaps", dataset: { part: "gaps" }, hidden: true },
+    el("h3", {}, say("gaps")), list);
+  let shown = null;
+  function update(turn) {
+    if (turn.answer === shown) return;
+    shown = turn.answer;
+    const gaps = byMessage(shown?.gaps ?? []);
+    node.hidden = gaps.size === 0;
+    fill(list, ...[...gaps].map(([message, queries]) => gapItem(message, queries)));
+  }
+  return { node, update };
+}
+
+/** Each reason once, with what it concerns. */
+function byMessage(gaps) {
+  const found = new Map();
+  for (const { message, query } of gaps) {
+    const queries = found.get(message) ?? new Set();
+    found.set(message, query ? queries.add(query) : queries);
+  }
+  return found;
+}
+
+function gapItem(message, queries) {
+  const named = [...queries].slice(0, MOST_QUERIES);
+  const asked = named.join(say("between")) + (queries.size > MOST_QUERIES ? " …" : "");
+  return el("li", {}, message, asked && el("p", { class: "gap-asked" }, say("asked", { text: asked })));
+}
+
+/**
+ * @param {object} _config the page's
+ * @param {{threadId: () => string}} ways
+ * @returns {{node: HTMLElement, update: (turn: object) => void}}
+ */
+export function suggestionsView(_config, { threadId }) {
+  const frames = el("div", {});
+  const node = el("section", { class: "suggestions", dataset: { part: "suggestions" }, hidden: true },
+    el("h3", {}, say("suggestions")), frames);
+  let shown = null;
+  function update(turn) {
+    if (turn.answer === shown) return;
+    shown = turn.answer;
+    const count = shown?.search_entry_points?.length ?? 0;
+    node.hidden = count === 0;
+    fill(frames, ...Array.from({ length: count }, (_, number) => frame(number, threadId(), turn.messageId)));
+  }
+  return { node, update };
+}
+
+function frame(number, threadId, messageId) {
+  return el("iframe", {
+    title: `${say("suggestions")} ${number + 1}`,
+    src: runAddress(threadId, `suggestions/${number}`, messageId),
+    sandbox: "allow-popups allow-popups-to-escape-sandbox",
+    loading: "lazy",
+    referrerpolicy: "no-referrer",
+  });
+}
+
+const FILES = { markdown: "answer.md", html: "report.html", geojson: "places.geojson", gpx: "places.gpx" };
+const OF_PLACES = new Set(["geojson", "gpx"]);
+
+/**
+ * @param {object} _config the page's
+ * @param {{threadId: () => string}} ways
+ * @returns {{node: HTMLElement, update: (turn: object) => void}}
+ */
+export function exportsView(_config, { threadId }) {
+  const ways = el("div", { class: "export-ways", role: "group", "aria-label": say("exports") });
+  const name = el("span", { class: "exports-name", "aria-hidden": "true" }, say("exports"));
+  const used = el("p", { class: "usage" });
+  const node = el("footer", { class: "exports", dataset: { part: "exports" }, hidden: true }, ways, used);
+  let shown = null;
+  function update(turn) {
+    if (turn.answer === shown) return;
+    shown = turn.answer;
+    node.hidden = shown === null;
+    if (!shown) return;
+    fill(ways, name, ...fileLinks(shown, threadId(), turn.messageId), ...copyLink(threadId));
+    used.textContent = usageDetail(shown.usage ?? {});
+  }
+  return { node, update };
+}
+
+function fileLinks(answer, threadId, messageId) {
+  const kinds = Object.keys(FILES).filter((kind) => answer.places.length > 0 || !OF_PLACES.has(kind));
+  return kinds.map((kind) => {
+    const href = runAddress(threadId, FILES[kind], messageId);
+    const opens = kind === "html" ? { target: "_blank", rel: "noopener" } : { download: "" };
+    return el("a", { class: "button quiet", href, ...opens }, say(kind));
+  });
+}
+
+/** Where the clipboard is closed to the page (no https), the link is shown to be copied by hand. */
+function copyLink(threadId) {
+  const status = el("span", { class: "small muted", role: "status" });
+  const copy = async () => {
+    const address = location.origin + threadPath(threadId());
+    try {
+      await navigator.clipboard.writeText(address);
+      fill(status, say("copied"));
+    } catch {
+      const shown = { readonly: true, value: address, "aria-label": say("by_hand") };
+      const field = el("input", { class: "field", ...shown });
+      fill(status, field);
+      field.select();
+    }
+  };
+  return [el("button", { class: "button quiet", type: "button", onclick: copy }, say("copy")), status];
+}

@@ -1,0 +1,141 @@
+/** The routes and the forecast of an answer, with citations of their own. */
+
+import { el, fill, link } from "../dom.js";
+import { language, translator } from "../i18n.js";
+import { credit, metres } from "../map/place_facts.js";
+import { nameCitation, tellSources } from "./citation.js";
+import { numbered } from "./sources.js";
+
+const say = translator({
+  zh: {
+    routes: "路线", walking: "步行", driving: "驾车", bicycling: "骑行", transit: "公交",
+    minutes: "{n} 分钟", steps: "怎么走（{n} 步）", open: "在高德地图中打开",
+    weather: "天气", degrees: "{low} ~ {high} °C",
+  },
+  en: {
+    routes: "Routes", walking: "Walk", driving: "Drive", bicycling: "Cycle", transit: "Transit",
+    minutes: "{n} min", steps: "The way, steps: {n}", open: "Open in Amap",
+    weather: "Weather", degrees: "{low} to {high} °C",
+  },
+});
+const MODES = new Set(["walking", "driving", "bicycling", "transit"]);
+const DAY = { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" };
+const dated = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en", DAY);
+
+/** @returns {{node: HTMLElement, update: (turn: object) => void}} */
+export function routesView() {
+  const list = el("ul", { class: "record-list" });
+  const owner = el("p", { class: "map-credit" });
+  const node = el("section", { class: "routes", dataset: { part: "routes" }, hidden: true },
+    el("h3", {}, say("routes")), list, owner);
+  const sources = recordSources(list);
+  let shown = null;
+  function update(turn) {
+    if (turn.answer === shown) return;
+    shown = turn.answer;
+    const routes = [...new Map((shown?.routes ?? []).map((route) => [route.id, route])).values()];
+    node.hidden = routes.length === 0;
+    sources.take(shown?.sources ?? []);
+    fill(list, ...routes.map((route) => routeItem(route, sources.cite(route.source))));
+    // A forecast or a list of places that follows says the same.
+    const isSaid = shown?.places.length || shown?.weather.length;
+    owner.textContent = isSaid ? "" : credit(routes, language);
+  }
+  return { node, update };
+}
+
+function routeItem(route, citation) {
+  const facts = [metres(route.distance_m), minutes(route.duration_s)].filter(Boolean).join(" · ");
+  const steps = route.steps ?? [];
+  return el("li", { class: "route" },
+    el("p", {}, el("span", { class: "tag" }, modeOf(route)), " ",
+      el("strong", {}, `${route.origin} → ${route.destination}`), " ",
+      el("span", { class: "muted" }, facts), " ", citation),
+    steps.length > 0 && el("details", {}, el("summary", {}, say("steps", { n: steps.length })),
+      el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step))))),
+    el("p", {}, link(route.url, say("open"), { class: "place-open" })));
+}
+
+function modeOf({ mode }) {
+  return MODES.has(mode) ? say(mode) : mode;
+}
+
+/** What to do, and how far where the words do not say so. */
+function stepText({ instruction, distance_m: far }) {
+  return !far || /\d\s*(?:米|公里|m|km)/.test(instruction) ? instruction : `${instruction} · ${metres(far)}`;
+}
+
+/** Whole minutes, at least one. @param {number|null} seconds */
+function minutes(seconds) {
+  return seconds ? say("minutes", { n: Math.max(1, Math.round(seconds / 60)) }) : "";
+}
+
+/** @returns {{node: HTMLElement, update: (turn: object) => void}} */
+export function weatherView() {
+  const places = el("div", {});
+  const owner = el("p", { class: "map-credit" });
+  const node = el("section", { class: "weather", dataset: { part: "weather" }, hidden: true },
+    el("h3", {}, say("weather")), places, owner);
+  const sources = recordSources(places);
+  let shown = null;
+  function update(turn) {
+    if (turn.answer === shown) return;
+    shown = turn.answer;
+    const found = [...new Map((shown?.weather ?? []).map((one) => [one.id, one])).values()];
+    node.hidden = found.length === 0;
+    sources.take(shown?.sources ?? []);
+    fill(places, ...found.flatMap((one) => forecast(one, sources.cite(one.source))));
+    // A list of places says the same.
+    owner.textContent = shown?.places.length ? "" : credit(found, language);
+  }
+  return { node, update };
+}
+
+function forecast({ city, days }, citation) {
+  return [
+    el("p", {}, el("strong", {}, city), " ", citation),
+    el("ul", { class: "record-list" }, ...days.map((day) => el("li", { class: "day" },
+      ...[dayName(day.date), sky(day), degrees(day), day.wind].map((told) => el("span", {}, told ?? ""))))),
+  ];
+}
+
+/** "11月22日周日", "Sun, Nov 22"; the text itself where it is no date. @param {string} date ISO 8601 */
+export function dayName(date) {
+  const moment = new Date(`${date}T00:00:00Z`);
+  return Number.isNaN(moment.getTime()) ? date : dated.format(moment);
+}
+
+function sky({ day, night }) {
+  return day === night ? day : [day, night].filter(Boolean).join(" / ");
+}
+
+/** Celsius, the lowest and the highest. */
+function degrees({ low_c: low, high_c: high }) {
+  return Number.isFinite(low) && Number.isFinite(high) ? say("degrees", { low, high }) : "";
+}
+
+/**
+ * Citations within `node` that tell their source as those of the text do.
+ * @param {HTMLElement} node
+ * @returns {{take: (sources: object[]) => void, cite: (id: string) => HTMLElement|null}} `take` says
+ *   which sources there are from now on; `cite` is null for one that the answer does not cite
+ */
+export function recordSources(node) {
+  let known = new Map();
+  tellSources(node, (number) => {
+    const source = known.get(number);
+    return source ? { source, show: null } : null;
+  });
+  return {
+    take(sources) {
+      known = new Map(numbered(sources).map(([number, source]) => [String(number), source]));
+    },
+    cite(id) {
+      const [number, source] = [...known].find(([, one]) => one.id === id) ?? [];
+      if (!source) return null;
+      const anchor = link(source.url, number, { class: "cite", dataset: { sourceNumber: number } });
+      nameCitation(anchor, source);
+      return anchor;
+    },
+  };
+}

@@ -1,0 +1,289 @@
+/** What the server sends and what modules of the page hand each other. Read by `make check`, not served. */
+
+type Language = "zh" | "en";
+type InLanguages<T> = Record<Language, T>;
+
+/** Degrees; which system they are in is said by whoever hands them over. */
+interface Point { lng: number; lat: number }
+type LayerCrs = "wgs84" | "gcj02";
+/** Latitude and longitude, in the order of map libraries. */
+type LatLng = [number, number];
+/** WGS-84; `accuracy` in metres, known only where the browser said where it is. */
+interface Position extends Point { accuracy?: number }
+/** Something that lies somewhere: `wgs84` always, `location` as the map service said it. */
+interface Located { wgs84: Point; location?: Point & { crs: "GCJ-02" | "WGS-84" } }
+
+/* What the server configures: /app/config.json. */
+
+interface PublicConfig {
+  version: string;
+  keys: boolean;
+  user: string | null;
+  mode: "online" | "offline" | "broken";
+  notice: InLanguages<string> | null;
+}
+
+/** Words of progress events, by language and kind of event; of the team's members. */
+interface ProgressWords {
+  events: InLanguages<Record<string, string>>;
+  speakers: InLanguages<Record<string, string>>;
+}
+
+interface Config extends PublicConfig, ProgressWords {
+  reason: string | null;
+  tiles: Tiles | null;
+  photos: boolean;
+  max_question: number;
+  starting: InLanguages<string>;
+  review: string[];
+  examples: InLanguages<string[]>;
+}
+
+interface Tiles {
+  url: string;
+  overlays: string[];
+  subdomains: string[];
+  attribution_zh: string;
+  attribution_en: string;
+  attribution_url: string;
+  max_zoom: number;
+  crs: LayerCrs;
+  referrer_policy: ReferrerPolicy;
+}
+
+/* What a finished answer carries. */
+
+type SourceKind = "page" | "place" | "paper" | "filing" | "document";
+interface Source {
+  id: string;
+  kind: SourceKind;
+  title: string;
+  url: string;
+  provider?: string;
+  quotes?: string[];
+  number?: number | null;
+}
+
+interface Place extends Located {
+  id: string;
+  name: string;
+  address: string | null;
+  category: string | null;
+  district: string | null;
+  distance_m: number | null;
+  distance_from: string | null;
+  rating: number | null;
+  cost: number | null;
+  open_time: string | null;
+  photo: string | null;
+  url: string;
+  source: string;
+  mentioned: boolean;
+  fetched_at: string;
+}
+
+/** What the places of a map search lie around. */
+interface Anchor extends Located { name: string }
+
+type TravelMode = "walking" | "driving" | "bicycling" | "transit";
+interface RouteStep { instruction: string; distance_m: number | null }
+interface Route {
+  id: string;
+  mode: TravelMode;
+  origin: string;
+  destination: string;
+  distance_m: number | null;
+  duration_s: number | null;
+  steps?: RouteStep[];
+  url: string;
+  source: string;
+  fetched_at: string;
+}
+
+interface WeatherDay {
+  date: string;
+  day: string;
+  night: string;
+  high_c: number | null;
+  low_c: number | null;
+  wind: string | null;
+}
+interface Weather { id: string; city: string; days: WeatherDay[]; source: string; fetched_at: string }
+
+interface Gap { query: string; message: string }
+
+interface Usage {
+  model_calls?: number;
+  input_tokens?: number;
+  output_tokens?: number;
+  searches?: number;
+  map_calls?: number;
+  cost_usd?: number | null;
+  seconds?: number;
+}
+
+interface Feature {
+  geometry: { coordinates: [number, number] };
+  properties: { role?: string; name?: string; gcj02?: Point } | null;
+}
+
+interface Answer {
+  text: string;
+  assistant?: string;
+  sources: Source[];
+  places: Place[];
+  routes: Route[];
+  weather: Weather[];
+  gaps: Gap[];
+  queries: (PlannedQuery & { round?: number })[];
+  search_entry_points: string[];
+  usage: Usage;
+  checks: { cited?: number };
+  geojson: { features: Feature[] } | null;
+  anchor: Anchor | null;
+  needs: string | null;
+  mode: string;
+  degraded: boolean;
+}
+
+/* A run under way, and its plan. */
+
+/** A progress event; `at` in milliseconds since its turn began. */
+interface RunEvent {
+  type: string;
+  node?: string;
+  id?: string;
+  text?: string;
+  count?: number;
+  seconds?: number;
+  speaker?: string;
+  at?: number;
+}
+
+interface MapTask {
+  intent: string;
+  place?: string | null;
+  city?: string | null;
+  keywords?: string[];
+  radius_m?: number;
+  origin?: string | null;
+  destination?: string | null;
+  mode?: string | null;
+}
+interface PlannedQuery { query: string; map?: MapTask | null }
+interface Estimate {
+  searches: number;
+  map_calls: number;
+  model_calls: number;
+  cost_usd: { low: number; high: number } | null;
+}
+interface Review { queries?: PlannedQuery[]; estimate?: Estimate | null; problem?: string | null }
+/** What a person decides about a plan. */
+type Decision = { queries: PlannedQuery[] } | { cancel: true };
+
+type TurnStatus = "starting" | "running" | "waiting" | "done" | "stopped" | "failed";
+
+/** One question with everything that came of it. Times are in milliseconds since the epoch. */
+interface Turn {
+  /** The human message's. */
+  id: string;
+  runId: string | null;
+  /** The AI message's. */
+  messageId: string | null;
+  question: string;
+  /** Graph id. */
+  assistant: string;
+  status: TurnStatus;
+  startedAt: number;
+  endedAt: number | null;
+  events: RunEvent[];
+  /** Markdown, while streaming and after. */
+  text: string;
+  answer: Answer | null;
+  review: Review | null;
+  /** One line. */
+  error: string | null;
+  /** The run's context, the same again after a review. */
+  settings: Record<string, unknown>;
+  /** By the server's clock. */
+  began: number | null;
+  /** Under which the server took the question, where it died since. */
+  firstRunId: string | null;
+  /** The server died; the run is about to go on. */
+  isLost: boolean;
+}
+
+/* Records of LangGraph's server. */
+
+type ContentBlock = string | { text?: string };
+interface Message {
+  type: string;
+  id: string;
+  content: string | ContentBlock[];
+  additional_kwargs?: Partial<Answer>;
+}
+interface ThreadValues {
+  messages?: Message[];
+  geojson?: Answer["geojson"];
+  anchors?: Anchor[];
+}
+type Metadata = Record<string, string | undefined>;
+interface Interrupt { value: Review }
+interface ThreadState {
+  values: ThreadValues;
+  next?: string[];
+  tasks?: { interrupts?: Interrupt[] }[];
+  interrupts?: Interrupt[];
+  metadata?: Metadata | null;
+}
+type RunStatus = "pending" | "running" | "error" | "success" | "timeout" | "interrupted";
+interface QuestionMessage { id?: string; type?: string; role?: string; content: Message["content"] }
+/** What a run is started with: a question, or the answer to its review. */
+interface RunPayload {
+  input?: { messages: QuestionMessage[]; user_location?: Point } | null;
+  command?: { resume: Decision } | null;
+}
+interface Run {
+  run_id: string;
+  status: RunStatus;
+  created_at: string;
+  updated_at: string;
+  metadata?: Metadata | null;
+  kwargs?: RunPayload & { context?: Record<string, unknown> };
+}
+interface Thread {
+  thread_id: string;
+  status: "idle" | "busy" | "interrupted" | "error";
+  updated_at: string;
+  metadata?: Metadata | null;
+}
+/** What a run says about its failure. */
+type Failure = { error?: string; message?: string } | string | null | undefined;
+interface Assistant {
+  assistant_id: string;
+  graph_id: string;
+  name?: string | null;
+  description?: string | null;
+}
+type Client = import("./vendor/langgraph-sdk.js").Client;
+
+/* What modules hand each other. */
+
+/** One part of a turn on the page. */
+interface View { node: HTMLElement; update(turn: Turn): void }
+/** Why a place is chosen: its citation is read, or it is to be seen on the map. */
+type ChoiceReason = "cited" | "map";
+type ChoosePlace = (placeId: string | null, why?: ChoiceReason) => void;
+/** What parts of an answer lead to. */
+interface AnswerLinks { threadId: () => string | null; onPlace: ChoosePlace }
+/** Follows a run until `signal` ends that; `wait` is `delay` but for tests. */
+interface Following { signal: AbortSignal; wait: (ms: number, signal: AbortSignal) => Promise<void> }
+
+/* Elements. */
+
+type Child = Node | string | number | null | undefined | false;
+type Attributes = {
+  [Kind in keyof HTMLElementEventMap as `on${Kind}`]?: (event: HTMLElementEventMap[Kind]) => unknown;
+} & { dataset?: Record<string, string | number>; [name: string]: unknown };
+type IconName =
+  "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove";
