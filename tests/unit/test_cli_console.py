@@ -126,7 +126,7 @@ def test_a_pipe_gets_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     print_outcome(outcome(), follow_up="tanlu ask --thread T")
     shown = capsys.readouterr().out
     assert shown.startswith(ANSWER)
-    assert "| [儿童乐园](<https://uri.amap.com/marker?poiid=B1>) | 220 m |" in shown
+    assert "| [儿童乐园](https://uri.amap.com/marker?poiid=B1) | 220 m |" in shown
     assert "\x1b" not in shown
 
 
