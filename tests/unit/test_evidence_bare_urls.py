@@ -171,6 +171,11 @@ def test_titles_and_lines_of_foreign_text_have_no_bare_address_either(attack: st
     assert read(without_urls(HIDDEN.sub("", line))[0].replace("`", "").replace("<", "")) == []
 
 
+def test_addresses_inside_each_other_are_taken_out_to_the_last() -> None:
+    nested = "http:www.a.b" * 1500 + "\\/\\/evil.example/x" * 1500
+    assert read(without_urls(nested)[0]) == []
+
+
 MIXED = [
     *("http", ":", "//", "/", "&colon;", "&sol;", "&#58;", "&", "&#", "x3a;", "\\", "：", "／"),
     *("w", "www", ".", "．", EVIL, "evil", "e.example", "ｅ", "é", "中", " ", "\n", "|", "`", "``"),
@@ -182,7 +187,7 @@ MIXED = [
 
 def test_no_mixture_of_all_this_comes_through() -> None:
     pick = random.Random(7)
-    for _ in range(6000):
+    for _ in range(2000):
         text = "".join(pick.choice(MIXED) for _ in range(pick.randrange(2, 14)))
         whole = cite(text)
         assert cite(text, pick.choice([1, 2, 3])) == whole, text

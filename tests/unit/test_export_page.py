@@ -180,7 +180,15 @@ def test_a_name_cannot_break_out_of_its_cell() -> None:
     table = place_table([place(1, "a|b\n<b>](https://evil.example)")], "en")
     assert len(table.splitlines()) == 3
     assert table.count("](https://uri.amap.com") == 1
-    assert "\\<b\\>\\](https://evil.example)" in table
+    assert "[a\\|b \\<b\\>\\]()](" in table
+
+
+def test_an_address_that_a_map_wrote_is_no_link_in_a_table() -> None:
+    hostile = "http://evil.example/x www.evil.example"
+    table = place_table([place(1, f"a {hostile}", address=f"b {hostile}", open_time=hostile)], "en")
+    assert "evil" not in table
+    assert "| [a](https://uri.amap.com" in table
+    assert "| b |" in table
 
 
 def test_who_found_a_source_is_named_as_on_the_page() -> None:

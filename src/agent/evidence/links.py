@@ -167,6 +167,16 @@ def would_spell(before: str, first: str) -> bool:
 
 def without_urls(text: str) -> tuple[str, int]:
     """A short text less the URLs in it, and how many those were."""
+    total = 0
+    while True:
+        text, removed = _without_urls(text)
+        if not removed:
+            return text, total
+        # What stood apart may be a URL now.
+        total += removed
+
+
+def _without_urls(text: str) -> tuple[str, int]:
     kept: list[str] = []
     at = removed = 0
     while begins := _BEGINS.search(text, at):
@@ -175,12 +185,7 @@ def without_urls(text: str) -> tuple[str, int]:
         end = begins.start() if url else begins.start() + 1
         kept.append(text[at:end])
         at = begins.start() + len(url or " ")
-    rest = "".join([*kept, text[at:]])
-    if not removed:
-        return rest, 0
-    # What was apart may be a URL now.
-    rest, more = without_urls(rest)
-    return rest, removed + more
+    return "".join([*kept, text[at:]]), removed
 
 
 def end_of_plain(text: str, at: int, final: bool) -> int:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from agent.evidence.links import link_url
+from agent.evidence.links import link_url, without_urls
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.wording import WORDS, credit, local_time, metres, rating
@@ -30,18 +30,23 @@ def place_table(places: Sequence[Place], language: Language) -> str:
     names = [words[key] for key in ("name", "distance", "rating", "hours", "address")]
     lines = [_row(names), _row(["---"] * len(names))]
     for place in places:
-        name = escaped(place["name"])
+        name = _cell(place["name"])
         if url := link_url(place["url"]):
             name = f"[{name}]({url})"
         cells = [metres(place["distance_m"]), rating(place), place["open_time"] or "",
                  place["address"] or ""]  # fmt: skip
-        lines.append(_row([name, *map(escaped, cells)]))
+        lines.append(_row([name, *map(_cell, cells)]))
     return "\n".join(lines)
 
 
 def escaped(text: str) -> str:
     """One line in which no character is Markdown or HTML."""
     return _ACTIVE.sub(r"\\\1", " ".join(text.split()))
+
+
+def _cell(text: str) -> str:
+    """What a map wrote, less the addresses that readers of Markdown would make links of."""
+    return escaped(without_urls(text)[0])
 
 
 def _row(cells: Sequence[str]) -> str:
