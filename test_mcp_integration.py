@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.budget import Budget, Limits
 from agent.configuration import MODEL_FIELDS, Configuration
-from agent.evidence.geodesy import parse_lnglat
+from agent.core.budget import Budget, Limits
+from agent.core.redaction import scrub
+from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query, has_location_intent
 from agent.graph import build_graph
-from agent.mcp.contract import expected_tools
-from agent.mcp.desk import build_map_desk
+from agent.mcp.map import build_map_desk
+from agent.mcp.servers import expected_tools
 from agent.mcp.tools import load_amap_mcp_tools
 from agent.mcp.types import MapOptions, Survey
-from agent.redaction import scrub
 from agent.services import Services, build_services
 from agent.settings import load_env_file, read_settings
 

@@ -25,12 +25,12 @@ from tests.support.deep_lab import Web, change, compress, deep_laboratory, end, 
 from tests.support.deep_lab import report as written
 from tests.support.deep_lab import shown_urls as shown
 
-from agent.assistants.deep_research.nodes.switch_topic import switch_topic
 from agent.assistants.deep_research.state import DeepConfiguration, DeepState, DeepUpdate
+from agent.assistants.deep_research.switch_topic import switch_topic
 from agent.assistants.deep_research.toolbox import DeepServices
 from agent.configuration import Configuration
-from agent.evidence.lengths import estimated_tokens
-from agent.offline.brain import Answer, Turn
+from agent.core.strings import estimated_tokens
+from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import task_of
 from benchmarks.table import Line, header, show
 

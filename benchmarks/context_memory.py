@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
-from agent.checkpointer import open_threads
+from agent.runs.threads import open_threads
 from agent.services import build_services
 from agent.settings import Settings
 from benchmarks.post_processing import QUESTION

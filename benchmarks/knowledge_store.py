@@ -16,9 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.retrieval.sqlite_reading import Frequent
-from agent.retrieval.sqlite_store import FILE_NAME, SqliteKnowledgeStore
-from agent.retrieval.types import Chunk, KnownDocument, Scope
+from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
+from agent.knowledge.sqlite_search import Frequent
+from agent.knowledge.types import Chunk, KnownDocument, Scope
 from benchmarks.knowledge_texts import Writer
 from benchmarks.table import Line, header, show
 

@@ -4,7 +4,7 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-from agent.retrieval.types import Chunk, KnownDocument
+from agent.knowledge.types import Chunk, KnownDocument
 
 WORDS = 40_000
 CHARACTERS = 3_500

@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessageChunk
 
 from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
-from agent.checkpointer import open_threads
+from agent.runs.threads import open_threads
 from agent.services import build_services
 from agent.settings import Settings
 from benchmarks.processes import Strangers

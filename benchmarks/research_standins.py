@@ -17,12 +17,11 @@ from typing import Any
 from aiohttp import web
 from tests.support.deep_lab import Web, change, compress, done_calls, end, search, shown_urls, think
 
-from agent.offline.brain import Answer, Turn
-from agent.offline.gemini import GeminiService
-from agent.offline.search import TavilyService
-from agent.offline.service import BODY, Handler
-from agent.offline.streams import Speed
+from agent.sample.gemini import GeminiService
+from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block, task_of
+from agent.sample.search import TavilyService
+from agent.sample.service import BODY, Handler, Speed
 from benchmarks.script import answer_text
 from benchmarks.script import task_of as task_in
 

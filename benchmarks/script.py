@@ -5,7 +5,7 @@ import re
 import threading
 from typing import Any
 
-from agent.offline.brain import Answer, GroundedSentence, Page, Turn
+from agent.sample.model.request import Answer, GroundedSentence, Page, Turn
 
 _TASK = re.compile(r"<task>(\w+)</task>")
 _RUN = re.compile(r"编号(\d+)")

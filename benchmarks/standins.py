@@ -17,10 +17,9 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.offline.amap import AmapService
-from agent.offline.gemini import GeminiService, gemini_error
-from agent.offline.service import BODY, Handler, Service
-from agent.offline.streams import Speed
+from agent.sample.amap import AmapService
+from agent.sample.gemini import GeminiService, gemini_error
+from agent.sample.service import BODY, Handler, Service, Speed
 from benchmarks.latencies import Latencies
 from benchmarks.script import Script, run_of, task_of
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
-from agent.checkpointer import Threads, open_threads
 from agent.configuration import configure
 from agent.graph import Compiled, build_graph
+from agent.runs.threads import Threads, open_threads
 from agent.services import build_services
 from agent.settings import read_settings
 from benchmarks.processes import memory_mb

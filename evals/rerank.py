@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.budget import Budget, Limits, Meter
-from agent.calls import Calls
-from agent.retrieval.rerank import BUILT_IN, RerankDesk
+from agent.core.budget import Budget, Limits, Meter
+from agent.core.calls import Calls
+from agent.knowledge.rerank import BUILT_IN, RerankDesk
 from agent.settings import Settings
 
 SET = Path(__file__).with_name("rerank.jsonl")

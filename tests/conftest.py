@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent import redaction
-from agent.cli import logs
+from agent.cli import environment as logs
 from agent.configuration import Configuration
-from agent.security.access import access
+from agent.core import redaction
+from agent.server.auth.api_keys import access
 from agent.settings import Settings
 
 pytest.register_assert_rewrite("tests.support")

@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agent.calls import Calls
-from agent.retrieval.desk import KnowledgeDesk, build_knowledge
-from agent.retrieval.filing import Target
-from agent.retrieval.types import Hit, Scope
+from agent.core.calls import Calls
+from agent.knowledge.base import KnowledgeDesk, build_knowledge
+from agent.knowledge.files import Target
+from agent.knowledge.types import Hit, Scope
 from agent.settings import Settings
 from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, DEPTH, Question, load

@@ -3,9 +3,9 @@
 from importlib import resources
 from pathlib import Path
 
-from agent.offline.corpus_load import load_sample
-from agent.offline.pages import page_html
-from agent.offline.sample_papers import paper_names, paper_pdf
+from agent.sample.pages import page_html
+from agent.sample.papers import paper_names, paper_pdf
+from agent.sample.records import load_sample
 
 
 def export(folder: Path) -> list[str]:
@@ -13,7 +13,7 @@ def export(folder: Path) -> list[str]:
     files = {f"papers/{name}.pdf": paper_pdf(name) for name in paper_names()}
     for page in load_sample().pages:
         files[f"pages/{page.id}.html"] = page_html(page).encode()
-    for entry in (resources.files("agent.offline") / "sample" / "documents").iterdir():
+    for entry in (resources.files("agent.sample") / "data" / "documents").iterdir():
         files[f"documents/{entry.name}"] = entry.read_bytes()
     for name, content in files.items():
         path = folder / name

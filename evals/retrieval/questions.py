@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.retrieval.types import Hit
+from agent.knowledge.types import Hit
 
 SET = Path(__file__).with_name("questions.jsonl")
 DEPTH = 5

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from agent.errors import ConfigurationError
+from agent.core.errors import ConfigurationError
 
 MODEL_FIELDS = ("query_generator_model", "research_model", "reflection_model", "answer_model")
 

@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
+from agent.assistants.common.toolbox import Services
 from agent.configuration import Configuration
 from agent.nodes.amap_research import amap_research
 from agent.nodes.finalize_answer import finalize_answer
@@ -20,7 +21,6 @@ from agent.nodes.generate_query import generate_query
 from agent.nodes.reflection import reflection
 from agent.nodes.review_plan import review_plan
 from agent.nodes.routing import continue_to_research, evaluate_research, review_or_research
-from agent.nodes.toolbox import Services
 from agent.nodes.web_research import web_research
 from agent.services import process_services
 from agent.state import AgentInput, AmapSearchState, OverallState, WebSearchState

@@ -6,28 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from agent.budget import Budgets
-from agent.calls import Calls
-from agent.errors import ConfigurationError
-from agent.evidence.types import Usage
-from agent.journal import ReplyJournal
-from agent.language import Language
-from agent.mcp.desk import MapDesk, build_map_desk
-from agent.models.desk import ModelDesk
-from agent.offline.endpoints import SampleServices, start_sample_services
-from agent.reading.fetch import Fetcher, FetchLimits, Page
+from agent.core.budget import Budgets, Usage
+from agent.core.calls import Calls
+from agent.core.errors import ConfigurationError
+from agent.knowledge.base import KnowledgeDesk, build_knowledge
+from agent.knowledge.rerank import RerankDesk
+from agent.mcp.map import MapDesk, build_map_desk
+from agent.models.client import ModelDesk
+from agent.reading.fetch import Fetcher, FetchLimits, KeptPages, Page
 from agent.reading.guard import Guard
-from agent.reading.kept import KeptPages
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
-from agent.retrieval.desk import KnowledgeDesk, build_knowledge
-from agent.retrieval.rerank import RerankDesk
-from agent.sandbox.desk import CodeDesk
-from agent.sandbox.types import CodeRunner
-from agent.search.desk import SearchDesk
-from agent.search.library import DocumentDesk
-from agent.search.links import resolve_links
+from agent.runs.reply_cache import ReplyJournal
+from agent.sample.server import SampleServices, start_sample_services
+from agent.sandbox.programs import CodeRunner
+from agent.sandbox.select import CodeDesk
+from agent.search.document_sources import DocumentDesk
+from agent.search.google import resolve_links
+from agent.search.web import SearchDesk
 from agent.settings import Settings, read_settings
+from agent.texts.language import Language
 
 log = logging.getLogger(__name__)
 LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"

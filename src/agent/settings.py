@@ -9,8 +9,8 @@ from dotenv import load_dotenv
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from agent.errors import ConfigurationError
-from agent.redaction import hide
+from agent.core.errors import ConfigurationError
+from agent.core.redaction import hide
 
 _Read = TypeVar("_Read", bound="AccessSettings")
 

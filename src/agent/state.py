@@ -13,20 +13,9 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from agent.budget import add_usage
-from agent.evidence.types import (
-    Anchor,
-    Gap,
-    MapTask,
-    Place,
-    Point,
-    Query,
-    Route,
-    Source,
-    Usage,
-    Weather,
-)
-from agent.language import Language
+from agent.core.budget import Usage, add_usage
+from agent.evidence.types import Anchor, Gap, MapTask, Place, Point, Query, Route, Source, Weather
+from agent.texts.language import Language
 
 
 def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:

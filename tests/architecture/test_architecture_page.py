@@ -9,7 +9,7 @@ import pytest
 from agent.assistants.deep_research.state import DeepState
 from agent.assistants.plan_execute.state import PlanState
 from agent.assistants.team_answer.state import TeamState
-from agent.progress import EventType
+from agent.core.progress import EventType
 from agent.state import OverallState
 from tests.architecture.tree import ROOT, SOURCE, python_files
 

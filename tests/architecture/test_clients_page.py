@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from agent.serving.mcp_answer import Answer
+from agent.server.mcp_tools import Answer
 from tests.architecture.tree import ROOT
 from tests.e2e.test_mcp_inspector import INSPECTOR
 

@@ -60,7 +60,7 @@ def test_every_assistant_tells_clients_what_it_does() -> None:
 
 
 def test_the_command_line_knows_the_assistants_of_langgraph_json() -> None:
-    from agent.installed import ASSISTANTS
+    from agent.assistants.registry import ASSISTANTS
 
     assert {name: graph["path"] for name, graph in CONFIG["graphs"].items()} == ASSISTANTS
 

@@ -1,14 +1,15 @@
-"""Files and functions stay small enough to be read at once."""
+"""Files, functions and parameters stay readable, and no file is a splinter of its neighbour."""
 
 import ast
 from pathlib import Path
 
-from tests.architecture.tree import ROOT, python_files, tracked_files
+from tests.architecture.tree import ROOT, imports, modules, python_files, tracked_files
 
 PRODUCT = ("src", "tools", "examples", "evals", "benchmarks")
 FOLDERS = (*PRODUCT, "tests")
 FILE_LINES = 600
 FUNCTION_LINES = 40
+SPLINTER_LINES = 80
 PARAMETERS = 5
 
 
@@ -21,27 +22,57 @@ def named(path: Path, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
 
 
-def too_long(*folders: str) -> dict[str, int]:
-    lengths = {p: len(p.read_text("utf-8").splitlines()) for p in python_files(*folders)}
-    return {str(p.relative_to(ROOT)): n for p, n in lengths.items() if n > FILE_LINES}
+def line_count(path: Path) -> int:
+    return len(path.read_text("utf-8").splitlines())
 
 
 def test_no_file_is_longer_than_600_lines() -> None:
-    assert too_long(*PRODUCT) == {}
-
-
-def test_no_file_of_tests_is_longer_than_600_lines() -> None:
-    assert too_long("tests") == {}
+    lengths = {str(p.relative_to(ROOT)): line_count(p) for p in python_files(*FOLDERS)}
+    assert {name: lines for name, lines in lengths.items() if lines > FILE_LINES} == {}
 
 
 def test_no_file_of_the_page_is_longer_than_600_lines() -> None:
-    """Also of its tests; what is vendored is nobody's to read."""
+    """Its tests included; what is vendored is nobody's to read."""
     written = [p for p in tracked_files() if p.suffix in {".js", ".mjs", ".css", ".html"}]
-    lengths = {
-        p: len(p.read_text("utf-8").splitlines()) for p in written if "vendor" not in p.parts
-    }
+    lengths = {p: line_count(p) for p in written if "vendor" not in p.parts}
     assert lengths
     assert [str(p) for p, lines in lengths.items() if lines > FILE_LINES] == []
+
+
+def test_a_short_module_that_only_its_neighbour_imports_belongs_into_the_neighbour() -> None:
+    """Except what a graph, a registry or the table of commands lists: each entry has its file."""
+    splinters = []
+    for module in imports():
+        path = modules()[module]
+        if path.name == "__init__.py" or line_count(path) >= SPLINTER_LINES:
+            continue
+        importers = [name for name, imported in imports().items() if module in imported - {name}]
+        if len(importers) == 1 and _same_folder(module, importers[0]) and not _lists(importers[0]):
+            splinters.append(f"{module} (only {importers[0]} imports it)")
+    assert splinters == []
+
+
+def _same_folder(module: str, other: str) -> bool:
+    return modules()[module].parent == modules()[other].parent
+
+
+def _lists(module: str) -> bool:
+    """Say whether a module lists others: it builds a graph, or it holds a registry of services."""
+    tree = ast.parse(modules()[module].read_text("utf-8"))
+    builds = any(isinstance(n, ast.Name) and n.id == "StateGraph" for n in ast.walk(tree))
+    tables = {
+        target.id
+        for node in tree.body
+        for target in (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign)
+            else []
+        )
+        if isinstance(target, ast.Name)
+    }
+    return builds or bool(tables & {"REGISTRY", "COMMANDS"})
 
 
 def test_no_function_is_longer_than_40_lines() -> None:

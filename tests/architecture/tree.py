@@ -39,10 +39,15 @@ def module_name(path: Path) -> str:
 
 
 @functools.cache
+def modules() -> dict[str, Path]:
+    """Return the file of each of our modules, by its dotted name."""
+    return {module_name(path): path for path in python_files("src/agent")}
+
+
+@functools.cache
 def imports() -> dict[str, frozenset[str]]:
     """What each of our modules imports by itself, wherever in the file: dotted names."""
-    paths = {module_name(path): path for path in python_files("src/agent")}
-    return {name: _imported(path, frozenset(paths)) for name, path in paths.items()}
+    return {name: _imported(path, frozenset(modules())) for name, path in modules().items()}
 
 
 def _imported(path: Path, ours: frozenset[str]) -> frozenset[str]:

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.offline.brain import Answer, FunctionCall
-from agent.offline.gemini import GeminiService
-from agent.offline.openai import OpenAIService
-from agent.offline.search import TavilyService
-from agent.offline.service import BROKEN, Service, serve
-from agent.offline.streams import Speed
+from agent.core.calls import Calls
+from agent.core.strings import valid_json
+from agent.sample.gemini import GeminiService
+from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.openai import OpenAIService
+from agent.sample.search import TavilyService
+from agent.sample.service import BROKEN, Service, Speed, serve
 from agent.search.http import SearchHttp
-from agent.strings import valid_json
 from tests.support.gemini_desk import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
 from tests.support.memory_journal import MemoryJournal

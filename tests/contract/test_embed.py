@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import (
+from agent.core.calls import Calls
+from agent.core.errors import (
     ConfigurationError,
     MalformedReply,
     ProviderError,
@@ -15,10 +15,10 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.offline.gemini import GeminiService, gemini_error
-from agent.offline.ranking import RankingService
-from agent.offline.service import serve
-from agent.retrieval.embed import build_embedder, chosen
+from agent.knowledge.embeddings import build_embedder, chosen
+from agent.sample.gemini import GeminiService, gemini_error
+from agent.sample.ranking import RankingService
+from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.ranking_bench import (

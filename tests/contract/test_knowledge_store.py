@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ConfigurationError, InputError
-from agent.retrieval.chroma_store import ChromaKnowledgeStore
-from agent.retrieval.sqlite_store import SqliteKnowledgeStore
-from agent.retrieval.types import KnowledgeStore, Scope
+from agent.core.errors import ConfigurationError, InputError
+from agent.knowledge.chroma import ChromaKnowledgeStore
+from agent.knowledge.sqlite import SqliteKnowledgeStore
+from agent.knowledge.types import KnowledgeStore, Scope
 from tests.support.knowledge_texts import chunks, document, found, keep, names
 
 Store = SqliteKnowledgeStore | ChromaKnowledgeStore

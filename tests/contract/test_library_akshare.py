@@ -7,11 +7,11 @@ from textwrap import dedent
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import BudgetExceeded, ProviderError, ProviderRefused, ProviderUnavailable
+from agent.core.calls import Calls
+from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.search.akshare import AkShare, why_off
-from agent.search.desk import SearchDesk
-from agent.search.library import DocumentDesk
+from agent.search.document_sources import DocumentDesk
+from agent.search.web import SearchDesk
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import ScriptedModels, meter

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.offline.search import KEY as WEB_KEY
-from agent.offline.search import BochaService, TavilyService
-from agent.offline.service import serve
+from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.sample.search import KEY as WEB_KEY
+from agent.sample.search import BochaService, TavilyService
+from agent.sample.service import serve
 from agent.search.http import SearchHttp
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
 from tests.support.memory_journal import MemoryJournal

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.errors import (
+from agent.core.errors import (
     ConfigurationError,
     MalformedReply,
     ProviderError,

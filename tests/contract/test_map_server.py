@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolCall
 
-from agent.calls import Calls
-from agent.errors import AgentError
-from agent.evidence.geodesy import distance_m
-from agent.mcp.contract import contract_problem, expected_tools
-from agent.mcp.desk import build_map_desk
-from agent.mcp.servers import amap_server
-from agent.mcp.sessions import SupervisedSession
+from agent.core.calls import Calls
+from agent.core.errors import AgentError
+from agent.evidence.geo import distance_m
+from agent.mcp.map import build_map_desk
+from agent.mcp.servers import amap_server, contract_problem, expected_tools
+from agent.mcp.session import SupervisedSession
 from agent.mcp.tools import load_amap_mcp_tools
 from agent.mcp.types import MapOptions
 from agent.settings import Settings

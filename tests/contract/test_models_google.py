@@ -4,11 +4,11 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
-from agent.calls import Calls
-from agent.errors import BudgetExceeded, MalformedReply, ProviderError, ProviderRefused
-from agent.models.desk import ModelDesk
-from agent.offline.brain import Answer, FunctionCall, GroundedSentence, Page
-from agent.offline.gemini import GeminiService
+from agent.core.calls import Calls
+from agent.core.errors import BudgetExceeded, MalformedReply, ProviderError, ProviderRefused
+from agent.models.client import ModelDesk
+from agent.sample.gemini import GeminiService
+from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page
 from tests.support.gemini_desk import (
     FLASH,
     LITE,

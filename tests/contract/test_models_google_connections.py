@@ -5,9 +5,9 @@ import gc
 
 import pytest
 
-from agent.calls import Calls
-from agent.models.desk import ModelDesk
-from agent.offline.gemini import GeminiService
+from agent.core.calls import Calls
+from agent.models.client import ModelDesk
+from agent.sample.gemini import GeminiService
 from tests.support.gemini_desk import LITE, brain_fixture, gemini_fixture
 from tests.support.map_fixtures import until
 from tests.support.scripted import ASK, KEY, desk_for, meter
@@ -19,7 +19,7 @@ def test_a_desk_serves_several_event_loops_in_turn(gemini: GeminiService) -> Non
     async def once() -> None:
         assert (await desk.ask(LITE, ASK, meter=meter())).text
 
-    from agent.offline.service import serve
+    from agent.sample.service import serve
     from agent.settings import Settings
 
     with serve(gemini.app) as running:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import (
+from agent.core.calls import Calls
+from agent.core.errors import (
     ConfigurationError,
     MalformedReply,
     ProviderError,
@@ -14,8 +14,8 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.models.desk import ModelDesk
-from agent.offline.gemini import GeminiService, gemini_error
+from agent.models.client import ModelDesk
+from agent.sample.gemini import GeminiService, gemini_error
 from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, meter
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderRefused, ProviderUnavailable
-from agent.models.desk import ModelDesk
-from agent.offline.brain import Answer
-from agent.offline.gemini import GeminiService, gemini_error
-from agent.offline.streams import Speed
+from agent.core.errors import ProviderRefused, ProviderUnavailable
+from agent.models.client import ModelDesk
+from agent.sample.gemini import GeminiService, gemini_error
+from agent.sample.model.request import Answer
+from agent.sample.service import Speed
 from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture, said
 from tests.support.scripted import ASK, Scripted, desk_for, meter
 

@@ -9,8 +9,8 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.calls import Calls
-from agent.errors import (
+from agent.core.calls import Calls
+from agent.core.errors import (
     ConfigurationError,
     MalformedReply,
     ProviderError,
@@ -18,11 +18,10 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.models.desk import ModelDesk
-from agent.offline.brain import Answer, FunctionCall
-from agent.offline.openai import OpenAIService, Rules
-from agent.offline.service import serve
-from agent.offline.streams import Speed
+from agent.models.client import ModelDesk
+from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.openai import OpenAIService, Rules
+from agent.sample.service import Speed, serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter

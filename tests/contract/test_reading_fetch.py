@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import (
+from agent.core.calls import Calls
+from agent.core.errors import (
     AgentError,
     BudgetExceeded,
     MalformedReply,

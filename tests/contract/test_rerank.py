@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.offline.ranking import RankingService
-from agent.offline.service import serve
-from agent.retrieval.rerank import RerankDesk
+from agent.core.calls import Calls
+from agent.knowledge.rerank import RerankDesk
+from agent.sample.ranking import RankingService
+from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.ranking_bench import (

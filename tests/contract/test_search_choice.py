@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.errors import ConfigurationError, ProviderRefused
-from agent.offline.search import KEY
+from agent.core.errors import ConfigurationError, ProviderRefused
+from agent.sample.search import KEY
 from tests.support.search_desks import REFUSALS, WRITTEN, Build, build_fixture
 from tests.support.search_scripts import GOOGLE, OTHER, ScriptedModels, grounded_reply, meter, task
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError, ProviderError, ProviderUnavailable
+from agent.core.errors import ConfigurationError, ProviderError, ProviderUnavailable
 from tests.support.search_desks import WRITTEN, Build, build_fixture
 from tests.support.search_scripts import (
     GOOGLE,

@@ -6,10 +6,10 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from agent.batch.quota import spent_quota
-from agent.calls import Calls
-from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.offline.search import (
+from agent.batch.results import spent_quota
+from agent.core.calls import Calls
+from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.sample.search import (
     KEY,
     BochaService,
     RedirectService,
@@ -17,11 +17,11 @@ from agent.offline.search import (
     TavilyService,
     keyless_limit,
 )
-from agent.offline.service import serve
+from agent.sample.service import serve
+from agent.search.google import resolve_links
 from agent.search.http import SearchHttp
-from agent.search.links import resolve_links
-from agent.search.registry import configured
 from agent.search.types import SearchProvider
+from agent.search.web import configured
 from agent.settings import Settings
 from tests.support.search_scripts import meter
 

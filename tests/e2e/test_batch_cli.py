@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from agent.batch.rows import RowFile
-from agent.offline.gemini import GeminiService, gemini_error
+from agent.batch.answers import RowFile
+from agent.sample.gemini import GeminiService, gemini_error
 from tests.support.batch_lab import Here, here_fixture, rows_in, write_questions
 from tests.support.command_line import (
     CANARY,

@@ -5,7 +5,7 @@ import json
 import pytest
 from geojson_pydantic import FeatureCollection
 
-from agent.offline.gemini import GeminiService
+from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
     CANARY,
     EN,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.offline.gemini import GeminiService
+from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
     EN,
     NO_MAP,

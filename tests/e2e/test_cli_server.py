@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.offline.gemini import GeminiService
+from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
     EN,
     KEYS,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.offline.gemini import GeminiService
+from agent.sample.gemini import GeminiService
 from tests.e2e.test_batch_cli import TO, ask_for, rows, tasks
 from tests.support.command_line import (
     EN,

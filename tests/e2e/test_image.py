@@ -81,7 +81,7 @@ def test_stored_bytes_are_read_strictly_in_the_image(dockerfile: list[str]) -> N
 def test_the_image_serves_our_application_and_asks_our_rules(dockerfile: list[str]) -> None:
     http = dockerfile[position(dockerfile, "^ENV LANGGRAPH_HTTP=")]
     assert json.loads(http.split("=", 1)[1].strip("'")) == {
-        "app": "agent.app:app",
+        "app": "agent.engines.langgraph.app:app",
         "enable_custom_route_auth": True,
         "disable_mcp": True,
         "disable_a2a": True,
@@ -90,7 +90,7 @@ def test_the_image_serves_our_application_and_asks_our_rules(dockerfile: list[st
     }
     rules = dockerfile[position(dockerfile, "^ENV LANGGRAPH_AUTH=")]
     assert json.loads(rules.split("=", 1)[1].strip("'")) == {
-        "path": "agent.security:auth",
+        "path": "agent.server.auth:auth",
         "disable_studio_auth": True,
     }
 

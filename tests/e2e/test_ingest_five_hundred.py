@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.retrieval.types import Scope
+from agent.knowledge.types import Scope
 from tests.support import mixed_files
 from tests.support.command_line import Cli, cli_fixture
 from tests.support.knowledge_desks import Bench

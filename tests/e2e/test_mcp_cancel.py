@@ -10,9 +10,9 @@ from langgraph_sdk import get_client
 from mcp import ClientSession, McpError
 from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
 
-from agent.offline.gemini import GeminiService
-from agent.offline.service import serve
+from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
+from agent.sample.service import serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
 
@@ -122,7 +122,7 @@ async def test_calls_are_written_down_as_every_run_is_and_leave_no_error(
     async with connected(server.url) as session:
         structured(await session.call_tool("agent", {"question": OTHER}))
     assert written_down(server) == before + 1
-    assert "agent.serving" not in server.output()
+    assert "agent.server" not in server.output()
     assert "[mcp." not in server.output()
     assert "Traceback" not in server.output()
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from agent.offline.gemini import GeminiService
+from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
     EN,
     NO_MAP,

@@ -15,9 +15,9 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from agent.offline.gemini import GeminiService
-from agent.offline.service import Recorded, serve
+from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
+from agent.sample.service import Recorded, serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running

@@ -11,7 +11,7 @@ import pytest
 from geojson_pydantic import FeatureCollection
 from langgraph_sdk.client import LangGraphClient
 
-from agent.progress import EventType, ProgressEvent
+from agent.core.progress import EventType, ProgressEvent
 from tests.support.dev_server import DevServer
 from tests.support.server_fixtures import client_fixture, server_fixture
 

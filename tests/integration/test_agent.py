@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 
 from agent.configuration import Configuration
-from agent.errors import ConfigurationError
+from agent.core.errors import ConfigurationError
 from agent.graph import graph as exported
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
 

@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from agent.batch.jobs import Finished, Job
-from agent.batch.patience import Patience
 from agent.batch.questions import Question
-from agent.batch.remote import RemoteWorker, Target
-from agent.client import connected
-from agent.errors import AgentError
+from agent.batch.remote import Patience, RemoteWorker, Target
+from agent.client.connection import connected
+from agent.core.errors import AgentError
 from tests.support.forgetful_server import Fate, ForgetfulServer, forgetful
 
 THREAD = "0c7a4f5e-6f0e-5c7e-8a53-2f8f5f4a9a01"

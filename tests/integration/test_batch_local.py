@@ -16,9 +16,9 @@ from agent.batch.jobs import Finished, Job, Place, job_of
 from agent.batch.local import LocalWorker
 from agent.batch.questions import Question
 from agent.batch.results import result_of
-from agent.checkpointer import open_threads
-from agent.errors import ConfigurationError
-from agent.offline.gemini import GeminiService, gemini_error
+from agent.core.errors import ConfigurationError
+from agent.runs.threads import open_threads
+from agent.sample.gemini import GeminiService, gemini_error
 from agent.services import Services, build_services
 from agent.settings import read_settings
 from tests.support.command_line import searches
@@ -45,7 +45,7 @@ async def working(
 
 @pytest.fixture
 async def services() -> AsyncIterator[Services]:
-    from agent.journal import SqliteJournal
+    from agent.runs.reply_cache import SqliteJournal
 
     settings = read_settings(tanlu_mode="offline")
     built = build_services(settings, journal=SqliteJournal(settings.tanlu_data_dir))

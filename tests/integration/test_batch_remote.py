@@ -13,10 +13,9 @@ from langgraph_sdk.client import LangGraphClient
 
 from agent.batch import remote
 from agent.batch.jobs import Job
-from agent.batch.patience import Patience
 from agent.batch.questions import Question
-from agent.batch.remote import RemoteWorker, Target
-from agent.errors import AgentError, ConfigurationError
+from agent.batch.remote import Patience, RemoteWorker, Target
+from agent.core.errors import AgentError, ConfigurationError
 from tests.support.batch_lab import values_of
 
 THREAD = "0c7a4f5e-6f0e-5c7e-8a53-2f8f5f4a9a01"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from agent.batch.answers import RowFile
 from agent.batch.jobs import Finished, Job, Place, job_of
 from agent.batch.questions import Question
-from agent.batch.rows import RowFile
-from agent.errors import AgentError, ConfigurationError
-from agent.redaction import hide
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.redaction import hide
 from tests.support.batch_lab import (
     ScriptedWorker,
     gap,

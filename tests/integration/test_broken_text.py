@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.team_answer.doing import outcome_text
-from agent.checkpointer import open_saver
+from agent.assistants.team_answer.use_tools import outcome_text
+from agent.client.run_result import RunName, outcome_of
+from agent.core.strings import valid_json
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
-from agent.journal import Place, ReplyJournal, SqliteJournal
-from agent.offline.brain import Answer, Brain, Turn
-from agent.offline.service import BROKEN, Service
-from agent.outcome import RunName, outcome_of
-from agent.sandbox.types import CodeResult
-from agent.serving.exports import EXPORTS
-from agent.serving.mcp_answer import result_of
-from agent.strings import valid_json
+from agent.runs.reply_cache import ReplyJournal, SqliteJournal
+from agent.runs.sql import Place
+from agent.runs.threads import open_saver
+from agent.sample.model.request import Answer, Brain, Turn
+from agent.sample.service import BROKEN, Service
+from agent.sandbox.programs import CodeResult
+from agent.server.exports import EXPORTS
+from agent.server.mcp_tools import result_of
 from tests.support.deep_lab import deep_laboratory
 from tests.support.lab import EN, ZH, Lab, laboratory
 from tests.support.plan_lab import plan_process, running_world

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent.checkpointer import open_saver
 from agent.configuration import MODEL_FIELDS, Configuration, configure
-from agent.errors import AgentError, ProviderError
+from agent.core.errors import AgentError, ProviderError
 from agent.graph import build_graph
-from agent.journal import SqliteJournal
-from agent.mcp.node import find_node
-from agent.offline.amap import AmapService
-from agent.offline.gemini import GeminiService, gemini_error
-from agent.offline.openai import OpenAIService
-from agent.offline.search import BochaService, SerperService, TavilyService
-from agent.offline.service import Service, serve
+from agent.mcp.servers import find_node
+from agent.runs.reply_cache import SqliteJournal
+from agent.runs.threads import open_saver
+from agent.sample.amap import AmapService
+from agent.sample.gemini import GeminiService, gemini_error
 from agent.sample.model.reply import SampleModel
+from agent.sample.openai import OpenAIService
+from agent.sample.search import BochaService, SerperService, TavilyService
+from agent.sample.service import Service, serve
 from agent.services import Services, build_services
 from agent.settings import Settings, read_settings
 from tests.support.dev_server import clean_environment

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.lengths import estimated_tokens
-from agent.offline.brain import Answer, Turn
+from agent.core.strings import estimated_tokens
+from agent.sample.model.request import Answer, Turn
 from tests.support.deep_lab import (
     ZH,
     Researcher,

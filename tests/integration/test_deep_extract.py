@@ -2,12 +2,12 @@
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import ConfigurationError, ProviderRefused
-from agent.offline.search import KEY, TavilyService
-from agent.offline.service import serve
-from agent.search.desk import SearchDesk
+from agent.core.calls import Calls
+from agent.core.errors import ConfigurationError, ProviderRefused
+from agent.sample.search import KEY, TavilyService
+from agent.sample.service import serve
 from agent.search.http import SearchHttp
+from agent.search.web import SearchDesk
 from agent.settings import Settings
 from tests.support.deep_lab import Web
 from tests.support.memory_journal import MemoryJournal

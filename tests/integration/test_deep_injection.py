@@ -2,7 +2,7 @@
 
 import re
 
-from agent.offline.brain import Answer, Turn
+from agent.sample.model.request import Answer, Turn
 from tests.support.deep_lab import ZH, Researcher, Web, deep_laboratory
 from tests.support.lab import answer_of, told
 

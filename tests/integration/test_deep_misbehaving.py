@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.offline.brain import Answer, FunctionCall, Turn
+from agent.sample.model.request import Answer, FunctionCall, Turn
 from tests.support.deep_lab import (
     ZH,
     DeepLab,

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from agent.assistants.deep_research.graph import graph as exported
 from agent.assistants.deep_research.state import DeepConfiguration
-from agent.offline.brain import Answer, Turn
+from agent.sample.model.request import Answer, Turn
 from tests.support.deep_lab import EN, ZH, DeepLab, Researcher, Web, deep_laboratory
 from tests.support.lab import answer_of, told
 

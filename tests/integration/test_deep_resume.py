@@ -14,11 +14,11 @@ import pytest
 from aiohttp import web
 
 from agent.assistants.deep_research.graph import build_graph
-from agent.checkpointer import open_saver
-from agent.journal import SqliteJournal
-from agent.offline.gemini import GeminiService
-from agent.offline.search import KEY, TavilyService
-from agent.offline.service import Fault, Service, serve
+from agent.runs.reply_cache import SqliteJournal
+from agent.runs.threads import open_saver
+from agent.sample.gemini import GeminiService
+from agent.sample.search import KEY, TavilyService
+from agent.sample.service import Fault, Service, serve
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, ZH, Researcher, Web

@@ -13,14 +13,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
-from agent.budget import Meter
-from agent.errors import ProviderUnavailable
+from agent.core.budget import Meter
+from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, Survey
-from agent.offline.brain import Answer, FunctionCall, Turn
-from agent.offline.search import KEY, SerperService
-from agent.offline.service import serve
 from agent.reading.reader import Article, Readings
+from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.search import KEY, SerperService
+from agent.sample.service import serve
 from tests.support.deep_lab import (
     ZH,
     DeepLab,

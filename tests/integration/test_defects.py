@@ -17,11 +17,11 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.configuration import MODEL_FIELDS, Configuration
-from agent.evidence.geodesy import distance_m
+from agent.evidence.geo import distance_m
 from agent.graph import build_graph
 from agent.models.catalogue import GOOGLE_MODELS, retired
-from agent.offline.brain import Answer
 from agent.prompts import names, render
+from agent.sample.model.request import Answer
 from tests.support.faults import impatient_laboratory, moody
 from tests.support.lab import EN, ZH, Lab, answer_of, tasks, told, with_clock
 

@@ -11,11 +11,11 @@ import pytest
 from langgraph_runtime_inmem import inmem_stream  # type: ignore[import-untyped]
 from langgraph_runtime_inmem.database import GLOBAL_STORE  # type: ignore[import-untyped]
 
-from agent import thread_deletion
-from agent.errors import ConfigurationError
-from agent.journal import Place
-from agent.loaded_runs import DeletedThreads
-from agent.outbox import RunOutbox
+from agent.core.errors import ConfigurationError
+from agent.engines.langgraph import thread_deletion
+from agent.engines.langgraph.dev_server import DeletedThreads
+from agent.runs.run_log import RunOutbox
+from agent.runs.sql import Place
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture, written_down
 from tests.support.run_fixtures import a_run
 
@@ -97,7 +97,7 @@ def test_a_line_cut_off_by_kill_9_is_none(tmp_path: Path) -> None:
 def test_only_the_last_deletions_are_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.loaded_runs._MAX_BYTES", 0)
+    monkeypatch.setattr("agent.engines.langgraph.dev_server._MAX_BYTES", 0)
     deleted = DeletedThreads(tmp_path)
     with monkeypatch.context() as long_ago:
         long_ago.setattr(time, "time", lambda: 1.0)

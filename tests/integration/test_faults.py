@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agent.offline.brain import Answer
-from agent.offline.gemini import gemini_error
+from agent.sample.gemini import gemini_error
+from agent.sample.model.request import Answer
 from tests.support.faults import (
     STAGES,
     Ended,

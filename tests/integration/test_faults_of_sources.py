@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk
 
-from agent.errors import NothingFound
+from agent.core.errors import NothingFound
 from agent.graph import build_graph
-from agent.mcp.desk import build_map_desk
+from agent.mcp.map import build_map_desk
 from agent.settings import Settings
 from tests.support.faults import STAGES, Ended, at, children, ended, impatient_laboratory, turn_at
 from tests.support.lab import EN, ZH, Lab

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent.checkpointer import Threads, open_threads, run_config
-from agent.errors import StoreFailed
-from agent.outbox import AcceptedRun
-from agent.postgres import connection as connections
+from agent.core.errors import StoreFailed
+from agent.runs import postgres as connections
+from agent.runs.run_log import AcceptedRun
+from agent.runs.threads import Threads, open_threads, run_config
 from agent.settings import Settings
 from tests.support import probe_graph
 from tests.support.postgres import PASSWORD, PostgresServer, cut_off, postgres_fixture, rows

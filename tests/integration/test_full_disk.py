@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent.checkpointer import open_saver
-from agent.errors import StoreFailed
-from agent.installed import compiled
-from agent.journal import ReplyJournal, SqliteJournal
+from agent.assistants.registry import compiled
+from agent.core.errors import StoreFailed
+from agent.runs.reply_cache import ReplyJournal, SqliteJournal
+from agent.runs.threads import open_saver
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support import mixed_files

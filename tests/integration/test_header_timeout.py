@@ -16,8 +16,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import connect
 
-from agent import header_timeout
-from agent.header_timeout import LARGEST_HEAD, limited_heads
+from agent.engines.langgraph import request_heads as header_timeout
+from agent.engines.langgraph.request_heads import LARGEST_HEAD, limited_heads
 from tests.support.ports import free_port
 
 SOON = 0.2

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pypdf import PdfWriter
 
-from agent.errors import InputError
-from agent.retrieval.filing import Target
-from agent.retrieval.outcomes import Quiet
-from agent.retrieval.types import Scope
+from agent.core.errors import InputError
+from agent.knowledge.files import Target
+from agent.knowledge.ingest import Quiet
+from agent.knowledge.types import Scope
 from tests.support import mixed_files
 from tests.support.knowledge_desks import Bench, bench_fixture
 from tests.support.mixed_files import marker

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.retrieval.types import Scope
+from agent.knowledge.types import Scope
 from tests.support import mixed_files
 from tests.support.knowledge_desks import Bench, bench_fixture
 from tests.support.mixed_files import marker

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent.budget import Meter
-from agent.calls import Calls
-from agent.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
-from agent.offline.mineru import MineruService
-from agent.offline.service import serve
-from agent.retrieval.desk import own_meter
-from agent.retrieval.mineru import MinerU, placed
-from agent.retrieval.split import Piece
-from agent.retrieval.types import Scope
+from agent.core.budget import Meter
+from agent.core.calls import Calls
+from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
+from agent.knowledge.base import own_meter
+from agent.knowledge.mineru import MinerU, placed
+from agent.knowledge.split import Piece
+from agent.knowledge.types import Scope
+from agent.sample.mineru import MineruService
+from agent.sample.service import serve
 from tests.support import mixed_files
 from tests.support.knowledge_desks import Bench
 

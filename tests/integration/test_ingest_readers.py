@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from agent.retrieval import formats
-from agent.retrieval.formats import CannotRead, Event, read, text_of
-from agent.retrieval.plain_html import outline
-from agent.retrieval.readers import FileReaders, ReadLimits
-from agent.retrieval.tables import read_table
+from agent.knowledge import formats
+from agent.knowledge.formats import CannotRead, Event, outline, read, read_table, text_of
+from agent.knowledge.readers import FileReaders, ReadLimits
 from tests.support import mixed_files
 
 
@@ -84,7 +82,7 @@ async def test_a_large_parent_does_not_make_its_readers_look_tired(tmp_path: Pat
 
 _SLOW = """
 import time
-from agent.retrieval import {module}
+from agent.knowledge import {module}
 real = {module}.{name}
 def slow(*given):
     if {when}:
@@ -215,7 +213,7 @@ def test_the_plain_reader_keeps_lists_and_tables_and_drops_scripts() -> None:
 
 
 def test_a_device_is_not_opened(tmp_path: Path) -> None:
-    from agent.retrieval.found_files import walk
+    from agent.knowledge.ingest import walk
 
     os.mkfifo(tmp_path / "pipe.txt")
     found = walk([tmp_path])

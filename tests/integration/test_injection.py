@@ -9,12 +9,12 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from agent.evidence.links import link_url
+from agent.client.run_result import RunName, outcome_of
+from agent.evidence.markdown import link_url
 from agent.export.html import html_page
-from agent.offline.service import Service, serve
-from agent.outcome import RunName, outcome_of
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.text import task_of
+from agent.sample.service import Service, serve
 from tests.support.faults import impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.errors import ConfigurationError, ProviderUnavailable
-from agent.retrieval.chroma_store import ChromaKnowledgeStore
-from agent.retrieval.stores import build_store
-from agent.retrieval.types import Scope
+from agent.core.errors import ConfigurationError, ProviderUnavailable
+from agent.knowledge.base import build_store
+from agent.knowledge.chroma import ChromaKnowledgeStore
+from agent.knowledge.types import Scope
 from agent.settings import read_settings
 from tests.support.knowledge_texts import found, keep, names
 from tests.support.ports import free_port

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.budget import Budget, Limits
-from agent.calls import Calls
-from agent.errors import BudgetExceeded, ConfigurationError, ProviderRefused
-from agent.offline.ranking import RankingService
-from agent.offline.service import serve
-from agent.retrieval.desk import build_knowledge, own_meter
-from agent.retrieval.formats import CannotRead, Event
-from agent.retrieval.readers import FileReaders
-from agent.retrieval.types import KnownDocument, Scope
+from agent.core.budget import Budget, Limits
+from agent.core.calls import Calls
+from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderRefused
+from agent.knowledge.base import build_knowledge, own_meter
+from agent.knowledge.formats import CannotRead, Event
+from agent.knowledge.readers import FileReaders
+from agent.knowledge.types import KnownDocument, Scope
+from agent.sample.ranking import RankingService
+from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support import mixed_files
 from tests.support.knowledge_desks import Bench, bench_fixture

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ConfigurationError, ProviderUnavailable, StoreFailed
-from agent.journal import BUSY_SECONDS, connect
-from agent.retrieval.sqlite_reading import Frequent
-from agent.retrieval.sqlite_store import FILE_NAME, SqliteKnowledgeStore
-from agent.retrieval.stores import build_store
-from agent.retrieval.types import Scope
+from agent.core.errors import ConfigurationError, ProviderUnavailable, StoreFailed
+from agent.knowledge.base import build_store
+from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
+from agent.knowledge.sqlite_search import Frequent
+from agent.knowledge.types import Scope
+from agent.runs.sql import BUSY_SECONDS, connect
 from agent.settings import read_settings
 from tests.support.dev_server import REPOSITORY
 from tests.support.knowledge_texts import found, keep, names
@@ -27,7 +27,7 @@ from tests.support.knowledge_texts import found, keep, names
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from agent.retrieval.sqlite_store import SqliteKnowledgeStore
+from agent.knowledge.sqlite import SqliteKnowledgeStore
 from tests.support.knowledge_texts import keep
 
 async def main():

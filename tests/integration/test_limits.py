@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agent.offline.brain import Answer, Brain, Turn
 from agent.sample.model.reply import SampleModel
+from agent.sample.model.request import Answer, Brain, Turn
 from agent.sample.model.text import task_of
 from tests.support.faults import Ended, ended, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.mcp.contract import expected_tools
-from agent.mcp.node import find_node
+from agent.mcp.servers import expected_tools, find_node
 from agent.mcp.tools import load_amap_mcp_tools
 from tests.support.changed_words import WORDS
 from tests.support.lab import ZH, Lab, laboratory, told

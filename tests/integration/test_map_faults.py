@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import AgentError, MalformedReply, ProviderUnavailable
-from agent.mcp.replies import parsed, text_of
+from agent.core.errors import AgentError, MalformedReply, ProviderUnavailable
+from agent.core.redaction import hide
+from agent.mcp.records import parsed, text_of
 from agent.mcp.servers import amap_server
-from agent.mcp.sessions import SessionLimits, SupervisedSession
-from agent.redaction import hide
+from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.settings import Settings
 from tests.support.map_fixtures import is_running, scripted, scripted_session, until
 from tests.support.map_servers import GREETINGS, STRANGE

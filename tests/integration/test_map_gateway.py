@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import ToolCall
 
-from agent.calls import Calls
-from agent.errors import AgentError
+from agent.core.calls import Calls
+from agent.core.errors import AgentError
 from agent.evidence.types import MapTask
 from agent.mcp.gateway import Gateway
 from agent.mcp.quota import DailySearches

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ProviderUnavailable
-from agent.mcp import node as node_module
-from agent.mcp.install import SERVER_SCRIPT, installed_server, lock_hash
-from agent.mcp.node import Node, find_node
-from agent.mcp.servers import amap_server
+from agent.core.errors import ProviderUnavailable
+from agent.mcp import servers as node_module
+from agent.mcp.servers import (
+    SERVER_SCRIPT,
+    Node,
+    amap_server,
+    find_node,
+    installed_server,
+    lock_hash,
+)
 from agent.settings import Settings
 
 NPM = """
@@ -29,8 +34,8 @@ script.write_text("server")
 """
 INSTALL = """
 import sys
-from agent.mcp.install import installed_server
-from agent.mcp.node import Node
+from agent.mcp.servers import installed_server
+from agent.mcp.servers import Node
 print(installed_server(Node("/usr/bin/node", (sys.executable, {npm!r}))))
 """
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.calls import Calls
+from agent.core.calls import Calls
 from agent.evidence.types import MapTask
-from agent.mcp.desk import build_map_desk
-from agent.mcp.sessions import SupervisedSession
-from agent.offline.amap import AmapService
-from agent.offline.service import serve
+from agent.mcp.map import build_map_desk
+from agent.mcp.session import SupervisedSession
+from agent.sample.amap import AmapService
+from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.map_fixtures import (
     MapLab,
@@ -34,7 +34,7 @@ NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京", "
 OWNER = """
 import asyncio, sys
 from agent.mcp.servers import ServerSpec
-from agent.mcp.sessions import SupervisedSession
+from agent.mcp.session import SupervisedSession
 
 async def main():
     session = SupervisedSession(lambda: ServerSpec({command!r}, {arguments!r}, {{}}))

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import StoreFailed
-from agent.journal import KEEP_SECONDS, Place, ReplyJournal
-from agent.outbox import MAX_ATTEMPTS, RunOutbox
-from agent.redaction import hide
+from agent.core.errors import StoreFailed
+from agent.core.redaction import hide
+from agent.runs.reply_cache import ReplyJournal
+from agent.runs.run_log import MAX_ATTEMPTS, RunOutbox
+from agent.runs.sql import KEEP_SECONDS, Place
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture, written_down
 from tests.support.run_fixtures import a_run
 

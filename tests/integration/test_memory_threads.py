@@ -9,10 +9,10 @@ import pytest
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from agent import checkpointer
-from agent.checkpointer import Threads, open_saver, open_threads, run_config
-from agent.errors import ConfigurationError
-from agent.journal import Place
+from agent.core.errors import ConfigurationError
+from agent.engines.langgraph import checkpoints as checkpointer
+from agent.runs.sql import Place
+from agent.runs.threads import Threads, open_saver, open_threads, run_config
 from agent.settings import Settings
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.run_fixtures import a_run

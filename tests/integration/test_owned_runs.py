@@ -13,14 +13,14 @@ from aiohttp import web
 from langgraph_sdk import get_client
 from starlette.types import Scope
 
-from agent.checkpointer import open_saver
-from agent.journal import Place
-from agent.marks import MARK, OWNER
-from agent.offline.service import serve
-from agent.outbox import RunOutbox
-from agent.recording import RecordRuns
-from agent.recovery import RunWatch
-from agent.security.access import access
+from agent.core.metadata_keys import MARK, OWNER
+from agent.engines.langgraph.recording import RecordRuns
+from agent.engines.langgraph.recovery import RunWatch
+from agent.runs.run_log import RunOutbox
+from agent.runs.sql import Place
+from agent.runs.threads import open_saver
+from agent.sample.service import serve
+from agent.server.auth.api_keys import access
 from tests.integration.test_memory_threads import counting_graph
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.run_fixtures import a_run
@@ -127,7 +127,7 @@ async def test_a_run_is_written_down_with_whose_key_it_came(
 async def test_a_client_does_not_wait_for_a_disk_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("agent.recovery._HOLD_SECONDS", 0.05)
+    monkeypatch.setattr("agent.engines.langgraph.recovery._HOLD_SECONDS", 0.05)
     body = b'{"assistant_id": "agent"}'
     async with watching(tmp_path) as watch:
         with stuck(watch._outbox, monkeypatch):

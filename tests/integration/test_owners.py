@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agent import owners
-from agent.outbox import RunOutbox
-from agent.owners import FileOwner, claim
+from agent.runs import lease as owners
+from agent.runs.lease import FileOwner, claim
+from agent.runs.run_log import RunOutbox
 from tests.support.run_fixtures import a_run
 
 
@@ -100,7 +100,7 @@ async def test_an_owner_that_cannot_lock_its_file_can_try_again(
 
 CLAIMS = """
 import sys, pathlib
-from agent.owners import claim
+from agent.runs.lease import claim
 print(claim(pathlib.Path(sys.argv[1])), flush=True)
 sys.stdin.read()
 """

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agent.errors import InputError
-from agent.offline.brain import Answer
+from agent.core.errors import InputError
+from agent.sample.model.request import Answer
 from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import (

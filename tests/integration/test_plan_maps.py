@@ -7,8 +7,8 @@ import pytest
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agent.errors import ProviderRefused
-from agent.mcp.ledger import Ledger
+from agent.core.errors import ProviderRefused
+from agent.mcp.records import Ledger
 from agent.mcp.types import MapOptions, Survey
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.offline.brain import Answer, Turn
-from agent.offline.scholar_records import Paper
+from agent.sample.model.request import Answer, Turn
+from agent.sample.scholar import Paper
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
@@ -92,7 +92,7 @@ async def test_a_decider_that_fails_leaves_the_required_sources(lab: PlanLab) ->
 
 
 async def test_invented_tools_and_empty_queries_are_answered(lab: PlanLab) -> None:
-    from agent.offline.brain import FunctionCall
+    from agent.sample.model.request import FunctionCall
 
     def rule(turn: Turn) -> Answer:
         if turn.tool_results:
@@ -244,7 +244,7 @@ async def test_cancelling_a_run_stops_every_executor(lab: PlanLab) -> None:
 
 
 async def test_a_knowledge_base_that_cannot_be_had_is_a_gap(lab: PlanLab) -> None:
-    from agent.errors import ProviderUnavailable
+    from agent.core.errors import ProviderUnavailable
 
     async def fails(*given: Any, **more: Any) -> Any:
         raise ProviderUnavailable("knowledge", "the file is locked")

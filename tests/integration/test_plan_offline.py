@@ -4,10 +4,10 @@ from blockbuster import blockbuster_ctx
 
 from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.journal import ReplyJournal
-from agent.offline.filings_records import sample_companies
-from agent.offline.sample_papers import paper_names, paper_pdf
-from agent.offline.scholar_records import sample_articles, sample_papers
+from agent.runs.reply_cache import ReplyJournal
+from agent.sample.filings import sample_companies
+from agent.sample.papers import paper_names, paper_pdf
+from agent.sample.scholar import sample_articles, sample_papers
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.lab import told

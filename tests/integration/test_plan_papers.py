@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import BudgetExceeded, ProviderError, ProviderRefused, UnsafeUrl
-from agent.reading.fetch import Page
-from agent.reading.kept import KeptPages
+from agent.core.calls import Calls
+from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, UnsafeUrl
+from agent.reading.fetch import KeptPages, Page
 from agent.reading.papers import PaperShelf
 from tests.support.map_fixtures import meter
 from tests.support.memory_journal import MemoryJournal

@@ -8,15 +8,16 @@ from urllib.parse import quote
 import pytest
 from pydantic import SecretStr
 
-from agent.checkpointer import make, open_saver, open_threads
 from agent.cli import main
-from agent.cli.checks import _data_folder
-from agent.errors import ConfigurationError, StoreFailed
-from agent.journal import ReplyJournal
-from agent.outbox import AcceptedRun, RunOutbox
-from agent.postgres import connection as connections
-from agent.postgres import ledger as ledgers
-from agent.recovery import RunWatch
+from agent.cli.doctor import _data_folder
+from agent.core.errors import ConfigurationError, StoreFailed
+from agent.engines.langgraph.checkpoints import make
+from agent.engines.langgraph.recovery import RunWatch
+from agent.runs import postgres as connections
+from agent.runs import postgres as ledgers
+from agent.runs.reply_cache import ReplyJournal
+from agent.runs.run_log import AcceptedRun, RunOutbox
+from agent.runs.threads import open_saver, open_threads
 from agent.settings import Settings
 from tests.support.ports import free_port
 from tests.support.postgres import (
@@ -233,8 +234,8 @@ class TakesUp(RunWatch):
 async def test_a_server_that_runs_takes_up_the_runs_of_one_that_dies(
     fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.recovery._POLL_SECONDS", 0.05)
-    monkeypatch.setattr("agent.recovery._MISSED_SECONDS", 0.3)
+    monkeypatch.setattr("agent.engines.langgraph.recovery._POLL_SECONDS", 0.05)
+    monkeypatch.setattr("agent.engines.langgraph.recovery._MISSED_SECONDS", 0.3)
     dying, living = RunOutbox(fresh, "server"), RunOutbox(fresh, "server")
     run = a_run()
     await dying.accept(run)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent.batch.rows import RowFile
-from agent.checkpointer import open_threads
-from agent.mcp.install import installed_server
+from agent.batch.answers import RowFile
+from agent.knowledge.base import build_store
 from agent.mcp.quota import DailySearches
-from agent.owners import claim
+from agent.mcp.servers import installed_server
 from agent.reading.papers import Paper, PaperShelf
-from agent.retrieval.stores import build_store
+from agent.runs.lease import claim
+from agent.runs.threads import open_threads
 from agent.settings import Settings, read_settings
 from tests.integration.test_map_install import cache_fixture, npm
 from tests.support import mixed_files

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderError
-from agent.mcp.install import installed_server
-from agent.mcp.node import find_node
-from agent.offline.gemini import GeminiService, gemini_error
-from agent.offline.openai import Rules
-from agent.offline.search import BochaService, TavilyService
-from agent.offline.service import Service, serve
+from agent.core.errors import ProviderError
+from agent.mcp.servers import find_node, installed_server
+from agent.sample.gemini import GeminiService, gemini_error
 from agent.sample.model.reply import SampleModel
+from agent.sample.openai import Rules
+from agent.sample.search import BochaService, TavilyService
+from agent.sample.service import Service, serve
 from tests.support.dev_server import clean_environment
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
 from tests.support.standin_process import MODEL, REPOSITORY, Standins, standin_process

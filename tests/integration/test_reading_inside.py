@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import AgentError, ProviderUnavailable, UnsafeUrl
+from agent.core.calls import Calls
+from agent.core.errors import AgentError, ProviderUnavailable, UnsafeUrl
 from agent.reading import fetch, guard
 from agent.reading.fetch import Fetcher, FetchLimits
 from agent.reading.guard import Guard

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from agent.offline.rules import SampleBrain
+from agent.offline.rules_text import task_of
 from langgraph.checkpoint.memory import InMemorySaver
 from markdown_it import MarkdownIt
 from pypdf import PdfReader
 
-from agent.evidence.links import link_url
+from agent.client.run_result import Outcome, RunName, outcome_of
+from agent.evidence.markdown import link_url
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
-from agent.offline.brain import Answer, Brain, GroundedSentence, Page, Turn
-from agent.offline.rules import SampleBrain
-from agent.offline.rules_text import task_of
-from agent.offline.search import RedirectService
-from agent.offline.service import serve
-from agent.outcome import Outcome, RunName, outcome_of
-from agent.search.links import resolve_links
+from agent.sample.model.request import Answer, Brain, GroundedSentence, Page, Turn
+from agent.sample.search import RedirectService
+from agent.sample.service import serve
+from agent.search.google import resolve_links
+from agent.server.mcp_tools import result_of
 from agent.services import Services
-from agent.serving.mcp_answer import result_of
 from tests.support.faults import impatient_laboratory
 from tests.support.lab import Lab, told
 

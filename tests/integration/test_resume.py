@@ -14,20 +14,20 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from agent.calls import Calls
-from agent.checkpointer import open_saver
+from agent.core.calls import Calls
 from agent.graph import build_graph
-from agent.journal import SqliteJournal
-from agent.mcp.desk import build_map_desk
-from agent.models.desk import ModelDesk
-from agent.offline.brain import Answer, FunctionCall
-from agent.offline.endpoints import SampleServices, start_sample_services
-from agent.offline.gemini import GeminiService
-from agent.retrieval.desk import build_knowledge
-from agent.retrieval.rerank import RerankDesk
-from agent.sandbox.desk import CodeDesk
-from agent.search.desk import SearchDesk
-from agent.search.library import DocumentDesk
+from agent.knowledge.base import build_knowledge
+from agent.knowledge.rerank import RerankDesk
+from agent.mcp.map import build_map_desk
+from agent.models.client import ModelDesk
+from agent.runs.reply_cache import SqliteJournal
+from agent.runs.threads import open_saver
+from agent.sample.gemini import GeminiService
+from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.server import SampleServices, start_sample_services
+from agent.sandbox.select import CodeDesk
+from agent.search.document_sources import DocumentDesk
+from agent.search.web import SearchDesk
 from agent.services import Services, build_papers, build_reader
 from agent.settings import read_settings
 from tests.support.faults import MoodyBrain, at, children

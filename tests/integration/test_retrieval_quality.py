@@ -12,9 +12,9 @@ from evals.retrieval.__main__ import Found, by_vectors, by_words, groups, mean_r
 from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, Label, Question, load
 
-from agent.offline.ranking import RankingService
-from agent.offline.service import serve
-from agent.retrieval.types import Chunk, Hit, KnownDocument
+from agent.knowledge.types import Chunk, Hit, KnownDocument
+from agent.sample.ranking import RankingService
+from agent.sample.service import serve
 
 BOUND = 0.85
 QUESTIONS = load()

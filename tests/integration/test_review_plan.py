@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-from agent.checkpointer import open_saver, run_config
 from agent.configuration import configure
-from agent.errors import ConfigurationError
+from agent.core.errors import ConfigurationError
 from agent.evidence.types import MapTask
 from agent.graph import build_graph
-from agent.offline.brain import Answer
+from agent.runs.threads import open_saver, run_config
+from agent.sample.model.request import Answer
 from tests.support.faults import MoodyBrain, at
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 from tests.support.map_fixtures import until

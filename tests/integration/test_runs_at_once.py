@@ -9,7 +9,7 @@ import httpx
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agent.offline.service import Recorded
+from agent.sample.service import Recorded
 from tests.support.faults import children, impatient_laboratory
 from tests.support.lab import EN, ZH, Lab, answer_of, told
 from tests.support.map_fixtures import until

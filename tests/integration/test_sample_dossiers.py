@@ -13,8 +13,8 @@ from langchain_core.messages import HumanMessage
 
 from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.offline.sample_papers import sample_documents
-from agent.retrieval.filing import Target
+from agent.knowledge.files import Target
+from agent.sample.papers import sample_documents
 from agent.services import Services, build_services
 from agent.settings import read_settings
 from tests.support.search_scripts import meter

@@ -22,7 +22,7 @@ Answered = list[tuple[dict[str, Any], dict[str, Any]]]
 
 
 def questions() -> list[dict[str, Any]]:
-    file = resources.files("agent.offline") / "sample" / "questions.jsonl"
+    file = resources.files("agent.sample") / "data" / "questions.jsonl"
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 

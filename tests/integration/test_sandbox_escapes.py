@@ -19,9 +19,8 @@ from pathlib import Path
 import pytest
 
 from agent.sandbox import child
-from agent.sandbox.filter import MACHINES
-from agent.sandbox.process import run_program
-from agent.sandbox.types import CodeLimits
+from agent.sandbox.process import MACHINES, run_program
+from agent.sandbox.programs import CodeLimits
 from tests.support.sandbox_attacks import ATTACKS, ESCAPED, SECRET, VARIABLE, Attack
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.checks import examine
-from agent.sandbox import desk, monty, process
-from agent.sandbox.desk import CodeDesk
+from agent.cli.doctor import examine
+from agent.sandbox import monty, process
+from agent.sandbox import select as desk
 from agent.sandbox.monty import MontyRunner
 from agent.sandbox.process import ProcessRunner
-from agent.sandbox.types import CodeLimits, CodeRunner
+from agent.sandbox.programs import CodeLimits, CodeRunner
+from agent.sandbox.select import CodeDesk
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.map_fixtures import until

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent.sandbox.process import ProcessRunner
-from agent.sandbox.types import CodeLimits, CodeResult
+from agent.sandbox.programs import CodeLimits, CodeResult
 from agent.settings import Settings
 from tests.support.process_memory import ConfinedPeak
 from tests.support.sandbox_programs import GREEDY

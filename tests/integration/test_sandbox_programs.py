@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent.sandbox import monty, process
-from agent.sandbox.types import CodeLimits
+from agent.sandbox.programs import CodeLimits
 from tests.support.sandbox_attacks import ENVIRONMENT, READING, SECRET, WRITING, Attack
 from tests.support.sandbox_programs import GIVEN, GREEDY, MONTY_DIFFERS, TYPICAL
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from agent.errors import InputError, NothingFound
-from agent.offline.brain import Answer, Turn
+from agent.core.errors import InputError, NothingFound
+from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block
 from tests.support.deep_lab import Web
 from tests.support.lab import answer_of, told

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError
-from agent.evidence.lengths import estimated_tokens
-from agent.offline.brain import Answer, Turn
+from agent.core.errors import ConfigurationError
+from agent.core.strings import estimated_tokens
+from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block, lines
 from tests.support.deep_lab import Web
 from tests.support.lab import told

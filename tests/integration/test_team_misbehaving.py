@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.errors import NothingFound
-from agent.offline.brain import Answer, Turn
+from agent.core.errors import NothingFound
+from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block
 from tests.support.faults import at
 from tests.support.lab import told

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.toolbox import meter_of
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.assistants.team_answer.tools import offered_tools
-from agent.budget import no_usage
-from agent.nodes.toolbox import meter_of
+from agent.core.budget import no_usage
 from tests.support.team_lab import TeamLab, team_laboratory
 from tests.support.team_steps import Runner, ScriptedMaps, turn, with_runner
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from agent.checkpointer import open_saver
-from agent.offline.service import Fault
+from agent.runs.threads import open_saver
+from agent.sample.service import Fault
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from agent.assistants.team_answer.searching import MAX_SHOWN, searches_saved
-from agent.evidence.lengths import estimated_tokens
-from agent.offline.corpus import Page
-from agent.sandbox.types import CodeResult
+from agent.assistants.team_answer.tools import MAX_SHOWN, searches_saved
+from agent.core.strings import estimated_tokens
+from agent.sample.corpus import Page
+from agent.sandbox.programs import CodeResult
 from tests.support.deep_lab import page
 from tests.support.map_fixtures import until
 from tests.support.team_lab import TeamLab, team_laboratory

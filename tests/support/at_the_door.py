@@ -14,8 +14,8 @@ from starlette.types import Message
 from starlette.websockets import WebSocket
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from agent.security.guard import Guard
-from agent.security.tries import Tries
+from agent.server.auth.guard import Guard
+from agent.server.auth.rate_limit import Tries
 
 STUDIO = "https://smith.langchain.com"
 KEY = "anna-0123456789abcdef"

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from agent.batch.answers import Row, RowFile
 from agent.batch.jobs import Finished, Job, Place
 from agent.batch.questions import Question
-from agent.batch.rows import Row, RowFile
 from agent.batch.runner import Counts, Limits, Runner
 from agent.cli import main
-from agent.cli.logs import configure_logging
-from agent.errors import AgentError
+from agent.cli.environment import configure_logging
+from agent.core.errors import AgentError
 from tests.support.command_line import Cli
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agent.offline.gemini import GeminiService
-from agent.offline.service import serve
+from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
+from agent.sample.service import serve
 from tests.support.dev_server import clean_environment
 
 KEYS = [

@@ -11,13 +11,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
-from agent.journal import SqliteJournal
-from agent.offline.brain import Answer, FunctionCall, Turn
-from agent.offline.corpus import Page
-from agent.offline.gemini import GeminiService
-from agent.offline.search import KEY, TavilyService
-from agent.offline.service import serve
+from agent.runs.reply_cache import SqliteJournal
+from agent.sample.corpus import Page
+from agent.sample.gemini import GeminiService
+from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, task_of
+from agent.sample.search import KEY, TavilyService
+from agent.sample.service import serve
 from agent.services import Services, build_services
 from agent.settings import Settings
 

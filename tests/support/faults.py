@@ -12,13 +12,13 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.calls import Policy
-from agent.errors import AgentError, NothingFound
+from agent.core.calls import Policy
+from agent.core.errors import AgentError, NothingFound
 from agent.graph import build_graph
 from agent.models.catalogue import ModelName
-from agent.models.desk import ModelDesk
-from agent.offline.brain import Answer, Brain, Turn
-from agent.search.desk import SearchDesk
+from agent.models.client import ModelDesk
+from agent.sample.model.request import Answer, Brain, Turn
+from agent.search.web import SearchDesk
 from agent.services import Services, build_services
 from agent.settings import read_settings
 from tests.support.lab import Lab, answer_of

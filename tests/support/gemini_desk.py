@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from pydantic import BaseModel
 
-from agent.models.desk import ModelDesk
-from agent.offline.gemini import GeminiService
+from agent.models.client import ModelDesk
+from agent.sample.gemini import GeminiService
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, meter
 
 FLASH, LITE = "gemini-3.8-flash", "gemini-3.5-flash-lite"

@@ -9,8 +9,8 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from agent.graph import build_graph
-from agent.progress_words import EVENTS
 from agent.services import Services, process_services
+from agent.texts.progress_words import EVENTS
 from tests.support.hostile_texts import EVIL, MARKDOWN, MARKUP
 from tests.support.obedient import Obedient, pois
 

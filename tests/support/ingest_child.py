@@ -8,9 +8,9 @@ import os
 import sys
 from pathlib import Path
 
-from agent.calls import Calls
-from agent.retrieval.desk import build_knowledge
-from agent.retrieval.filing import Target
+from agent.core.calls import Calls
+from agent.knowledge.base import build_knowledge
+from agent.knowledge.files import Target
 from agent.settings import Settings
 
 

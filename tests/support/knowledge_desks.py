@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.retrieval.desk import KnowledgeDesk, build_knowledge
-from agent.retrieval.filing import Target
-from agent.retrieval.ingest import Ingest
-from agent.retrieval.outcomes import Report
-from agent.retrieval.types import Hit, Scope
+from agent.core.calls import Calls
+from agent.knowledge.base import KnowledgeDesk, build_knowledge
+from agent.knowledge.files import Target
+from agent.knowledge.ingest import Ingest, Report
+from agent.knowledge.types import Hit, Scope
 from agent.settings import Settings
 
 TARGET = Target("documents")

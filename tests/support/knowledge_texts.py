@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.retrieval.types import Chunk, Hit, KnowledgeStore, KnownDocument, Scope
+from agent.knowledge.types import Chunk, Hit, KnowledgeStore, KnownDocument, Scope
 
 Vectors = Sequence[Sequence[float]] | None
 

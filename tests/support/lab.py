@@ -10,10 +10,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.configuration import configure
 from agent.graph import Compiled, build_graph
-from agent.journal import SqliteJournal
-from agent.offline.amap import AmapService
-from agent.offline.gemini import GeminiService
-from agent.offline.service import Recorded, Service
+from agent.runs.reply_cache import SqliteJournal
+from agent.sample.amap import AmapService
+from agent.sample.gemini import GeminiService
+from agent.sample.service import Recorded, Service
 from agent.services import Services, build_services
 from agent.settings import read_settings
 

@@ -7,18 +7,22 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import ProviderError
-from agent.offline.filings import SecService
-from agent.offline.filings_records import Company, Filing
-from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
-from agent.offline.scholar_records import Article, Paper
-from agent.offline.service import Fault, Service, serve
-from agent.search.desk import SearchDesk
+from agent.core.calls import Calls
+from agent.core.errors import ProviderError
+from agent.sample.filings import Company, Filing, SecService
+from agent.sample.scholar import (
+    Article,
+    OpenAlexService,
+    Paper,
+    SemanticScholarService,
+    WikipediaService,
+)
+from agent.sample.service import Fault, Service, serve
+from agent.search.document_sources import DocumentDesk
 from agent.search.documents import Document
 from agent.search.http import SearchHttp
-from agent.search.library import DocumentDesk
 from agent.search.sec_edgar import DATA
+from agent.search.web import SearchDesk
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import ScriptedModels, meter

@@ -13,20 +13,23 @@ import pytest
 from mcp.types import CallToolResult
 from pydantic import SecretStr
 
-from agent.budget import Budget, Limits, Meter
-from agent.calls import Calls
-from agent.errors import ProviderError
+from agent.core.budget import Budget, Limits, Meter
+from agent.core.calls import Calls
+from agent.core.errors import ProviderError
 from agent.evidence.types import MapTask
-from agent.mcp.contract import contract_problem
-from agent.mcp.desk import MapDesk, build_map_desk
-from agent.mcp.install import installed_server
-from agent.mcp.node import find_node
-from agent.mcp.replies import text_of
-from agent.mcp.servers import ServerSpec, death_signal
-from agent.mcp.sessions import SessionLimits, SupervisedSession
+from agent.mcp.map import MapDesk, build_map_desk
+from agent.mcp.records import text_of
+from agent.mcp.servers import (
+    ServerSpec,
+    contract_problem,
+    death_signal,
+    find_node,
+    installed_server,
+)
+from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.types import MapOptions, Survey
-from agent.offline.amap import AmapService
-from agent.offline.service import serve
+from agent.sample.amap import AmapService
+from agent.sample.service import serve
 from agent.settings import Settings
 
 SCRIPT = Path(__file__).with_name("map_servers.py")

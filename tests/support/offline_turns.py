@@ -2,9 +2,9 @@
 
 import re
 
-from agent.language import Language
-from agent.offline.brain import Answer, Turn
 from agent.prompts import render
+from agent.sample.model.request import Answer, Turn
+from agent.texts.language import Language
 from tests.support.prompt_blocks import BLOCKS, HUMAN
 
 TODAY = "2026-11-20"

@@ -9,10 +9,9 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from agent.offline.gemini import GeminiService
-from agent.offline.service import BODY, serve
-from agent.offline.streams import Speed
+from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
+from agent.sample.service import BODY, Speed, serve
 from tests.support.command_line import CANARY, searches, until
 
 Kind = Callable[[Any, Any], bool]

@@ -10,10 +10,10 @@ from typing import Any
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
-from agent.budget import Meter
-from agent.errors import ProviderRefused
-from agent.retrieval.bm25 import Bm25, best_first
-from agent.retrieval.types import Chunk, Collected, Hit, KnownDocument, Scope
+from agent.core.budget import Meter
+from agent.core.errors import ProviderRefused
+from agent.knowledge.ranking import Bm25, best_first
+from agent.knowledge.types import Chunk, Collected, Hit, KnownDocument, Scope
 
 
 @dataclass

@@ -10,15 +10,15 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.journal import ReplyJournal
-from agent.offline.brain import Answer, FunctionCall, Turn
-from agent.offline.filings import SecService
-from agent.offline.gemini import GeminiService
-from agent.offline.scholar import OpenAlexService, SemanticScholarService, WikipediaService
-from agent.offline.search import KEY, TavilyService
-from agent.offline.service import Service, serve
+from agent.runs.reply_cache import ReplyJournal
+from agent.sample.filings import SecService
+from agent.sample.gemini import GeminiService
+from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
-from agent.search.library import DocumentDesk
+from agent.sample.scholar import OpenAlexService, SemanticScholarService, WikipediaService
+from agent.sample.search import KEY, TavilyService
+from agent.sample.service import Service, serve
+from agent.search.document_sources import DocumentDesk
 from agent.services import Services, build_papers, build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web

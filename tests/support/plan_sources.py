@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agent.offline.filings_records import Company, Filing
-from agent.offline.pages import StrangePages
-from agent.offline.scholar_records import Article, Paper
+from agent.sample.filings import Company, Filing
+from agent.sample.pages import StrangePages
+from agent.sample.scholar import Article, Paper
 from tests.support.reading import simple_pdf
 
 HOST = "papers.tanlu-lab.com"

@@ -19,7 +19,7 @@ from uuid import uuid4
 import pytest
 from pydantic import SecretStr
 
-from agent.journal import Place
+from agent.runs.sql import Place
 from tests.support.ports import free_port
 from tests.support.run_fixtures import whole_folder
 

@@ -7,8 +7,8 @@ arguments it continues what dead processes left.
 import asyncio
 import sys
 
-from agent.checkpointer import Threads, continue_interrupted, open_threads, run_config
-from agent.outbox import AcceptedRun
+from agent.runs.run_log import AcceptedRun
+from agent.runs.threads import Threads, continue_interrupted, open_threads, run_config
 from agent.settings import Settings
 from tests.support.probe_graph import build
 

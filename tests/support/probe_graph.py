@@ -12,10 +12,10 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
-from agent.budget import Budget, Limits
-from agent.calls import Calls, Policy
-from agent.checkpointer import memory_place
-from agent.journal import ReplyJournal
+from agent.core.budget import Budget, Limits
+from agent.core.calls import Calls, Policy
+from agent.runs.reply_cache import ReplyJournal
+from agent.runs.threads import memory_place
 
 LIMITS = Limits(
     max_searches=100,

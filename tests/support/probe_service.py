@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
-from agent.offline.service import serve
+from agent.sample.service import serve
 
 
 class Probe:

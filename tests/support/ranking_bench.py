@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent.budget import Budget, Limits, Meter
-from agent.calls import Calls
-from agent.offline.gemini import GeminiService
-from agent.offline.ranking import RankingService
-from agent.offline.service import Service, serve
-from agent.retrieval.embed import build_embedder
-from agent.retrieval.embedder import BatchEmbedder
-from agent.retrieval.rerank import RerankDesk
+from agent.core.budget import Budget, Limits, Meter
+from agent.core.calls import Calls
+from agent.knowledge.embeddings import BatchEmbedder, build_embedder
+from agent.knowledge.rerank import RerankDesk
+from agent.sample.gemini import GeminiService
+from agent.sample.ranking import RankingService
+from agent.sample.service import Service, serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.scripted import Scripted

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.offline.pages import StrangePages
-from agent.offline.service import Running, serve
+from agent.core.calls import Calls
 from agent.reading.extract import ExtractLimits, Extractor
 from agent.reading.fetch import Fetcher, FetchLimits
 from agent.reading.guard import Guard
 from agent.reading.hosts import HostLimits
 from agent.reading.reader import Reader
+from agent.sample.pages import StrangePages
+from agent.sample.service import Running, serve
 from tests.support.hostile_urls import answers
 
 

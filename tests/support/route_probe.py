@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
-from agent.app import app
+from agent.engines.langgraph.app import app
 
 
 async def _list(request: Request) -> JSONResponse:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from agent.outbox import AcceptedRun
+from agent.runs.run_log import AcceptedRun
 
 
 def a_run(**changes: Any) -> AcceptedRun:

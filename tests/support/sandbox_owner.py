@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from agent.sandbox.process import run_program
-from agent.sandbox.types import CodeLimits
+from agent.sandbox.programs import CodeLimits
 
 
 def announce_child() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 
-from agent.budget import Budget, Limits, Meter
-from agent.calls import Calls
-from agent.models.desk import ModelDesk
-from agent.offline.brain import Answer, Turn
-from agent.offline.service import Service, serve
+from agent.core.budget import Budget, Limits, Meter
+from agent.core.calls import Calls
+from agent.models.client import ModelDesk
+from agent.sample.model.request import Answer, Turn
+from agent.sample.service import Service, serve
 from agent.settings import Settings
 
 KEY = "AIza-canary-0123456789abcdef"

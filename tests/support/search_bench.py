@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import ProviderError
-from agent.offline.corpus import Page
-from agent.offline.search import BochaService, SerperService, TavilyService
-from agent.offline.service import Service, serve
+from agent.core.calls import Calls
+from agent.core.errors import ProviderError
+from agent.sample.corpus import Page
+from agent.sample.search import BochaService, SerperService, TavilyService
+from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
-from agent.search.registry import configured
 from agent.search.types import SearchProvider
+from agent.search.web import configured
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import meter

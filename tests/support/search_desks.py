@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.calls import Calls
-from agent.errors import ConfigurationError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.offline.search import KEY
-from agent.offline.service import Service, serve
-from agent.search.desk import SearchDesk
+from agent.core.calls import Calls
+from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.sample.search import KEY
+from agent.sample.service import Service, serve
+from agent.search.web import SearchDesk
 from agent.settings import Settings
 from tests.support.search_bench import SERVICES, pages
 from tests.support.search_scripts import ScriptedModels, text_reply

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from agent.budget import Budget, Limits, Meter
+from agent.core.budget import Budget, Limits, Meter
 from agent.models.types import Reply
 from agent.search.types import WebTask
 

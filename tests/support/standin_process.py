@@ -17,12 +17,12 @@ from typing import Any
 import httpx
 from aiohttp import web
 
-from agent.offline.amap import AmapService
-from agent.offline.gemini import GeminiService
-from agent.offline.openai import OpenAIService, Rules
-from agent.offline.search import BochaService, SerperService, TavilyService
-from agent.offline.service import Background, Recorded, Service
+from agent.sample.amap import AmapService
+from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
+from agent.sample.openai import OpenAIService, Rules
+from agent.sample.search import BochaService, SerperService, TavilyService
+from agent.sample.service import Background, Recorded, Service
 
 KEY = "standin-canary-0123456789abcdef"
 MODEL = "standin-chat"

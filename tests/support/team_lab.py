@@ -10,14 +10,14 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.team_answer.state import TeamConfiguration
-from agent.journal import SqliteJournal
-from agent.mcp.desk import build_map_desk
-from agent.offline.amap import AmapService
-from agent.offline.brain import Answer, FunctionCall, Turn
-from agent.offline.gemini import GeminiService
-from agent.offline.search import KEY, BochaService, SerperService
-from agent.offline.service import serve
+from agent.mcp.map import build_map_desk
+from agent.runs.reply_cache import SqliteJournal
+from agent.sample.amap import AmapService
+from agent.sample.gemini import GeminiService
+from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
+from agent.sample.search import KEY, BochaService, SerperService
+from agent.sample.service import serve
 from agent.services import Services, build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web

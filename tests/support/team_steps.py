@@ -9,13 +9,13 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
-from agent.assistants.team_answer.nodes.use_tools import use_tools
 from agent.assistants.team_answer.state import TeamConfiguration, TeamState
-from agent.budget import Meter
-from agent.errors import ProviderUnavailable
+from agent.assistants.team_answer.use_tools import use_tools
+from agent.core.budget import Meter
+from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, Survey
-from agent.sandbox.types import CodeResult
+from agent.sandbox.programs import CodeResult
 from agent.services import Services
 from agent.state import Turn
 

@@ -7,7 +7,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from agent.batch.rows import Row, RowFile
+from agent.batch.answers import Row, RowFile
 
 Write = Callable[..., Path]
 CANARY = "BENCH:11111111-2222-3333-4444-555555555555"

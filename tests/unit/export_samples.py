@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.evidence.geodesy import gcj02_to_wgs84
+from agent.evidence.geo import gcj02_to_wgs84
 from agent.evidence.types import Location, Place, Point, Source
 from agent.export.finished import FinishedAnswer
 

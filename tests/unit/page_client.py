@@ -3,7 +3,7 @@
 import httpx
 from starlette.applications import Starlette
 
-from agent.serving.page import page_routes
+from agent.server.page_routes import page_routes
 
 KEY = "k-alice-0123456789"
 

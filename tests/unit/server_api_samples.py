@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple, Self
 
-from agent.budget import no_usage
+from agent.core.budget import no_usage
 from tests.unit.export_samples import place, source
 
 THREAD = "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent.errors import ConfigurationError
-from agent.redaction import scrub
-from agent.security.access import (
+from agent.core.errors import ConfigurationError
+from agent.core.redaction import scrub
+from agent.server.auth.api_keys import (
     OPEN_OWNER,
     Access,
     access,
@@ -12,7 +12,7 @@ from agent.security.access import (
     needs_no_key,
     read_access,
 )
-from agent.security.hosts import Host, parse_host
+from agent.server.auth.hosts import Host, parse_host
 from agent.settings import AccessSettings
 
 ANNA, BO = "anna-0123456789abcdef", "bo:with=colon-0123456789"

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.conversation import MAX_QUESTION
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.configuration import Configuration
-from agent.errors import InputError
-from agent.nodes.conversation import MAX_QUESTION
-from agent.security.admission import (
+from agent.core.errors import InputError
+from agent.server.auth.admission import (
     LONGEST_DELAY,
     MAX_DEPTH,
     MAX_INPUT,

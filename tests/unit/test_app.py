@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.app import ScrubbingFormatter, announce, app, scrub_logs
-from agent.recording import RecordRuns
-from agent.redaction import hide
-from agent.security.guard import Guard
+from agent.core.redaction import hide
+from agent.engines.langgraph.app import ScrubbingFormatter, announce, app, scrub_logs
+from agent.engines.langgraph.recording import RecordRuns
+from agent.server.auth.guard import Guard
 
 
 async def health() -> httpx.Response:
@@ -80,7 +80,7 @@ def test_an_error_of_ours_is_told_in_its_own_line(
     root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
 ) -> None:
     scrub_logs()
-    line = "agent.errors.StoreFailed: TANLU_DATA_DIR: the disk is full"
+    line = "agent.core.errors.StoreFailed: TANLU_DATA_DIR: the disk is full"
     told = {"event": "failed", "exception": f"Traceback …\n{line}\nDuring task with name 'x'"}
     logging.getLogger("langgraph_api.worker").error(told)
     assert [record.msg for record in caplog.records] == [{"event": "failed", "exception": line}]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.trace import TraceFolder, safe_name
+from agent.batch.results import TraceFolder, safe_name
 from agent.cli import COMMANDS
-from agent.cli.batch_plan import Plan, read_plan
+from agent.cli.batch import Plan, read_plan
 from agent.cli.parser import build_parser
-from agent.errors import AgentError, ConfigurationError, InputError
+from agent.core.errors import AgentError, ConfigurationError, InputError
 
 
 def parsed(*argv: str) -> Namespace:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.batch.questions import BadLine, read_questions
-from agent.errors import InputError
+from agent.core.errors import InputError
 from tests.unit.batch_samples import Write, json_lines, writer
 
 

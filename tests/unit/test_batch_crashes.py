@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.batch.answers import RowFile
 from agent.batch.disk import FileLock
-from agent.batch.rows import RowFile
-from agent.errors import AgentError, InputError
+from agent.core.errors import AgentError, InputError
 from tests.support.command_line import until
 from tests.unit.batch_samples import content_of, lines_of, put, row, written
 
@@ -50,7 +50,7 @@ async def test_a_block_that_was_never_filled_is_cut_off(path: Path) -> None:
 CHILD = """
 import asyncio, random, sys
 from pathlib import Path
-from agent.batch.rows import RowFile
+from agent.batch.answers import RowFile
 
 async def main(path, first):
     chance = random.Random(first)

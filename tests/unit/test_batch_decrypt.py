@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from agent.batch.decrypt import decrypted, is_encrypted
+from agent.batch.questions import decrypted, is_encrypted
 from tests.unit.batch_samples import CANARY, encrypt
 
 KEYS = {"browsecomp": hashlib.sha256(CANARY.encode()).digest(), "xbench": CANARY.encode()}

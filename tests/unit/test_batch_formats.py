@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.formats import rows_path, write_answers, write_lines
-from agent.batch.rows import Row
-from agent.errors import AgentError
+from agent.batch.answers import Row, rows_path, write_answers, write_lines
+from agent.core.errors import AgentError
 from tests.unit.batch_samples import lines_of, row
 
 ROWS = [

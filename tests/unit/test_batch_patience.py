@@ -1,6 +1,6 @@
 """How long a question waits for a server."""
 
-from agent.batch.patience import MOST_RETURNS, Patience, Pulse, Waited, max_run_seconds
+from agent.batch.remote import MOST_RETURNS, Patience, Pulse, Waited, max_run_seconds
 
 LIMITS = Patience(run=100, margin=20, away=50)
 

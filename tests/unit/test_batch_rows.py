@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from agent.batch.answers import RowFile, config_key
 from agent.batch.disk import replace_file
-from agent.batch.rows import RowFile, config_key
-from agent.errors import AgentError
+from agent.core.errors import AgentError
 from tests.unit.batch_samples import content_of, lines_of, row, written
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.budget import Budget, Limits, Meter
-from agent.calls import Breaker, Calls, Pace, Policy, SingleFlight
-from agent.errors import (
+from agent.core.budget import Budget, Limits, Meter
+from agent.core.calls import Breaker, Calls, Pace, Policy, SingleFlight
+from agent.core.errors import (
     BudgetExceeded,
     MalformedReply,
     ProviderRefused,

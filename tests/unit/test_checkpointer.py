@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent import checkpointer
-from agent.checkpointer import open_saver, open_threads
-from agent.errors import ConfigurationError
-from agent.journal import connect
+from agent.core.errors import ConfigurationError
+from agent.engines.langgraph import checkpoints as checkpointer
+from agent.runs.sql import connect
+from agent.runs.threads import open_saver, open_threads
 from agent.settings import Settings
 from tests.support.run_fixtures import whole_folder
 

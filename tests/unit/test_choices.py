@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.registry import ASSISTANTS
 from agent.configuration import Configuration
-from agent.errors import ConfigurationError, InputError
-from agent.installed import ASSISTANTS
-from agent.security.choices import _graph, check_choices, check_command, chosen, goes_to_node
+from agent.core.errors import ConfigurationError, InputError
+from agent.server.auth.admission import _graph, check_choices, check_command, chosen, goes_to_node
 
 
 def test_what_is_chosen_is_found_in_the_context_and_in_the_config() -> None:

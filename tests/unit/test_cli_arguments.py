@@ -7,8 +7,8 @@ import pytest
 from agent.cli import COMMANDS, main
 from agent.cli.parser import build_parser, join_negative_values
 from agent.cli.request import MAX_QUESTION, Request, read_request
-from agent.errors import ConfigurationError, InputError
-from agent.server_settings import checked_settings
+from agent.client.settings_schema import checked_settings
+from agent.core.errors import ConfigurationError, InputError
 
 THREAD = "0b9f2f3e-5d2c-4c33-9f57-1c1d5a4f0a11"
 
@@ -152,7 +152,7 @@ def test_the_env_file_of_the_folder_is_read_and_the_environment_wins(
 
 
 def test_the_length_of_a_question_is_what_the_assistant_takes() -> None:
-    conversation = pytest.importorskip("agent.nodes.conversation")
+    conversation = pytest.importorskip("agent.assistants.common.conversation")
     assert conversation.MAX_QUESTION == MAX_QUESTION
 
 

@@ -11,15 +11,15 @@ from langchain_core.messages import AIMessage, HumanMessage
 from rich.console import Console
 
 from agent.cli.console import printable
-from agent.cli.logs import RUN_ID, configure_logging
+from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_json, print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, telling_of_installs
-from agent.errors import AgentError
-from agent.lines import one_line
-from agent.outcome import Outcome, RunName, outcome_of
-from agent.progress import event
-from agent.progress_words import event_line
-from agent.redaction import hide
+from agent.client.run_result import Outcome, RunName, outcome_of
+from agent.core.errors import AgentError
+from agent.core.progress import event
+from agent.core.redaction import hide
+from agent.core.strings import one_line
+from agent.texts.progress_words import event_line
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source
 
 KEYS = [
@@ -214,7 +214,7 @@ def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    source = logging.getLogger("agent.mcp.install")
+    source = logging.getLogger("agent.mcp.servers")
     with telling_of_installs(PlainWatcher("en"), "en"):
         source.info("installing the map server once (npm ci)")
     with telling_of_installs(PlainWatcher("zh"), "zh"):

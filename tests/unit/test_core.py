@@ -6,10 +6,10 @@ from io import StringIO
 
 import pytest
 
-from agent.budget import Budget, Budgets, Limits, add_usage, no_usage
 from agent.configuration import Configuration, configure
-from agent.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
-from agent.redaction import ScrubbingFilter, hide, scrub
+from agent.core.budget import Budget, Budgets, Limits, add_usage, no_usage
+from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
+from agent.core.redaction import ScrubbingFilter, hide, scrub
 from agent.settings import read_settings
 
 LIMITS = Limits(10, 10, 10, 1000, 100, 20)

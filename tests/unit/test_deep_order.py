@@ -3,17 +3,18 @@
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
-from agent.assistants.deep_research.nodes.switch_topic import canonical
-from agent.assistants.deep_research.order import (
+from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
+from agent.assistants.deep_research.switch_topic import canonical
+from agent.assistants.deep_research.tools import (
     Past,
     last_thought,
+    queries_of,
     ruled,
     same_topic,
     thought_since_search,
+    urls_of,
 )
-from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
-from agent.assistants.deep_research.tools import queries_of, urls_of
-from agent.evidence.lengths import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens
 
 FRESH = Past(topic="成本", done=["历史"], thought=False, searched=False)
 WORKED = Past(topic="成本", done=["历史"], thought=False, searched=True)

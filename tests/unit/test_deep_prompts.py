@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from agent.language import Language
 from agent.prompts import Raw, element, render
+from agent.texts.language import Language
 from tests.support.prompt_blocks import BLOCKS as ALL
 
 LANGUAGES: list[Language] = ["zh", "en"]

@@ -14,7 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from agent.evidence.citations import Citer, inert
-from agent.evidence.links import without_urls
+from agent.evidence.markdown import without_urls
 from tests.support.page_sources import source
 
 LEDGER = {"w0-0": source("w0-0"), "w0-1": source("w0-1")}

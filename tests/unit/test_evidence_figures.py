@@ -6,7 +6,7 @@ import time
 import pytest
 
 from agent.evidence.figures import FigureMarker, unverified_figures
-from agent.language import Language
+from agent.texts.language import Language
 
 ZH, EN = "（未在来源中核实）", " (not found in the source)"
 TEXTS = {

@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from agent.evidence.geodesy import (
+from agent.evidence.geo import (
     distance_m,
     gcj02_to_wgs84,
     in_china_box,

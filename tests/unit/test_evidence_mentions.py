@@ -1,6 +1,6 @@
 import time
 
-from agent.evidence.mentions import mentioned
+from agent.evidence.places import mentioned
 from agent.evidence.types import Place
 
 

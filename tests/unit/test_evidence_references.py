@@ -8,7 +8,7 @@ from agent.evidence.citations import (
     strip_references,
     with_targets,
 )
-from agent.evidence.links import link_url
+from agent.evidence.markdown import link_url
 from tests.support.page_sources import source
 
 

@@ -3,11 +3,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from agent.evidence.links import link_url
+from agent.evidence.markdown import link_url
 from agent.evidence.types import Point
 from agent.export.html import html_page
-from agent.export.markdown import markdown_document, place_table
-from agent.export.rich_text import answer_html
+from agent.export.markdown import answer_html, markdown_document, place_table
 from agent.export.svg_map import Pin, draw_map, nice_step
 from agent.export.wording import metres
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, answer, place, source

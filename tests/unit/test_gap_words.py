@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.errors import (
+from agent.assistants.common.gaps import _TEXTS as PARTS
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.turn import refuse_if_all_failed
+from agent.assistants.common.writer import all_failed, gap_section
+from agent.core.errors import (
     AgentError,
     BudgetExceeded,
     ConfigurationError,
@@ -16,17 +20,13 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.evidence.reasons import _TEXTS as REASONS
-from agent.evidence.reasons import reason_of
 from agent.evidence.types import Gap
-from agent.language import Language
-from agent.mcp.messages import map_message
-from agent.nodes.answer_text import all_failed, gap_section
-from agent.nodes.finishing import refuse_if_all_failed
-from agent.nodes.gaps import _TEXTS as PARTS
-from agent.nodes.gaps import gap_of
+from agent.mcp.errors import map_message
 from agent.search.gaps import failure_gap
 from agent.search.types import WebTask
+from agent.texts.language import Language
+from agent.texts.reasons import _TEXTS as REASONS
+from agent.texts.reasons import reason_of
 
 _OF_OTHER_ERRORS = ("budget_", "configuration", "web_search")
 MACHINE = "gemini-9: HTTP 500 of upstream at line 3"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.security.access import access
-from agent.security.guard import LARGEST_BODY
+from agent.server.auth.api_keys import access
+from agent.server.auth.guard import LARGEST_BODY
 from tests.support.at_the_door import KEY, ask, raw
 
 LAN = ("192.168.1.30", 50000)

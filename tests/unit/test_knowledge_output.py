@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from agent.cli import COMMANDS, ingest
-from agent.cli.ingest_progress import BarTell, told
+from agent.cli.ingest import BarTell, told
 from agent.cli.parser import build_parser
 from agent.cli.search import snippet
-from agent.retrieval.outcomes import FileResult, Outcome, Report
+from agent.knowledge.ingest import FileResult, Outcome, Report
 
 READ = FileResult("docs/a.md", "read", documents=1, chunks=3)
 FAILED = FileResult("docs/b.pdf", "failed", "it is broken", "page_unreadable")

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.language import detect_language, filled
+from agent.texts.language import detect_language, filled
 
 
 @pytest.mark.parametrize(

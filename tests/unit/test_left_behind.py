@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.cli import main
-from agent.cli.logs import configure_logging
-from agent.redaction import hide
+from agent.cli.environment import configure_logging
+from agent.core.redaction import hide
 
 
 @pytest.fixture(scope="module")

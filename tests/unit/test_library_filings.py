@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.search.sec_companies import Registrants, read_registrants, search_words
+from agent.search.sec_edgar import Registrants, read_registrants, search_words
 from agent.search.sec_facts import as_text, current, read_figures
 
 LISTED = {

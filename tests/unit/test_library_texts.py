@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agent.search.akshare_tables import company_documents, figures_of
+from agent.search.akshare import company_documents, figures_of
 from agent.search.akshare_worker import find_company
+from agent.search.documents import doi_of, make_document, passage
 from agent.search.openalex import abstract_of
-from agent.search.sources import doi_of, make_document, passage
 
 NAMES = [["300750", "宁德时代"], ["600519", "贵州茅台"], ["000002", "万  科Ａ"], ["600104", "上汽"]]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.errors import (
+from agent.core.errors import (
     AgentError,
     BudgetExceeded,
     MalformedReply,
@@ -9,9 +9,8 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.language import Language
-from agent.mcp.amap_errors import failure
-from agent.mcp.messages import _TEXTS, map_gap, map_message
+from agent.mcp.errors import _TEXTS, failure, map_gap, map_message
+from agent.texts.language import Language
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import re
 import pytest
 from mcp.types import Tool
 
-from agent.mcp.contract import contract_problem, expected_tools, schema_hash
-from agent.mcp.install import PACKAGE_FILES
+from agent.mcp.servers import PACKAGE_FILES, contract_problem, expected_tools, schema_hash
 
 LOCK = (PACKAGE_FILES / "package-lock.json").read_text("utf-8")
 PACKAGES = {name: entry for name, entry in json.loads(LOCK)["packages"].items() if name}

@@ -3,13 +3,19 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ProviderRefused
-from agent.mcp.anchors import by_name, find_anchor
-from agent.mcp.cities import chinese_city, same_city
-from agent.mcp.hits import merged
-from agent.mcp.ledger import Ledger
-from agent.mcp.links import place_link, position_link, route_link
-from agent.mcp.places import location_of, number_or_none, photo_of, rating_of, wgs84_of
+from agent.core.errors import ProviderRefused
+from agent.evidence.geo import wgs84_of
+from agent.mcp.prefetch import by_name, chinese_city, find_anchor, merged, same_city
+from agent.mcp.records import (
+    Ledger,
+    location_of,
+    number_or_none,
+    photo_of,
+    place_link,
+    position_link,
+    rating_of,
+    route_link,
+)
 from agent.mcp.types import MapOptions, Survey
 
 DETAIL: dict[str, Any] = {

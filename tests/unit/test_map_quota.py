@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ProviderError, ProviderRefused, RateLimited
-from agent.mcp.cache import ReplyCache
+from agent.core.errors import ProviderError, ProviderRefused, RateLimited
+from agent.mcp.gateway import ReplyCache
 from agent.mcp.quota import SHANGHAI, DailySearches, Pauses, WindowPace, day_is_spent
 
 

@@ -3,10 +3,10 @@ import random
 
 import pytest
 
-from agent.errors import MalformedReply
-from agent.mcp.compact import LONGEST, compacted
-from agent.mcp.replies import LARGEST, parsed
+from agent.core.errors import MalformedReply
+from agent.mcp.records import LARGEST, parsed
 from agent.mcp.stdio import Lines
+from agent.mcp.tools import LONGEST, compacted
 
 
 def test_lines_are_the_same_however_the_stream_is_cut() -> None:

@@ -9,10 +9,10 @@ import httpx
 import jsonschema
 import pytest
 
-from agent.serving import mcp_endpoint
-from agent.serving.mcp_answer import output_schema
-from agent.serving.mcp_endpoint import McpEndpoint
-from agent.serving.mcp_progress import Teller
+from agent.server import mcp_endpoint
+from agent.server.mcp_call import Teller
+from agent.server.mcp_endpoint import McpEndpoint
+from agent.server.mcp_tools import output_schema
 from tests.support.mcp_client import HEADERS, events, message
 from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, assistant
 

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from agent.configuration import MODEL_FIELDS, Configuration
-from agent.errors import ConfigurationError
+from agent.core.errors import ConfigurationError
 from agent.models.catalogue import (
     GOOGLE_MODELS,
     RETIRED,
@@ -16,7 +16,7 @@ from agent.models.catalogue import (
     retired,
     search_price,
 )
-from agent.models.desk import paced
+from agent.models.client import paced
 
 NOVEMBER, JANUARY = date(2026, 11, 20), date(2027, 1, 1)
 

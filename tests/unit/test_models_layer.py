@@ -7,12 +7,12 @@ from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel
 
-from agent.errors import ConfigurationError
+from agent.core.errors import ConfigurationError
+from agent.models.client import from_text, to_text
+from agent.models.connections import is_socks, proxy_for
 from agent.models.google import restore_ids
-from agent.models.journal_text import from_text, to_text
-from agent.models.proxy import is_socks, proxy_for
-from agent.models.structured import find_object, parsed, with_schema
-from agent.models.vendor import Response
+from agent.models.types import Response
+from agent.models.validation import find_object, parsed, with_schema
 
 GOOGLE = "https://generativelanguage.googleapis.com"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.offline.corpus import load_sample, search_pages
+from agent.sample.corpus import load_sample, search_pages
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import pytest
 from pypdf import PdfReader
 
-from agent.offline.sample_papers import paper_names, paper_pdf, pdf, sample_documents
-from agent.offline.scholar_records import sample_articles, sample_papers
+from agent.sample.papers import paper_names, paper_pdf, pdf, sample_documents
+from agent.sample.scholar import sample_articles, sample_papers
 
 
 def text_of(page: int, body: bytes) -> str:

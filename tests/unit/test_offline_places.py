@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.offline.corpus import (
+from agent.sample.corpus import (
     Place,
     find_anchor,
     find_city,

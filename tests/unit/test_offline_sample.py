@@ -9,7 +9,7 @@ from importlib import resources
 
 import pytest
 
-from agent.offline.corpus import distance_m, load_sample
+from agent.sample.corpus import distance_m, load_sample
 
 SAMPLE = load_sample()
 CHINA = (73.5, 135.1, 18.0, 53.6)
@@ -72,7 +72,7 @@ def test_sample_values_are_in_a_believable_range() -> None:
 
 
 def test_each_file_with_changing_values_says_so_at_its_head() -> None:
-    folder = resources.files("agent.offline") / "sample"
+    folder = resources.files("agent.sample") / "data"
     files = [f for f in folder.iterdir() if f.name.startswith(("places_", "weather"))]
     assert len(files) == len(SAMPLE.areas) + 1
     for file in files:
@@ -132,7 +132,7 @@ def test_weather_covers_each_city_from_today_on() -> None:
 
 def test_the_sample_needs_only_the_standard_library() -> None:
     code = (
-        "import sys; before = set(sys.modules); import agent.offline.corpus; "
+        "import sys; before = set(sys.modules); import agent.sample.corpus; "
         "new = {name.split('.')[0] for name in set(sys.modules) - before}; "
         "print(sorted(new - set(sys.stdlib_module_names) - {'agent'}))"
     )

@@ -9,13 +9,13 @@ from typing import Any, get_args
 
 import pytest
 
-from agent.evidence.geodesy import distance_m, gcj02_to_wgs84, wgs84_to_gcj02
+from agent.evidence.geo import distance_m, gcj02_to_wgs84, wgs84_to_gcj02
 from agent.evidence.types import Place
 from agent.export.finished import by_mention
 from agent.export.svg_map import nice_step
 from agent.export.wording import WORDS, cost, metres, rating
-from agent.language import Language
-from agent.mcp.places import PHOTO_HOSTS
+from agent.mcp.records import PHOTO_HOSTS
+from agent.texts.language import Language
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/map"

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import pytest
 
-from agent.language import Language
-from agent.progress import EventType
-from agent.progress_words import EVENTS, SPEAKERS, STARTING, event_line
+from agent.core.progress import EventType
+from agent.texts.language import Language
+from agent.texts.progress_words import EVENTS, SPEAKERS, STARTING, event_line
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/answer"

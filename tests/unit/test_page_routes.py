@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from agent.progress_words import EVENTS
-from agent.serving.page import FOLDER
-from agent.serving.page_files import PageFiles
-from agent.serving.page_reports import MOST_A_MINUTE
+from agent.server.page_routes import FOLDER, MOST_A_MINUTE, PageFiles
+from agent.texts.progress_words import EVENTS
 from tests.unit.page_client import KEY, directives, page_client
 
 _TILES = re.compile(r"interface Tiles \{(.*?)\n\}", re.DOTALL)

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from agent.client.run_result import RunName, outcome_of
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
-from agent.outcome import RunName, outcome_of
-from agent.serving import exports
-from agent.serving.exports_names import disposition
+from agent.server import exports
+from agent.server.exports import disposition
 from tests.unit.export_samples import ANSWER, NOTICE, place, source
 from tests.unit.page_client import directives, page_client
 

@@ -9,8 +9,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from agent.security.access import COOKIE, access, identify
-from agent.serving.page_body import NotRead, limited_body
+from agent.server.auth.api_keys import COOKIE, access, identify
+from agent.server.page_headers import NotRead, limited_body
 from tests.unit.page_client import KEY, page_client
 
 MOST_TRIES = 10

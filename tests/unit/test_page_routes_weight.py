@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 
-from agent.serving.page import FOLDER
+from agent.server.page_routes import FOLDER
 from tests.unit.page_client import page_client
 
 MOST = 250_000

@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.plan_execute.cleaning import distinct, documents_of, sorted_by_kind
-from agent.assistants.plan_execute.observations import crop_observation
-from agent.evidence.lengths import estimated_tokens
+from agent.assistants.plan_execute.documents import (
+    crop_observation,
+    distinct,
+    documents_of,
+    sorted_by_kind,
+)
+from agent.core.strings import estimated_tokens
 from agent.search.documents import Document
 
 ROW = {"title": "Sodium-ion cells", "url": "https://a.example/1", "text": "An abstract."}

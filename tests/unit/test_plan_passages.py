@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.plan_execute.collection import papers_of, read_by_default
-from agent.assistants.plan_execute.passages import (
+from agent.assistants.plan_execute.documents import bears_on
+from agent.assistants.plan_execute.papers import papers_of, read_by_default
+from agent.assistants.plan_execute.search_info import (
     Found,
     aliases,
     passages_of,
     shown_path,
     sources_of,
 )
-from agent.assistants.plan_execute.ranking import bears_on
-from agent.retrieval.types import Chunk, Hit, KnownDocument
+from agent.knowledge.types import Chunk, Hit, KnownDocument
 
 
 def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> Hit:

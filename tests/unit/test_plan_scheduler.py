@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agent.assistants.plan_execute.scheduler import carry_out
+from agent.assistants.plan_execute.execute import carry_out
 from agent.assistants.plan_execute.state import Task
 from tests.support.map_fixtures import until
 

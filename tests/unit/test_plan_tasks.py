@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.assistants.plan_execute.tasks import (
+from agent.assistants.plan_execute.plan import (
     Checked,
     Mode,
     Plan,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.progress import event
-from agent.progress_words import event_line
+from agent.core.progress import event
+from agent.texts.progress_words import event_line
 
 
 @pytest.mark.parametrize(

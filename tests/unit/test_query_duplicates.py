@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agent.evidence.query_match import normalised_query, same_search
+from agent.evidence.queries import normalised_query, same_search
 
 SAME = [
     # case, width, spaces, punctuation

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.errors import ProviderUnavailable, UnsafeUrl
+from agent.core.errors import ProviderUnavailable, UnsafeUrl
 from agent.reading.guard import Guard
 from tests.support.hostile_urls import HOSTILE, PUBLIC, answers
 

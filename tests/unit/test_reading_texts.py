@@ -5,13 +5,10 @@ import zlib
 
 import pytest
 
-from agent.errors import MalformedReply, ProviderRefused
-from agent.reading.body import Body
-from agent.reading.decoding import page_text
-from agent.reading.extract import kind_of
-from agent.reading.kept import KeptPages
-from agent.reading.robots import Robots
-from agent.reading.texts import html_text
+from agent.core.errors import MalformedReply, ProviderRefused
+from agent.reading.extract import kind_of, page_text
+from agent.reading.extractors import html_text
+from agent.reading.fetch import Body, KeptPages, Robots
 
 
 def unpacked(encoding: str, sent: bytes, *, limit: int = 1000, step: int = 7) -> bytes:

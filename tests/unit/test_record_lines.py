@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent.evidence.measures import distance_text, duration_text
+from agent.assistants.common.records import weather_texts
+from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.types import Weather, WeatherDay
-from agent.language import Language
-from agent.nodes.evidence_text import weather_texts
+from agent.texts.language import Language
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agent.outbox import AcceptedRun
-from agent.recording import RecordRuns
+from agent.engines.langgraph.recording import RecordRuns
+from agent.runs.run_log import AcceptedRun
 
 
 class Heard:

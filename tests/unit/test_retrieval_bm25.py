@@ -5,8 +5,8 @@ import time
 import pytest
 from evals.rerank import DEPTH, Case, load, ndcg
 
-from agent.retrieval.bm25 import Bm25, best_first
-from agent.retrieval.segment import terms
+from agent.knowledge.ranking import Bm25, best_first
+from agent.knowledge.terms import terms
 
 CASES = load()
 

@@ -1,6 +1,6 @@
 """Several rankings as one."""
 
-from agent.retrieval.fusion import fuse, places
+from agent.knowledge.ranking import fuse, places
 
 
 def order(*rankings: list[str]) -> list[str]:

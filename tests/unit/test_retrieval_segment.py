@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agent.retrieval.segment import query_terms, terms
+from agent.knowledge.terms import query_terms, terms
 
 
 def test_chinese_is_cut_in_pairs_and_a_lone_character_is_kept() -> None:

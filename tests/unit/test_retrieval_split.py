@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from agent.retrieval.markup import heading_level, markdown_blocks, plain_blocks, unwrapped
-from agent.retrieval.split import (
+from agent.knowledge.markup import heading_level, markdown_blocks, plain_blocks, unwrapped
+from agent.knowledge.split import (
     OVERLAP,
     SIZE,
     Block,

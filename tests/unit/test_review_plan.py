@@ -7,17 +7,16 @@ from typing import Any, cast
 
 import pytest
 
-from agent.budget import no_usage
-from agent.cli.batch_plan import read_plan
+from agent.cli.batch import read_plan
 from agent.cli.parser import build_parser
 from agent.cli.request import read_request
 from agent.cli.review import review
+from agent.client.run_result import Pause, pause_of
 from agent.configuration import Configuration, configure
-from agent.errors import ConfigurationError, InputError
+from agent.core.budget import no_usage
+from agent.core.errors import ConfigurationError, InputError
 from agent.evidence.types import MapTask, Query
-from agent.nodes.plan_estimate import estimate_of
-from agent.nodes.reviewed import read_review
-from agent.outcome import Pause, pause_of
+from agent.nodes.review_plan import estimate_of, read_review
 from agent.state import Estimate, Turn
 
 NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "keywords": ["书店"], "radius_m": 1000}

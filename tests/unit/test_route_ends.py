@@ -3,7 +3,7 @@
 import pytest
 
 from agent.evidence.intent import map_task_by_rules
-from agent.evidence.route_ends import route_ends
+from agent.evidence.places import route_ends
 
 SAID = {
     "从故宫走路到王府井要多久": ("故宫", "王府井", "walking"),

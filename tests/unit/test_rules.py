@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from langgraph_sdk import Auth
 
-from agent.marks import OWNER
-from agent.security import auth
-from agent.security.access import access
-from agent.security.rules import NOBODY, authenticate
+from agent.core.metadata_keys import OWNER
+from agent.server.auth import auth
+from agent.server.auth.api_keys import access
+from agent.server.auth.authorization import NOBODY, authenticate
 
 KEYS = {"alice": "alice-key-0123456789", "bob.b": "bob-key-0123456789abc"}
 Refused = Auth.exceptions.HTTPException

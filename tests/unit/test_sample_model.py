@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.markers import cited_ids
-from agent.language import Language
-from agent.offline.brain import Answer, Past, Tool, ToolResult, Turn
+from agent.evidence.citations import cited_ids
 from agent.prompts import Raw, element
 from agent.sample.model.reply import REPLIES, SampleModel, least
+from agent.sample.model.request import Answer, Past, Tool, ToolResult, Turn
+from agent.texts.language import Language
 from tests.support.offline_turns import (
     FINDINGS,
     PLACES,

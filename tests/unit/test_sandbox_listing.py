@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from agent.sandbox.filter import MACHINES, filter_for
-from agent.sandbox.listing import LISTED, program_of, unlisted_imports
+from agent.sandbox.process import MACHINES, filter_for
+from agent.sandbox.programs import LISTED, program_of, unlisted_imports
 
 PROGRAM = "x = 1\nif x:\n    print(x)"
 ALLOWED, REFUSED, KILLED = 0x7FFF0000, 0x00050001, 0x80000000

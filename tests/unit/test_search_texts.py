@@ -12,8 +12,8 @@ from agent.search.google import GoogleSearch
 from agent.search.grounded import beginning, quotes_by_id
 from agent.search.hits import make_hit, only_known
 from agent.search.http import retry_after, said
-from agent.search.registry import REGISTRY, key_variable
 from agent.search.types import WebChoice
+from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
 from tests.support.search_scripts import GOOGLE, ScriptedModels, grounded_reply, meter, task
 

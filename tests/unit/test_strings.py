@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.strings import ends_in_half, parse_json, valid_json, valid_text
+from agent.core.strings import ends_in_half, parse_json, valid_json, valid_text
 
 HALF, OTHER_HALF = "\ud83d", "\ude00"
 

@@ -5,17 +5,22 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from agent.assistants.team_answer.context import (
+from agent.assistants.common.records import prompt_tokens, tools_tokens
+from agent.assistants.team_answer.speakers import (
     fitted,
     select_prompt,
     transcript_block,
     turn_prompt,
 )
-from agent.assistants.team_answer.speakers import Speaker
-from agent.assistants.team_answer.state import ChatTurn, TeamConfiguration, TeamState, ToolNote
+from agent.assistants.team_answer.state import (
+    ChatTurn,
+    Speaker,
+    TeamConfiguration,
+    TeamState,
+    ToolNote,
+)
 from agent.assistants.team_answer.tools import run_code, search_google
-from agent.evidence.lengths import estimated_tokens
-from agent.nodes.prompt_size import prompt_tokens, tools_tokens
+from agent.core.strings import estimated_tokens
 from agent.sample.model.text import block
 
 LONG = "青岚大桥于1987年通车，" * 500

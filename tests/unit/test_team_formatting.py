@@ -4,8 +4,12 @@ import random
 
 import pytest
 
-from agent.assistants.team_answer.formatting import formatted, presentable, shows_capitals
-from agent.assistants.team_answer.nodes.format_answer import is_extract
+from agent.assistants.team_answer.format_answer import (
+    formatted,
+    is_extract,
+    presentable,
+    shows_capitals,
+)
 
 
 @pytest.mark.parametrize(

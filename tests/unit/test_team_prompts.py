@@ -5,7 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from agent.assistants.team_answer.analysis import (
+from agent.assistants.common.records import prompt_tokens
+from agent.assistants.team_answer.analyze import (
     Analyzed,
     SubQuestions,
     analysis_of,
@@ -13,20 +14,19 @@ from agent.assistants.team_answer.analysis import (
     region_by_rules,
     sub_questions_of,
 )
-from agent.assistants.team_answer.answer_text import calculation_section, headline, tried
-from agent.assistants.team_answer.settling import (
+from agent.assistants.team_answer.format_answer import calculation_section, headline, tried
+from agent.assistants.team_answer.state import Evidence, TeamConfiguration, TeamState
+from agent.assistants.team_answer.synthesize import (
     Settled,
     evidence_lines,
     likely,
     settle_prompt,
     settled,
 )
-from agent.assistants.team_answer.state import Evidence, TeamConfiguration, TeamState
-from agent.errors import InputError
+from agent.core.errors import InputError
 from agent.evidence.types import Source
-from agent.language import Language
-from agent.nodes.prompt_size import prompt_tokens
 from agent.prompts import render
+from agent.texts.language import Language
 from tests.support.prompt_blocks import BLOCKS as ALL
 
 LANGUAGES: list[Language] = ["zh", "en"]

@@ -3,8 +3,6 @@
 import pytest
 
 from agent.assistants.team_answer.speakers import (
-    SPEAKERS,
-    Speaker,
     chosen,
     ends_discussion,
     hypothesis_lines,
@@ -15,7 +13,7 @@ from agent.assistants.team_answer.speakers import (
     verdict_of,
     without_signals,
 )
-from agent.assistants.team_answer.state import Hypothesis
+from agent.assistants.team_answer.state import SPEAKERS, Hypothesis, Speaker
 
 
 def branch(text: str, score: float, pruned: bool = False) -> Hypothesis:

@@ -3,8 +3,8 @@
 import pytest
 from starlette.requests import HTTPConnection
 
-from agent.security.access import access
-from agent.security.tries import Tries, peer_of
+from agent.server.auth.api_keys import access
+from agent.server.auth.rate_limit import Tries, peer_of
 from tests.support.at_the_door import KEY, ask, raw
 
 MOST = 10

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agent.batch.questions import Question
-from agent.errors import AgentError
-from agent.outbox import AcceptedRun
+from agent.core.errors import AgentError
+from agent.runs.run_log import AcceptedRun
 
 _NAMESPACE = uuid.UUID("6f0c2a53-1f0b-5a0e-9a51-3d1c0c7f2b44")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from langgraph.types import StateSnapshot
 
+from agent.assistants.common.toolbox import limits_of
+from agent.assistants.registry import compiled
 from agent.batch.jobs import Finished, Job, unreviewed
-from agent.checkpointer import Threads, open_threads, run_config
 from agent.configuration import MODEL_FIELDS, Configuration
-from agent.errors import AgentError, ConfigurationError, InputError, StoreFailed
-from agent.installed import compiled
-from agent.nodes.toolbox import limits_of
+from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.runs.threads import Threads, open_threads, run_config
 from agent.services import Services, close_process_services, process_services
 from agent.settings import read_settings
 

@@ -20,11 +20,11 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
-from agent.batch.rows import Row, Status
+from agent.batch.answers import Row, Status
 from agent.batch.runner import Counts, Progress
 from agent.batch.scoring import Summary, Tally
-from agent.language import counted
-from agent.redaction import scrub
+from agent.core.redaction import scrub
+from agent.texts.language import counted
 
 _LONGEST = 160
 _SHOWN: tuple[Status, ...] = ("answered", "no_answer", "failed", "skipped", "paused")

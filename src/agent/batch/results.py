@@ -1,16 +1,87 @@
 """From a finished run to its row and its trace."""
 
+import hashlib
 import json
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from agent.batch.answers import Row, RowSource, Status
+from agent.batch.disk import replace_file
 from agent.batch.jobs import Finished, Job
-from agent.batch.quota import spent_quota
-from agent.batch.rows import Row, RowSource, Status
-from agent.errors import AgentError
-from agent.outcome import Outcome, RunName, outcome_of
-from agent.redaction import scrub
+from agent.client.run_result import Outcome, RunName, outcome_of
+from agent.core.errors import AgentError, InputError
+from agent.core.redaction import scrub
+from agent.evidence.types import Gap
+
+SPENT = frozenset({"model_quota_day", "model_quota", "search_quota", "map_quota_day"})
+"""Codes after which the next question would fail, too."""
+
+
+def spent_quota(gaps: Iterable[Gap], error: AgentError | None = None) -> str | None:
+    """What is spent, in words; None if nothing is."""
+    if error is not None and error.code in SPENT:
+        return error.message
+    for gap in gaps:
+        if gap["code"] in SPENT:
+            said = gap["message"]
+            return said if gap["provider"] in said else f"{gap['provider']}: {said}"
+    return None
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 80
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+
+
+def safe_name(id: str) -> str:
+    """The id as a file name on every system; a changed one ends with a hash, so none collide."""
+    name = _UNSAFE.sub("_", id).strip(".")[:_LONGEST]
+    # Upper case is hashed, too: some systems take A.json and a.json for one file.
+    if name == id and name == name.lower() and name and not _RESERVED.match(name):
+        return name
+    return (
+        f"{name or 'question'}-{hashlib.sha1(id.encode(), usedforsecurity=False).hexdigest()[:8]}"
+    )
+
+
+class TraceFolder:
+    """DIR/<safe id>.json; the last attempt's trace stays. All methods block."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError("--trace-dir", f"{folder} cannot be used: {error.strerror}") from None
+        if not os.access(folder, os.W_OK):
+            raise InputError("--trace-dir", f"{folder} cannot be written to")
+
+    def path(self, id: str) -> Path:
+        return self._folder / f"{safe_name(id)}.json"
+
+    def write(self, id: str, trace: Mapping[str, Any]) -> None:
+        """Atomically: a reader never sees half a trace. AgentError if it cannot be written."""
+        path = self.path(id)
+        try:
+            replace_file(path, [json.dumps(trace, ensure_ascii=False, indent=1).encode()])
+        except OSError as error:
+            problem = f"--trace-dir: {path} cannot be written: {error.strerror}"
+            raise AgentError(problem) from error
+
+    def reasoning(self, id: str) -> str:
+        """The steps of the reasoning as text, for submissions that ask for it."""
+        try:
+            trace = json.loads(self.path(id).read_text("utf-8"))
+        except (OSError, ValueError):
+            return ""
+        steps = trace.get("reasoning_trace") or []
+        lines = [str(s.get("text") or "") if isinstance(s, dict) else str(s) for s in steps]
+        return "\n".join(line for line in lines if line)
+
 
 _TRACED = (
     "analysis", "sub_questions", "reasoning_trace", "transcript", "hypotheses", "evidence_pool",

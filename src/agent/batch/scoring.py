@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from typing_extensions import TypedDict
 
+from agent.batch.answers import Row, Status
 from agent.batch.questions import Question
-from agent.batch.rows import Row, Status
 
 _Z = 1.959963984540054
 """Of a normal distribution, 95% lie within so many standard deviations."""

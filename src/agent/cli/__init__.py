@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _reader_is_gone()
     except Exception as error:  # noqa: BLE001
-        from agent.errors import StoreFailed
+        from agent.core.errors import StoreFailed
 
         if isinstance(error, StoreFailed):
             return fail(error.message)

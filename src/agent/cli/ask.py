@@ -9,16 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_terminal
-from agent.cli.environment import read_environment
-from agent.cli.logs import configure_logging
+from agent.cli.environment import configure_logging, read_environment
 from agent.cli.request import Request, read_request
 from agent.cli.review import review, spoken
-from agent.errors import AgentError, ConfigurationError, StoreFailed
-from agent.evidence.reasons import stop_of
+from agent.client.run_result import Outcome, Pause
+from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.export.geojson import answer_geojson
 from agent.export.markdown import markdown_document
-from agent.language import Language, detect_language
-from agent.outcome import Outcome, Pause
+from agent.texts.language import Language, detect_language
+from agent.texts.reasons import stop_of
 
 
 def run(arguments: Namespace) -> int:

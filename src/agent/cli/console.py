@@ -5,8 +5,7 @@ import os
 import sys
 from typing import TextIO
 
-from agent.lines import one_line
-from agent.strings import valid_text
+from agent.core.strings import one_line, valid_text
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
@@ -26,7 +25,7 @@ def printable(text: str) -> str:
 
 def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:
     """Print `tanlu: message` on stderr, scrubbed, and give the exit code back."""
-    from agent.redaction import scrub
+    from agent.core.redaction import scrub
 
     line = one_line(scrub(message))
     print(f"tanlu: {line} ({_MORE})" if hint else f"tanlu: {line}", file=sys.stderr)  # noqa: T201

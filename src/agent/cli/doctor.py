@@ -2,16 +2,295 @@
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
 
-from agent.cli.checks import Check, examine
+from pydantic import SecretStr
+from typing_extensions import TypedDict
+
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
-from agent.cli.environment import read_environment
-from agent.cli.logs import configure_logging
-from agent.errors import AgentError
+from agent.cli.environment import configure_logging, read_environment
+from agent.configuration import MODEL_FIELDS, Configuration, configure
+from agent.core.errors import AgentError, ConfigurationError
+from agent.settings import Settings, read_settings
+
+log = logging.getLogger(__name__)
+State = Literal["ok", "missing", "broken", "off"]
+LONGEST_CHECK = 60.0
+"""Seconds; a check that takes longer counts as broken."""
+
+
+class Check(TypedDict):
+    """`missing` and `off` are no failures: something is not set up, or not wanted."""
+
+    name: str
+    state: State
+    detail: str
+    suggestion: str
+
+
+_KEYS: Final[dict[str, str]] = {
+    "gemini_api_key": "a key for Gemini: https://aistudio.google.com/apikey",
+    "google_api_key": "",
+    "openai_api_key": "for DeepSeek, DashScope, Ark and others, with OPENAI_BASE_URL",
+    "amap_maps_api_key": 'a key of type "Web服务": https://console.amap.com/dev/key/app',
+    "bocha_api_key": "",
+    "tavily_api_key": "",
+    "serper_api_key": "",
+    "openalex_api_key": "",
+    "semantic_scholar_api_key": "",
+}
+_NODE = 'install Node 20 or newer, or: pip install "tanlu[node]"'
+_OLDEST_NODE = 20
+_MODEL_SERVICE = "check the key (GEMINI_API_KEY or OPENAI_API_KEY), the address and the network"
+_MAP_ADVICE: Final[dict[str, str]] = {
+    "map_no_node": _NODE,
+    "map_install_failed": "npm must reach its registry once; or name a server in AMAP_MCP_COMMAND",
+    "map_key_missing": "set AMAP_MAPS_API_KEY",
+}
+
+
+def check(name: str, state: State, detail: str, suggestion: str = "") -> Check:
+    return Check(name=name, state=state, detail=detail, suggestion=suggestion)
+
+
+async def examine() -> list[Check]:
+    """Every check, in the order they are shown; never raises for what is wrong outside."""
+    try:
+        settings, configuration = read_settings(), configure({})
+    except ConfigurationError as error:
+        return [check(error.name, "broken", error.message, f"correct or remove {error.name}")]
+    found = [_mode(settings), *_keys(settings), *_addresses(settings), _access(), *_tiles(settings)]
+    try:
+        live = _live(settings, configuration)
+        for checks in await asyncio.gather(_data_folder(settings), _node(), *live):
+            found += checks
+    finally:
+        await _close()
+    return found
+
+
+def _mode(settings: Settings) -> Check:
+    if settings.mode == "offline":
+        why = "TANLU_MODE=offline" if settings.tanlu_mode == "offline" else "no model key was found"
+        return check("mode", "ok", f"offline: bundled sample data ({why})",
+                     "set GEMINI_API_KEY for live answers")  # fmt: skip
+    if not settings.model_configured:
+        needs = "GEMINI_API_KEY (or GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL)"
+        return check("mode", "broken", "online, but no model is configured", f"set {needs}")
+    return check("mode", "ok", "online")
+
+
+def _keys(settings: Settings) -> list[Check]:
+    checks = []
+    for field, suggestion in _KEYS.items():
+        is_set = getattr(settings, field) is not None
+        state: State = "ok" if is_set else "off"
+        needed = field == "amap_maps_api_key" and settings.mode == "online" and not is_set
+        checks.append(
+            check(
+                field.upper(),
+                "missing" if needed else state,
+                "set" if is_set else "not set",
+                suggestion if needed else "",
+            )
+        )
+    return checks
+
+
+def _addresses(settings: Settings) -> list[Check]:
+    """Addresses that differ from the usual ones; these are no secrets."""
+    given = {
+        name.upper(): value
+        for name in ("google_gemini_base_url", "openai_base_url", "tanlu_model")
+        if (value := getattr(settings, name))
+    }
+    return [check(name, "ok", str(value)) for name, value in given.items()]
+
+
+def _access() -> Check:
+    """Whom a server with this environment would answer."""
+    from agent.server.auth.api_keys import access
+
+    rules = access()
+    if rules.problem:
+        return check("access", "broken", rules.summary, f"correct {rules.problem.split(':')[0]}")
+    if rules.open and rules.exposed:
+        return check("access", "missing", rules.summary, "set TANLU_API_KEYS")
+    return check("access", "ok", rules.summary)
+
+
+def _tiles(settings: Settings) -> list[Check]:
+    """The page's base map, where one is wanted."""
+    from agent.server.page_headers import base_map
+
+    if settings.map_tiles == "none":
+        return []
+    tiles, problem = base_map(settings)
+    if tiles is None:
+        return [check("MAP_TILES", "missing", problem, "set TIANDITU_KEY, or MAP_TILES=none")]
+    return [check("MAP_TILES", "ok", f"{settings.map_tiles}: the page loads tiles from there")]
+
+
+async def _data_folder(settings: Settings) -> list[Check]:
+    from agent.runs.threads import open_saver
+
+    where = settings.memory
+    try:
+        async with open_saver(where):
+            return [check("threads", "ok", f"kept in {await asyncio.to_thread(_named, where)}")]
+    except (AgentError, OSError) as error:
+        advice = "set TANLU_DATA_DIR to a folder of yours"
+        if not isinstance(where, Path):
+            advice = "correct or remove DATABASE_URL: without it files in TANLU_DATA_DIR are used"
+        return [check("threads", "broken", str(error), advice)]
+
+
+def _named(where: Path | SecretStr) -> str:
+    if isinstance(where, Path):
+        return str(where)
+    from agent.runs.postgres import described
+
+    return f"the Postgres {described(where)}"
+
+
+async def _node() -> list[Check]:
+    from agent.mcp.servers import node_version
+
+    try:
+        version = await asyncio.to_thread(node_version)
+    except (OSError, ValueError) as error:
+        return [check("node", "broken", str(error), _NODE)]
+    if version is None:
+        return [check("node", "missing", "not found: the map needs it", _NODE)]
+    major = version.lstrip("v").partition(".")[0]
+    if major.isdigit() and int(major) < _OLDEST_NODE:
+        return [check("node", "broken", f"{version} is too old", _NODE)]
+    return [check("node", "ok", version)]
+
+
+def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[list[Check]]]:
+    """What asks the services themselves, all at once."""
+    if settings.mode == "online" and not settings.model_configured:
+        return []
+    from agent.services import process_services
+
+    try:
+        services: Any = process_services()
+    except AgentError as error:
+        return [_known([check("services", "broken", error.message)])]
+    models = [_model(services, field, getattr(configuration, field)) for field in MODEL_FIELDS]
+    return [
+        *models,
+        _bounded("map server", lambda: _map(services, settings)),
+        _bounded("web search", lambda: _search(services, configuration)),
+        _bounded("sources", lambda: _sources(services)),
+        _bounded("reranking", lambda: _reranking(services)),
+        _bounded("embeddings", lambda: _embeddings(services)),
+        _bounded("knowledge base", lambda: _knowledge(services)),
+        _bounded("code", lambda: _code(services, settings)),
+    ]
+
+
+async def _known(checks: list[Check]) -> list[Check]:
+    return checks
+
+
+async def _model(services: Any, field: str, model: str) -> list[Check]:
+    async def ask() -> list[Check]:
+        problem = await services.models.check(model, field)
+        if problem is None:
+            return [check(field, "ok", model)]
+        known = problem.startswith(f"{field}: ")
+        advice = f"set {field.upper()} to a model the service has" if known else _MODEL_SERVICE
+        return [check(field, "broken", problem, advice)]
+
+    return await _bounded(field, ask)
+
+
+async def _map(services: Any, settings: Settings) -> list[Check]:
+    if settings.mode == "online" and settings.amap_maps_api_key is None:
+        return [check("map server", "off", "not tried: AMAP_MAPS_API_KEY is not set")]
+    found: Mapping[str, Any] = await services.maps.health()
+    if found["works"]:
+        return [check("map server", "ok", f"started: {found['message']}")]
+    # Without a key for it, a map that cannot start is something missing, not something broken.
+    state: State = "broken" if settings.mode == "online" else "missing"
+    advice = _MAP_ADVICE.get(str(found["code"]), "")
+    return [check("map server", state, str(found["message"] or "did not start"), advice)]
+
+
+async def _search(services: Any, configuration: Configuration) -> list[Check]:
+    reports = await services.web.health(configuration.research_model)
+    return [_reported(report) for report in reports]
+
+
+async def _sources(services: Any) -> list[Check]:
+    return [_reported(report, "source") for report in await services.library.health()]
+
+
+async def _reranking(services: Any) -> list[Check]:
+    return [_reported(await services.reranker.health(), "reranking")]
+
+
+async def _embeddings(services: Any) -> list[Check]:
+    from agent.knowledge.embeddings import build_embedder
+
+    embedder = build_embedder(services.settings, services.calls)
+    if embedder is None:
+        return [check("embeddings", "off", "EMBEDDING_MODEL is not set: found by words only")]
+    try:
+        return [_reported(await embedder.health(), "embeddings")]
+    finally:
+        await embedder.aclose()
+
+
+async def _knowledge(services: Any) -> list[Check]:
+    reports = await services.knowledge.health()
+    return [_reported(report, "knowledge base") for report in reports]
+
+
+async def _code(services: Any, settings: Settings) -> list[Check]:
+    works, found = await services.code.health()
+    if works:
+        return [check("code", "ok", f"runs in a sandbox: {found}")]
+    if settings.code_sandbox == "off":
+        return [check("code", "off", found)]
+    return [check("code", "missing", f"not run: {found}", 'pip install "tanlu[sandbox]"')]
+
+
+def _reported(report: Mapping[str, Any], kind: str = "search") -> Check:
+    """A service's own report, {provider, configured, works, message}, as a check."""
+    name = f"{kind}: {report['provider']}"
+    if not report["configured"]:
+        return check(name, "off", str(report["message"]))
+    return check(name, "ok" if report["works"] else "broken", str(report["message"]))
+
+
+async def _bounded(name: str, ask: Callable[[], Awaitable[list[Check]]]) -> list[Check]:
+    """The checks, or the reason why they could not be made."""
+    try:
+        async with asyncio.timeout(LONGEST_CHECK):
+            return await ask()
+    except TimeoutError:
+        return [check(name, "broken", f"no answer within {LONGEST_CHECK:g} s")]
+    except AgentError as error:
+        return [check(name, "broken", error.message)]
+    except Exception as error:
+        log.info("check of %s failed", name, exc_info=True)
+        return [check(name, "broken", f"unexpected {type(error).__name__}: {error}")]
+
+
+async def _close() -> None:
+    from agent.services import close_process_services
+
+    await close_process_services()
+
 
 _STYLES = {"ok": "green", "off": "dim", "missing": "yellow", "broken": "bold red"}
 

@@ -1,9 +1,89 @@
-"""The environment of a command: `.env` beside the process's own, and `--offline`."""
+"""The environment of a command: `.env`, `--offline`, and where its log lines go."""
 
+import contextlib
+import logging
 import os
+import sys
+from contextvars import ContextVar
+from pathlib import Path
 
-from agent.errors import ConfigurationError
+from agent.cli.console import fail
+from agent.core.errors import ConfigurationError
+from agent.core.redaction import ScrubbingFilter
 from agent.settings import load_env_file
+
+RUN_ID: ContextVar[str] = ContextVar("tanlu_run_id", default="-")
+"""The run that this task works for; each line carries it."""
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s [%(run_id)s] %(message)s"
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_LOUD = ("httpx", "httpcore", "google_genai", "openai", "mcp", "langchain_google_genai")
+"""Libraries that log every request, some with the key in its URL."""
+
+
+class _RunId(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.run_id = getattr(record, "run_id", None) or RUN_ID.get()
+        return True
+
+
+class _LogFile(logging.FileHandler):
+    """A log that cannot be written (a full disk) is told in one line, once."""
+
+    told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        problem = sys.exc_info()[1]
+        if not isinstance(problem, OSError):
+            super().handleError(record)
+        elif not self.told:
+            self.told = True
+            fail(f"the log {self.baseFilename} cannot be written: {problem.strerror}")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            super().close()
+
+
+def configure_logging(level: str | None, log_file: str | None) -> None:
+    """Send logs to stderr (warnings only, unless `level` says otherwise) and to `log_file`.
+
+    The file gets INFO unless `level` says otherwise. Raises ConfigurationError for a file that
+    cannot be written.
+    """
+    level = level.upper() if level and level.upper() in _LEVELS else None
+    root = logging.getLogger()
+    for writer in list(root.handlers):
+        if getattr(writer, "tanlu", False):
+            root.removeHandler(writer)
+            writer.close()
+    writers: list[logging.Handler] = [_writer(logging.StreamHandler(sys.stderr), level, "WARNING")]
+    if log_file is not None:
+        writers = [_writer(_open(log_file), level, "INFO")]
+    for writer in writers:
+        root.addHandler(writer)
+    root.setLevel(min(writer.level for writer in writers))
+    # A server in the same process may have given our loggers a level of their own.
+    logging.getLogger("agent").setLevel(logging.NOTSET)
+    for name in _LOUD:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _open(log_file: str) -> logging.Handler:
+    try:
+        return _LogFile(Path(log_file), encoding="utf-8")
+    except OSError as error:
+        problem = f"{log_file} cannot be written: {error.strerror}"
+        raise ConfigurationError("--log-file", problem) from None
+
+
+def _writer(writer: logging.Handler, level: str | None, otherwise: str) -> logging.Handler:
+    writer.setLevel(level or otherwise)
+    writer.setFormatter(logging.Formatter(_FORMAT))
+    writer.addFilter(_RunId())
+    writer.addFilter(ScrubbingFilter())
+    writer.tanlu = True  # type: ignore[attr-defined]
+    return writer
 
 
 def read_environment(*, offline: bool) -> None:

@@ -7,21 +7,124 @@ import shlex
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_utf8
-from agent.cli.environment import read_environment
-from agent.cli.ingest_progress import telling, told
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+from agent.cli.console import (
+    ANSWERED,
+    CANCELLED,
+    FAILED,
+    USAGE,
+    called_as,
+    fail,
+    is_utf8,
+    printable,
+)
+from agent.cli.environment import configure_logging, read_environment
 from agent.cli.knowledge import check_owner, open_knowledge
-from agent.cli.logs import configure_logging
-from agent.errors import AgentError, ConfigurationError
-from agent.offline.sample_papers import sample_documents
-from agent.retrieval.filing import Target
-from agent.retrieval.ingest import Ingest
-from agent.retrieval.outcomes import Outcome, Report, Tell
-from agent.retrieval.sqlite_store import check_names
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.strings import one_line
+from agent.knowledge.files import Target
+from agent.knowledge.ingest import FileResult, Ingest, Outcome, Report, Tell
+from agent.knowledge.sqlite import check_names
+from agent.sample.papers import sample_documents
+
+_LONGEST = 160
+_WORDS = {"same": "the same", "left_out": "left out"}
+
+
+def told(result: FileResult) -> str:
+    """What became of a file, in one printable line."""
+    word = _WORDS.get(result.outcome, result.outcome)
+    reason = result.reason or result.note
+    line = f"{word} {result.path}" + (f": {reason}" if reason else "")
+    if result.outcome == "read":
+        line += f" ({result.chunks} passages)"
+    return one_line(printable(line), longest=_LONGEST)
+
+
+class LineTell:
+    """For pipes and logs; unchanged files are not told."""
+
+    def began(self, total: int) -> None:
+        self.said(f"{total} files")
+
+    def told(self, result: FileResult, report: Report) -> None:
+        if result.outcome != "unchanged":
+            self.said(f"[{report.done}/{report.total}] {told(result)}")
+
+    def said(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+class _Rate(ProgressColumn):
+    """Files a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f} files/s" if speed else "–", style="cyan")
+
+
+class BarTell:
+    """A bar; what failed is written above it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self.bar = Progress(
+            SpinnerColumn("line" if console.options.ascii_only else "dots"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=console,
+            transient=True,
+            refresh_per_second=4,
+            expand=True,
+        )
+        self._task = self.bar.add_task("", total=None)
+
+    def began(self, total: int) -> None:
+        self.bar.update(self._task, total=total)
+
+    def told(self, result: FileResult, report: Report) -> None:
+        failed = report.counts["failed"]
+        description = one_line(printable(result.path), longest=40)
+        description += f"  {failed} failed" if failed else ""
+        self.bar.update(self._task, completed=report.done, description=description)
+        if result.outcome == "failed":
+            self._console.print(Text(told(result), style="yellow"))
+
+    def said(self, line: str) -> None:
+        self._console.print(Text(line))
+
+
+@contextmanager
+def telling() -> Iterator[Tell]:
+    """What fits this standard error; a bar leaves nothing behind."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield LineTell()
+        return
+    shown = BarTell(console)
+    with shown.bar:
+        yield shown
+
 
 _LISTED = 200
 _LISTED_OUTCOMES: tuple[Outcome, ...] = ("failed", "left_out", "gone")

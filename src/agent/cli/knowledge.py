@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agent.calls import Calls
-from agent.errors import InputError
-from agent.retrieval.desk import KnowledgeDesk, build_knowledge
-from agent.retrieval.rerank import RerankDesk
+from agent.core.calls import Calls
+from agent.core.errors import InputError
+from agent.knowledge.base import KnowledgeDesk, build_knowledge
+from agent.knowledge.rerank import RerankDesk
 from agent.settings import read_settings
 
 
@@ -20,7 +20,7 @@ async def open_knowledge() -> AsyncIterator[tuple[KnowledgeDesk, RerankDesk]]:
     settings = read_settings()
     sample = None
     if settings.tanlu_mode == "offline":
-        from agent.offline.endpoints import start_sample_services
+        from agent.sample.server import start_sample_services
 
         sample = await asyncio.to_thread(start_sample_services, settings)
     used, calls = sample.settings if sample else settings, Calls()
@@ -39,7 +39,7 @@ def check_owner(name: str) -> None:
     if not name:
         return
     # What the server checks requests with is not needed for anything else here.
-    from agent.security.access import access
+    from agent.server.auth.api_keys import access
 
     known = sorted(access().keys.values())
     if known and name not in known:

@@ -10,15 +10,15 @@ from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
-from agent.checkpointer import Threads, continue_interrupted, open_threads, run_config
+from agent.assistants.registry import Graph, compiled
 from agent.cli.console import called_as
-from agent.cli.logs import RUN_ID
+from agent.cli.environment import RUN_ID
 from agent.cli.request import Request
 from agent.cli.watch import Watcher
-from agent.errors import InputError, StoreFailed
-from agent.installed import Graph, compiled
-from agent.outbox import AcceptedRun, End
-from agent.outcome import Outcome, Pause, RunName, outcome_of, pause_of
+from agent.client.run_result import Outcome, Pause, RunName, outcome_of, pause_of
+from agent.core.errors import InputError, StoreFailed
+from agent.runs.run_log import AcceptedRun, End
+from agent.runs.threads import Threads, continue_interrupted, open_threads, run_config
 from agent.services import close_process_services
 from agent.settings import read_settings
 

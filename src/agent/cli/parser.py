@@ -5,11 +5,130 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agent import __version__
-from agent.cli.parser_batch import declare_batch
-from agent.cli.parser_knowledge import declare_ingest, declare_search
+
+_DESCRIPTION = """Ask every question of a file and write a row for each answer.
+
+Start the same command again to go on: questions with a row are not asked again, and one that
+was under way goes on from its last step. Ctrl-C lets what is in flight finish (a second one
+leaves it for the next start)."""
+_EPILOG = """exit codes: 0 nothing is left to do; 1 something failed, is paused or is left;
+2 bad usage; 130 after Ctrl-C.  The file formats: docs/batch.md"""
+
+
+def declare_batch(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the parser of `tanlu`."""
+    batch = chosen.add_parser(
+        "batch",
+        help="ask every question of a file; resumable",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    batch.add_argument("questions", nargs="?", metavar="QUESTIONS",
+                       help="JSON lines or CSV (--offline has some of its own)")  # fmt: skip
+    batch.add_argument("-o", "--output", metavar="ANSWERS", help="where the rows go (JSON lines)")
+    batch.add_argument("--assistant", default="team_answer", metavar="ID",
+                       help="who answers (default: team_answer)")  # fmt: skip
+    batch.add_argument("--concurrency", type=_positive, default=8, metavar="N",
+                       help="questions at once (default: 8)")  # fmt: skip
+    batch.add_argument("--limit", type=_positive, metavar="N", help="only the first N questions")
+    batch.add_argument("--retry-failed", action="store_true", help="ask failed questions again")
+    batch.add_argument("--max-cost", type=_amount, metavar="USD",
+                       help="begin nothing new once the file has cost this much")  # fmt: skip
+    _declare_files(batch)
+    batch.add_argument("--url", metavar="SERVER",
+                       help="run them on a server (key: TANLU_API_KEY)")  # fmt: skip
+    batch.add_argument("--set", action="append", default=[], dest="sets", metavar="KEY=VALUE",
+                       help="a setting of every run (repeatable)")  # fmt: skip
+    batch.add_argument("--offline", action="store_true", help="use the bundled sample, no key")
+
+
+def _declare_files(batch: argparse.ArgumentParser) -> None:
+    """What is read and written beside the rows."""
+    batch.add_argument("--format", choices=("rows", "gaia", "minimal"), default="rows",
+                       help="what ANSWERS looks like (default: rows)")  # fmt: skip
+    batch.add_argument("--score", action="store_true",
+                       help="compare with the expected answers by GAIA's rule")  # fmt: skip
+    batch.add_argument("--decrypt", action="store_true",
+                       help="decrypt benchmark rows by their canary")  # fmt: skip
+    batch.add_argument("--trace-dir", metavar="DIR", help="a file a question: how it was answered")
+    batch.add_argument("--log-file", metavar="FILE", help="the log (default: ANSWERS.log)")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def _amount(text: str) -> float:
+    amount = float(text)
+    if not 0 <= amount < float("inf"):
+        raise argparse.ArgumentTypeError("must be 0 or more")
+    return amount
+
+
+def declare_ingest(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Documents into the knowledge base."""
+    ingest = chosen.add_parser(
+        "ingest",
+        help="read documents into the knowledge base",
+        description="Read PDF, Markdown, HTML, text and CSV files into the knowledge base; only "
+        "what is new or has changed. Exit 1 if a file could not be read.",
+    )
+    ingest.add_argument("paths", nargs="*", metavar="PATH", help="a file or a folder")
+    ingest.add_argument("--sample", action="store_true",
+                        help="the bundled sample documents; means --offline")  # fmt: skip
+    ingest.add_argument("--collection", default="documents", metavar="NAME",
+                        help="where they go (default: documents)")  # fmt: skip
+    _declare_owner(ingest, "whose collection it is, by the name of a server's key")
+    ingest.add_argument("--shared", action="store_true",
+                        help="let every owner on a server read this collection")  # fmt: skip
+    ingest.add_argument("--prune", action="store_true",
+                        help="take out what was read from PATH and is gone")  # fmt: skip
+    ingest.add_argument("--retry", action="store_true",
+                        help="try again what failed before and has not changed")  # fmt: skip
+    _declare_common(ingest, "print one JSON object at the end")
+
+
+def declare_search(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """A query of the knowledge base."""
+    search = chosen.add_parser(
+        "search",
+        help="search the knowledge base",
+        description="Search the knowledge base; exit 1 if nothing is found.",
+    )
+    search.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
+    search.add_argument("--collection", action="append", default=[], dest="collections",
+                        metavar="NAME", help="only this one (repeatable)")  # fmt: skip
+    _declare_owner(search, "what this owner may read, by the name of a server's key")
+    search.add_argument("--limit", type=_count, default=10, metavar="N",
+                        help="passages at most (default: 10)")  # fmt: skip
+    _declare_common(search, "print one JSON object and nothing else")
+
+
+def _declare_owner(command: argparse.ArgumentParser, owner_help: str) -> None:
+    told = f"{owner_help} (default: your own, as on a server without keys)"
+    command.add_argument("--owner", default="", metavar="NAME", help=told)
+
+
+def _declare_common(command: argparse.ArgumentParser, json_help: str) -> None:
+    command.add_argument("--json", action="store_true", help=json_help)
+    command.add_argument("--offline", action="store_true",
+                         help="use the bundled sample's services, no key needed")  # fmt: skip
+    command.add_argument("--log-file", metavar="FILE", help="write the log to this file")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 200:
+        raise argparse.ArgumentTypeError("must be between 1 and 200")
+    return value
+
 
 _NEGATIVE = re.compile(r"-[\d.]")
-_EPILOG = """examples:
+_TANLU_EPILOG = """examples:
   tanlu ask "王府井附近适合遛娃的好去处"
   tanlu ask "coffee near me" --near 116.41,39.91 --html answer.html
   tanlu ask --thread ID "那附近有停车场吗"
@@ -25,7 +144,7 @@ def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tanlu",
         description="Research on the web and on the map, answered with sources you can check.",
-        epilog=_EPILOG,
+        epilog=_TANLU_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"tanlu {__version__}")

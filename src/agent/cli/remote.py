@@ -12,10 +12,10 @@ from langgraph_sdk.schema import Command
 
 from agent.cli.request import Request
 from agent.cli.watch import Watcher
-from agent.client import connected, find_assistant, message_of, refusal
-from agent.errors import AgentError, InputError
-from agent.outcome import Outcome, Pause, RunName, outcome_of, pause_of
-from agent.server_settings import checked_settings
+from agent.client.connection import connected, find_assistant, message_of, refusal
+from agent.client.run_result import Outcome, Pause, RunName, outcome_of, pause_of
+from agent.client.settings_schema import checked_settings
+from agent.core.errors import AgentError, InputError
 
 _CANCEL_SECONDS = 5.0
 

@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.cli.console import is_utf8, printable
+from agent.client.run_result import Outcome
 from agent.evidence.types import Place
 from agent.export.finished import by_mention, without_notice
 from agent.export.markdown import place_table
 from agent.export.wording import WORDS, credit, metres, rating
-from agent.language import Language, counted
-from agent.outcome import Outcome
+from agent.texts.language import Language, counted
 
 MOST_PLACES = 15
 _LINK = re.compile(

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.assistants.registry import ASSISTANTS, REVIEW_PLANS, TAKE_COLLECTIONS, TAKE_FORMAT
 from agent.cli.console import is_terminal
 from agent.configuration import Configuration, configure
-from agent.errors import ConfigurationError, InputError
-from agent.evidence.geodesy import parse_lnglat
+from agent.core.errors import ConfigurationError, InputError
+from agent.evidence.geo import parse_lnglat
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Point
-from agent.installed import ASSISTANTS, REVIEW_PLANS, TAKE_COLLECTIONS, TAKE_FORMAT
 
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""

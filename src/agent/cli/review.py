@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agent.language import Language, detect_language
-from agent.lines import one_line
-from agent.outcome import Pause
+from agent.client.run_result import Pause
+from agent.core.strings import one_line
+from agent.texts.language import Language, detect_language
 
 MAX_QUERIES = 10
 """As the assistant takes them."""

@@ -8,14 +8,13 @@ from argparse import Namespace
 from typing import Any
 
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
-from agent.cli.environment import read_environment
+from agent.cli.environment import configure_logging, read_environment
 from agent.cli.knowledge import check_owner, open_knowledge
-from agent.cli.logs import configure_logging
-from agent.errors import AgentError, ConfigurationError, InputError
-from agent.lines import one_line
-from agent.retrieval.desk import own_meter
-from agent.retrieval.segment import query_terms
-from agent.retrieval.types import Hit, Scope
+from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.strings import one_line
+from agent.knowledge.base import own_meter
+from agent.knowledge.terms import query_terms
+from agent.knowledge.types import Hit, Scope
 
 _BUILT_IN = "bm25"
 _SNIPPET = 240

@@ -13,9 +13,9 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from agent.cli.console import printable
-from agent.language import Language
-from agent.progress_words import STARTING, event_line
-from agent.redaction import scrub
+from agent.core.redaction import scrub
+from agent.texts.language import Language
+from agent.texts.progress_words import STARTING, event_line
 
 _TAIL_LINES = 8
 
@@ -120,7 +120,7 @@ class _Slow(logging.Handler):
 @contextmanager
 def telling_of_installs(watcher: Watcher, language: Language) -> Iterator[None]:
     """Installing the map server once takes seconds to minutes; without a word it looks stuck."""
-    slow, source = _Slow(watcher, language), logging.getLogger("agent.mcp.install")
+    slow, source = _Slow(watcher, language), logging.getLogger("agent.mcp.servers")
     level = source.level
     source.addHandler(slow)
     source.setLevel(logging.INFO)

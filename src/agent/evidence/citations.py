@@ -1,33 +1,427 @@
-"""Citations: markers in, numbered links and a list of sources out.
+"""Citations: markers in, numbered links and a list of sources out, also while a text streams.
 
 The one place to import from; the marker grammar and the stream transformer have files of
 their own.
+
+A tokenizer: each step, from one position, consumes some text or asks for more. It decides by text
+it has seen the end of, so splitting the stream elsewhere changes nothing.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from agent.language import Language
+from agent.evidence.markdown import (
+    URL_BEGINS,
+    CodeFences,
+    LineHead,
+    after_link,
+    end_of_plain,
+    is_link_target,
+    link_url,
+    scan_url,
+    without_urls,
+    would_spell,
+)
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Source
+from agent.texts.language import Language
 
-from .citer import Citer
-from .links import link_url, without_urls
-from .markers import MARKER, cited_ids
-from .queries import clean_text
-from .types import Source
+ID = r"[a-z]+\d+-\d+"
+MARKER = re.compile(rf"\[\^({ID})\]")
 
-__all__ = [
-    "MARKER",
-    "Citer",
-    "carry_over",
-    "cited_ids",
-    "inert",
-    "references",
-    "renumber_for_prompt",
-    "restamp",
-    "strip_references",
-    "with_targets",
-]
+_ID_ONLY = re.compile(ID)
+_BRACKETED = re.compile(r"[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
+_TOKENS_ONLY = re.compile(r"[\s\w\-^,;，；、]+")
+_BETWEEN = re.compile(r"[\s,;，；、^]+")
+_FOOTNOTE = re.compile(r"\d{1,3}")
+_USUAL_LETTERS = frozenset({"w", "a", "p"})
+
+
+def id_letters(ids: Iterable[str]) -> frozenset[str]:
+    """The letters that ids begin with: with these, `[w0-2]` is a marker without its caret."""
+    return _USUAL_LETTERS | {name.rstrip("0123456789-") for name in ids}
+
+
+def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
+    """The ids between two brackets, in order; None if that is no attempt at a citation.
+
+    With a caret, an id of ours and a bare footnote number count; without one, only ids.
+    """
+    if not _TOKENS_ONLY.fullmatch(content):
+        return None
+    tokens = [token for token in _BETWEEN.split(content.lower()) if token]
+    with_caret = content.lstrip().startswith("^")
+    if not tokens or not all(_is_id(token, letters, with_caret) for token in tokens):
+        return None
+    return tokens
+
+
+def read_quoted_marker(content: str, known: Container[str]) -> list[str]:
+    """The ids of a code span that is nothing but a marker of known ids; else none."""
+    found = _BRACKETED.fullmatch(content.strip())
+    names = read_marker(found[1], _USUAL_LETTERS) if found else None
+    return names if names and all(name in known for name in names) else []
+
+
+def cited_ids(text: str) -> list[str]:
+    """The ids a marked text cites, each once, by first use; spelling variants included."""
+    found: dict[str, None] = {}
+    for bracket in _BRACKETED.finditer(text):
+        for name in read_marker(bracket[1], _USUAL_LETTERS) or ():
+            if _ID_ONLY.fullmatch(name):
+                found[name] = None
+    return list(found)
+
+
+def _is_id(token: str, letters: frozenset[str], with_caret: bool) -> bool:
+    if _ID_ONLY.fullmatch(token):
+        return with_caret or token.rstrip("0123456789-") in letters
+    return with_caret and bool(_FOOTNOTE.fullmatch(token))
+
+
+class Numbering:
+    """Numbers sources from 1; two ids of one URL are one source, with the quotes of both."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, Source] = {}
+
+    @property
+    def used(self) -> list[Source]:
+        """Copies of the numbered sources, in that order, with their URLs as links have them."""
+        return list(self._used.values())
+
+    def number(self, source: Source) -> int:
+        """The number of a source, a new one at its first use."""
+        key = source["url"] or source["id"]
+        held = self._used.get(key)
+        if held is None:
+            held = source.copy()
+            held["url"] = link_url(source["url"])
+            held["number"] = len(self._used) + 1
+            self._used[key] = held
+        elif held["id"] != source["id"]:
+            held["quotes"] = list(dict.fromkeys([*held["quotes"], *source["quotes"]]))
+        return held.get("number") or 0
+
+
+_HOLD = -1
+_MAX_BRACKET = 200
+_MAX_CODE = 500
+_SPECIAL = re.compile(rf"[\[\]!`<【［\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
+_WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
+_ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
+_AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
+_TAG_BEGINS = re.compile(r"<[A-Za-z/!?]")
+_HARMLESS = re.compile(r"</?(?:br|b|i|u|s|em|strong|sub|sup) ?/?>", re.IGNORECASE)
+_AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
+_UNSEEN = re.compile(
+    "[\r\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]"
+)
+_TAIL = 40
+_OPENING_TICKS = re.compile(r"`{1,201}")
+_TICKS = re.compile(r"`+")
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
+
+
+class Citer:
+    """Turns `[^w0-2]` into `[n](url)`, numbered by first use, and lets no other link through.
+
+    Unknown ids, links, images and URLs are removed and counted, HTML tags are escaped, code is
+    left alone. Text is held back only while it may be part of one of these.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.unknown_ids_removed = 0
+        self.links_removed = 0
+        self._sources = sources
+        self._letters = id_letters(sources)
+        self._known_urls = {source["url"] for source in sources.values()}
+        self._numbering = Numbering()
+        self._adjacent: set[int] = set()
+        self._buffer = ""
+        self._consumed = ""
+        self._out: list[str] = []
+        self._tail = ""
+        self._gap = False
+        self._lone_tag = False
+        self._line = LineHead()
+        self._fences = CodeFences()
+
+    @property
+    def used(self) -> list[Source]:
+        """The cited sources in order of their `number`; two ids of one URL are one source."""
+        return self._numbering.used
+
+    def feed(self, chunk: str) -> str:
+        """The finished text that this piece completes; may be empty."""
+        self._buffer += _UNSEEN.sub("", chunk)
+        return self._run(final=False)
+
+    def flush(self) -> str:
+        """What is still held back, and the end of code left open; call where text ends."""
+        return self._run(final=True)
+
+    def _run(self, *, final: bool) -> str:
+        text = self._consumed + self._buffer
+        at = len(self._consumed)
+        while at < len(text):
+            after = self._step(text, at, final)
+            if after == _HOLD:
+                break
+            at = after
+        self._consumed, self._buffer = text[max(at - 1, 0) : at], text[at:]
+        self._emit_raw(self._fences.close() if final else "")
+        finished, self._out = "".join(self._out), []
+        return finished
+
+    def _step(self, text: str, at: int, final: bool) -> int:
+        if self._fences.expects_line or self._fences.inside:
+            after = self._fences.step(text, at, final)
+            if after != at:
+                self._emit_raw(text[at:after] if after != _HOLD else "")
+                return after
+            if self._fences.inside:
+                return at
+        special = _SPECIAL.search(text, at)
+        start = special.start() if special else len(text)
+        if text[start : start + 1] in ("", ":"):
+            start = min(start, end_of_plain(text, at, final))
+        if start > at:
+            self._emit(text[at:start])
+            return start
+        return self._special(text, at, final) if special and special.start() == at else _HOLD
+
+    def _special(self, text: str, at: int, final: bool) -> int:
+        match text[at]:
+            case "\n":
+                # A tag alone on its line would begin a block of HTML, in which nothing is escaped.
+                self._emit_raw("\u200b" if self._lone_tag else "")
+                self._emit("\n")
+                self._fences.expects_line = True
+                return at + 1
+            case "[":
+                return self._bracket(text, at, final)
+            case "]":
+                return self._closing(text, at, final)
+            case "!":
+                return self._image(text, at, final)
+            case "`":
+                return self._code(text, at, final)
+            case "<":
+                return self._autolink(text, at, final)
+            case "\\":
+                return self._escape(text, at, final)
+            case "【" | "［":
+                return self._wide_bracket(text, at, final)
+        return self._bare_url(text, at, final)
+
+    def _bracket(self, text: str, at: int, final: bool) -> int:
+        found = _BRACKET.match(text, at)
+        content, end = (found[1], found.end()) if found else ("", at + 1)
+        if end >= len(text) and not final:
+            return _HOLD
+        if text[end : end + 1] != "]":
+            return self._literal(text, at, 1)
+        names = read_marker(content, self._letters)
+        if end + 1 >= len(text) and not final:
+            return _HOLD
+        after = after_link(text, end + 1, final)
+        if names is not None:
+            return self._marker(text, names, end + 1, after)
+        if after in (None, _HOLD) or not _SIMPLE_TEXT.fullmatch(content):
+            return _HOLD if after == _HOLD else self._literal(text, at, 1)
+        self._drop_link()
+        if not content.strip().isdigit():
+            kept, removed = without_urls(content)
+            self._emit(kept)
+            self._drop_link(removed)
+        return after or _HOLD
+
+    def _marker(self, text: str, names: list[str], end: int, after: int | None) -> int:
+        """Cite; a target the model wrote behind its marker goes."""
+        if after == _HOLD:
+            return _HOLD
+        self._cite(names)
+        if after is not None and is_link_target(text[end:after]):
+            self._drop_link()
+            return after
+        return end
+
+    def _closing(self, text: str, at: int, final: bool) -> int:
+        """A `]` whose `[` went out as text: a target behind it goes."""
+        if at + 1 >= len(text) and not final:
+            return _HOLD
+        after = after_link(text, at + 1, final)
+        if after == _HOLD:
+            return _HOLD
+        self._literal(text, at, 1)
+        if after is None:
+            return at + 1
+        self._drop_link()
+        return after
+
+    def _image(self, text: str, at: int, final: bool) -> int:
+        if at + 1 >= len(text) and not final:
+            return _HOLD
+        found = _BRACKET.match(text, at + 1)
+        if not found:
+            return self._literal(text, at, 1)
+        end = found.end()
+        if end >= len(text) and not final:
+            return _HOLD
+        closed = text[end : end + 1] == "]" and read_marker(found[1], self._letters) is None
+        after = after_link(text, end + 1, final) if closed else None
+        if after is None:
+            return self._literal(text, at, 1)
+        if after != _HOLD:
+            self._drop_link()
+        return after
+
+    def _wide_bracket(self, text: str, at: int, final: bool) -> int:
+        found = _WIDE_BRACKET.match(text, at)
+        content, end = (found[1], found.end()) if found else ("", at + 1)
+        if end >= len(text) and not final:
+            return _HOLD
+        names = read_marker(content, self._letters) if text[end : end + 1] in "】］" else None
+        if names is None or end >= len(text):
+            return self._literal(text, at, 1)
+        return self._marker(text, names, end + 1, after_link(text, end + 1, final))
+
+    def _escape(self, text: str, at: int, final: bool) -> int:
+        r"""A backslash: `\[^w0-2\]` is a marker, `:\/\/` a URL; any other escape stays as it is."""
+        if scan_url(text, at, final) != "":
+            return self._bare_url(text, at, final)
+        found = _ESCAPED_BRACKET.match(text, at)
+        end = found.end() if found else at + 1
+        if end >= len(text) and not final:
+            return _HOLD
+        names = read_marker(found[1], self._letters) if found else None
+        if names is not None and text[end : end + 1] == "]":
+            self._cite(names)
+            return end + 1
+        return self._literal(text, at, 2 if text[at + 1 : at + 2] in _PUNCTUATION else 1)
+
+    def _code(self, text: str, at: int, final: bool) -> int:
+        """A code span of one line stays; backticks that open none are escaped."""
+        ticks = _OPENING_TICKS.match(text, at)
+        end = ticks.end() if ticks else at + 1
+        if end >= len(text) and not final:
+            return _HOLD
+        newline = text.find("\n", end, at + _MAX_CODE)
+        limit = newline if newline >= 0 else min(len(text), at + _MAX_CODE)
+        open_end = newline < 0 and not (final and limit == len(text))
+        for run in _TICKS.finditer(text, end, limit):
+            if run.end() == limit and open_end:
+                break
+            if run.end() - run.start() == end - at:
+                content = text[end : run.start()]
+                if not _is_code_in_cells(content):
+                    return self._no_code(end, end - at)
+                names = read_quoted_marker(content, self._sources)
+                self._cite(names)
+                return run.end() if names else self._literal(text, at, run.end() - at)
+        if open_end and limit == len(text) and limit < at + _MAX_CODE:
+            return _HOLD
+        return self._no_code(end, end - at)
+
+    def _no_code(self, end: int, ticks: int) -> int:
+        self._emit("\\`" * ticks)
+        return end
+
+    def _autolink(self, text: str, at: int, final: bool) -> int:
+        found = _AUTOLINK.match(text, at)
+        end = found.end() if found else at + 1
+        if end >= len(text) and not final:
+            return _HOLD
+        inside = text[at + 1 : end]
+        if text[end : end + 1] != ">" or not _AUTOLINK_TARGET.fullmatch(inside):
+            return self._tag(text, at, final)
+        if inside in self._known_urls:
+            return self._literal(text, at, end + 1 - at)
+        self._drop_link()
+        return end + 1
+
+    def _tag(self, text: str, at: int, final: bool) -> int:
+        """A `<` that is no autolink: only the plainest tags, without attributes, stay tags."""
+        if not _TAG_BEGINS.match(text, at):
+            return self._literal(text, at, 1)
+        head = text[at : at + len("</strong />")]
+        if ">" not in head and len(head) < len("</strong />") and not final:
+            return _HOLD
+        harmless = _HARMLESS.match(head)
+        if not harmless:
+            self._emit("\\<")
+            return at + 1
+        begins_line = self._line.is_open
+        self._emit(harmless[0])
+        self._lone_tag = begins_line
+        return at + harmless.end()
+
+    def _bare_url(self, text: str, at: int, final: bool) -> int:
+        url = scan_url(text, at, final)
+        if url is None:
+            return _HOLD
+        if not url:
+            return self._literal(text, at, 1)
+        if url in self._known_urls:
+            return self._literal(text, at, len(url))
+        self._drop_link()
+        return at + len(url)
+
+    def _cite(self, names: list[str]) -> None:
+        for name in names:
+            source = self._sources.get(name)
+            if source is None:
+                self.unknown_ids_removed += 1
+                self._gap = True
+                continue
+            number = self._numbering.number(source)
+            if number in self._adjacent:
+                continue
+            if self._tail[-1:] in ("!", "\\"):
+                self._emit_raw(" ")
+            url = link_url(source["url"])
+            self._emit_raw(f"[{number}]({url})" if url else f"[{number}]")
+            self._adjacent.add(number)
+
+    def _drop_link(self, count: int = 1) -> None:
+        self.links_removed += count
+        self._gap = True
+
+    def _literal(self, text: str, at: int, length: int) -> int:
+        self._emit(text[at : at + length])
+        return at + length
+
+    def _emit(self, piece: str) -> None:
+        """Put text out; a space keeps what a removal brought together from meaning anything."""
+        if not piece:
+            return
+        joins = self._line.would_join(self._tail[-1:], piece[0])
+        if joins or (self._gap and would_spell(self._tail, piece[0])):
+            self._emit_raw(" ")
+        if not piece.isspace():
+            self._adjacent.clear()
+        self._emit_raw(piece)
+
+    def _emit_raw(self, piece: str) -> None:
+        if piece:
+            self._out.append(piece)
+            self._tail = (self._tail + piece)[-_TAIL:]
+            self._gap = False
+            self._lone_tag = self._lone_tag and piece.isspace()
+            self._line.advance(piece)
+
+
+def _is_code_in_cells(content: str) -> bool:
+    """Whether a code span holds nothing live even where a table's row is split at its pipes."""
+    if "|" not in content:
+        return True
+    apart, text = Citer({}), f"x {content}"
+    return "`" not in content and apart.feed(text) + apart.flush() == text
+
 
 _HEADINGS: Mapping[Language, str] = {"zh": "**来源**", "en": "**Sources**"}
 _MAX_TITLE = 160

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from .queries import clean_text
-from .types import Source, SourceKind
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Source, SourceKind
 
 _MAX_TITLE = 200
 _MAX_QUOTE = 500

@@ -1,4 +1,8 @@
-"""Search queries: which ones ask the same again, and text made safe to pass on.
+"""Search queries: made safe to pass on, compared by their words, and matched with earlier ones.
+
+Precision comes first, since a wrongly reused result costs the answer and a needless search only
+itself. Two queries are one only if they have the same words, numbers and operators: in the same
+order, or in another one where nothing in them depends on it.
 
 Two queries are near-duplicates only if nothing but wording differs. A number, a year, a
 name, an operator, a negation or a direction that differs makes them different: a query run
@@ -8,15 +12,309 @@ twice costs one search, a query wrongly dropped costs the answer.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from .types import Query
+from agent.evidence.types import Query
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_LETTER = rf"(?:(?![{_CJK}_])[\w+#$€£¥%°&@*=<>^~|/\\])"
+_PIECE = re.compile(
+    rf"[{_CJK}]+|{_LETTER}+(?:(?<=\d)[.,:\-]+(?=\d){_LETTER}+|['’](?=[A-Za-z]){_LETTER}+)*"
+)
 _CJK_RUN = re.compile(f"[{_CJK}]+")
-_TOKEN = re.compile(rf"[{_CJK}]+|\d+(?:[.,:/-]\d+)*%?|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?|[+#]")
+_BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) (?=[{_CJK}])")
+_COUNTED = re.compile(r"[年月日号]")
+_YEAR = re.compile(r"1\d{3}|20\d{2}")
+_SAME_AND = str.maketrans("与與及跟", "和和和和")
+_FILLER = frozenset({"the", "of", "in", "for"})
+
+
+@dataclass(frozen=True)
+class Word:
+    """`text` is casefolded; `capital` a word written like part of a name."""
+
+    text: str
+    capital: bool = False
+    lower: bool = False
+    possessed: bool = False
+    """Whether 的 stands before it."""
+    filler: bool = False
+
+
+def is_number(text: str) -> bool:
+    """Whether there is a digit in it: `2019`, `q3`, `5g`, `3月`."""
+    return any(letter.isdigit() for letter in text)
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text in NFKC; a year's 年 is left out, other units stay with their number."""
+    found: list[Word] = []
+    for piece in _PIECE.findall(text):
+        if not _CJK_RUN.fullmatch(piece):
+            found.append(_latin(piece))
+            continue
+        run = piece.translate(_SAME_AND)
+        if found and found[-1].text.isdigit() and _COUNTED.match(run):
+            number, run = found.pop().text, run
+            year = _YEAR.fullmatch(number) and run[0] == "年"
+            found.append(Word(number if year else number + run[0]))
+            run = run[1:]
+        found += _chinese(run)
+    return found
+
+
+def glued(words: Sequence[Word]) -> str:
+    """The words in order; a space between Chinese characters makes no difference."""
+    return _BETWEEN_CJK.sub("", " ".join(word.text for word in words))
+
+
+def _latin(piece: str) -> Word:
+    text = piece.casefold().replace("’", "'")
+    capital = len(piece) > 1 and piece[0].isupper() and piece[1:].islower()
+    return Word(text, capital, piece.islower(), filler=text in _FILLER)
+
+
+def _chinese(run: str) -> list[Word]:
+    parts = [part for part in run.split("的") if part]
+    return [Word(part, possessed=at > 0) for at, part in enumerate(parts)]
+
+
+_DATE = re.compile(
+    r"(?:1\d{3}|20\d{2})(?:[-/.]\d{1,2}){0,2}|(?:(?:19|20)\d{2})?[qh][1-4]|fy\d{2,4}|\d{1,2}[月日号]"
+)
+_BOUND = frozenset(
+    ("before", "after", "since", "until", "till", "by", "from", "to", "through", "than", "pre")
+)
+_BOUND_CJK = tuple("前后後以之起至到来來间間至自比")
+_RELATION = re.compile(
+    r"\b(?:from|to|into|onto|towards?|than|vs|versus|against|over|under|before|after|by|via|"
+    r"without|except|excluding|not|no|non|never|nor|or|who|whom|whose|vice|deputy|former|ex|"
+    r"beats?|beating|won|wins?|bought|buys?|buying|sold|sells?|sue[sd]?|suing|wrote|writes?|met|"
+    r"gave|gives?|took|takes?|led|leads?|lost|loses?|left|made|makes?|taught|teach\w*|own[s]?|"
+    r"acqui\w+|defeat\w*|marr(?:y|ie)\w*|kill\w*|hire\w*|invad\w+|influenc\w+|replac\w+|succeed\w*|"
+    r"attack\w*|invest\w*|fund\w*|support\w*|import\w*|export\w*|translat\w+|adapt\w*|convert\w*|"
+    r"prefer\w*|precede\w*|predecessor\w*|successor\w*|exceed\w*|outperform\w*|overt(?:ake|ook)\w*|"
+    r"bigger|larger|smaller|higher|lower|older|younger|taller|greater|less|more|"
+    r"flights?|trains?|bus(?:es)?|ferr(?:y|ies)|tickets?|routes?|drive|driving|exchange|rates?|"
+    r"\w{2,}ed)\b"
+    "|[到至去往从從比→被把给給让讓对對向由于於不没沒無无非勿别除否未]|->|[|()]"
+    "|收购|收購|并购|併購|击败|擊敗|战胜|戰勝|打败|起诉|起訴|入侵|进攻|投资|控股|继任|接替|取代|代替"
+    "|影响|师从|师承|导演|翻译|改编|主持|持有|拥有|隶属|属于|包含|包括|超过|领先|大于|小于|高于|低于|多于"
+    "|少于|援助|批评|支持|反对|出口|进口|娶|嫁|杀|赢|输|胜|负|教|兑|换算|汇率|高铁|火车|动车|机票|航班"
+    "|车票|路线|运费|物流|快递|寄|飞|比分|对阵|前任|后任|副"
+)
+_ROLE = re.compile(
+    r"\b(?:father|mother|parent|wife|husband|spouse|son|daughter|child|brother|sister|uncle|aunt|"
+    r"grand\w+|cousin|teacher|student|pupil|advis[eo]r|mentor|boss|owner|founder|president|ceo|cfo|"
+    r"chair\w*|minister|king|queen|prince|princess|director|author|writer|lawyer|assassin|capital|"
+    r"company|subsidiary|team|club|city|country|state|province)s?\b"
+    "|父|母|爸|妈|妻|夫|儿子|女儿|兄|弟|姐|妹|祖|孙|老师|学生|导师|弟子|创始人|董事长|总裁|总统|总理"
+    "|首相|主席|部长|国王|女王|王后|王子|公主|作者|律师|首都|省会|公司|球队|城市|国家"
+)
+_OF = re.compile(r"\bof\b|['’]s\b|的")
+_LINK = re.compile(
+    r"\b(?:of|in|for|on|at|with|about|around|near|between|among|as|like)\b|['’]s\b|的|在"
+)
+
+
+def depends_on_order(plain: str, words: Sequence[Word]) -> bool:
+    """Whether other words' order could make another question of it (`plain` is casefolded).
+
+    Directions, verbs, comparisons, negations, relations of relations, numbers that belong to
+    something: none of these may be read backwards.
+    """
+    if _RELATION.search(plain) or any(is_number(word.text) for word in words):
+        return True
+    return len(_ROLE.findall(plain)) > 1 or len(_OF.findall(plain)) > 1
+
+
+def is_linked(plain: str) -> bool:
+    """Whether a preposition joins two words: two such queries are compared in order."""
+    return bool(_LINK.search(plain))
+
+
+def may_move(words: Sequence[Word]) -> tuple[tuple[str, ...], list[Word]]:
+    """The query's date where it has just one, and no other number, and nothing hangs on its place
+    (`after 2019` does); with the other words.
+    """
+    places = [at for at, word in enumerate(words) if is_number(word.text)]
+    if not places or places[-1] - places[0] + 1 != len(places):
+        return (), list(words)
+    first, last = places[0], places[-1]
+    before = words[first - 1].text if first else ""
+    behind = words[last + 1].text if last + 1 < len(words) else ""
+    dates = [word.text for word in words[first : last + 1]]
+    bound = before in _BOUND or before.endswith(_BOUND_CJK) or behind.startswith(_BOUND_CJK)
+    if bound or not all(_DATE.fullmatch(date) for date in dates):
+        return (), list(words)
+    return tuple(sorted(dates)), [*words[:first], *words[last + 1 :]]
+
+
 _OPERATOR = re.compile(
+    r"(?<!\w)(?:all)?(?:site|intitle|inurl|intext|inbody|filetype|ext|related|before|after|lang|"
+    r'source|define|cache):\s*(?:"[^"]*"|\S+)|"[^"]*"|(?<!\S)-(?=[^\s-])(?:"[^"]*"|\S+)',
+    re.IGNORECASE,
+)
+_GROUPED = re.compile(r"\(.*(?:\bor\b|\|)|(?:\bor\b|\|).*\(", re.IGNORECASE)
+_QUOTES = re.compile("[“”„‟«»＂「」『』]")
+_EDGES = ' \t.,;:!?。，；：！？、…"'
+_RAISED = re.compile("[²³¹⁰ⁱ⁴-⁹]+")
+_PREFIX = re.compile(r"^(?:please\s+|what(?:['’]s| is| are) the\s+|请问|请帮我|帮我查一下|查一下)+")
+_SUFFIX = re.compile(r"(?:是多少|是什么|是谁|有哪些|吗|呢|[?？。.!！\s])+$")
+_NOT_PLURAL = frozenset(
+    ("customs", "goods", "arms", "means", "news", "savings", "earnings", "works", "colors")
+)
+_LONG_PLURAL, _LONG_SWAP, _LONG_DOUBLE = 5, 10, 9
+
+
+@dataclass(frozen=True)
+class _Asked:
+    plain: str
+    operators: tuple[str, ...]
+    words: tuple[Word, ...]
+    """In order, less a date that may stand anywhere."""
+    date: tuple[str, ...]
+    ordered: bool
+    """Whether the order of the words says something."""
+    linked: bool
+    """Whether a preposition or 的 joins some of them."""
+    relations: frozenset[tuple[str, str]]
+    """Neighbours that must stay so: the words of a name, and those around 的."""
+
+
+def normalised_query(text: str, *, operators: bool = True) -> str:
+    """NFKC, one case, one space, no punctuation at the ends; without quotes where they are none of
+    the engine's `operators`.
+    """
+    plain = _plain(text, operators).casefold()
+    return plain.strip(_EDGES if '"' in plain else _EDGES + '"') or plain
+
+
+def same_search(a: str, b: str, *, operators: bool = True) -> bool:
+    """Whether the results of one query can stand for those of the other.
+
+    `operators` says whether the engine knows them: quoted words are then other than bare ones.
+    """
+    first, second = _asked(a, operators), _asked(b, operators)
+    if first.plain == second.plain:
+        return True
+    if first.operators != second.operators or first.date != second.date:
+        return False
+    if not first.words or not second.words:
+        return first.words == second.words and bool(first.operators or first.date)
+    return _in_order(first.words, second.words) or _in_another(first, second)
+
+
+def _asked(text: str, operators: bool) -> _Asked:
+    plain = _plain(text, operators)
+    rest = _OPERATOR.sub(" ", plain)
+    rest = _SUFFIX.sub("", _bare(rest.strip())) or rest
+    words = words_of(rest)
+    date, kept = may_move(words)
+    return _Asked(
+        plain=normalised_query(text, operators=operators),
+        operators=_operators(plain, rest),
+        words=tuple(word for word in kept if not word.filler),
+        date=date,
+        ordered=depends_on_order(rest.casefold(), kept),
+        linked=is_linked(rest.casefold()),
+        relations=_relations(words),
+    )
+
+
+def _plain(text: str, operators: bool) -> str:
+    """One line of NFKC with one kind of quotes; a raised 2 is no 2."""
+    raised = _RAISED.sub(r"^\g<0>", text).replace("−", "-")
+    plain = _QUOTES.sub('"', unicodedata.normalize("NFKC", raised))
+    return " ".join((plain if operators else plain.replace('"', " ")).split())
+
+
+def _operators(plain: str, rest: str) -> tuple[str, ...]:
+    """What changes a search besides its words; where brackets group alternatives, all of it."""
+    found = sorted(re.sub(r":\s+", ":", each).casefold() for each in _OPERATOR.findall(plain))
+    return (*found, rest.casefold()) if _GROUPED.search(rest) else tuple(found)
+
+
+def _bare(text: str) -> str:
+    """The text without the words of politeness and of asking it begins with."""
+    found = _PREFIX.match(text.casefold())
+    return text[found.end() :] if found else text
+
+
+def _relations(words: Sequence[Word]) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (x.text, y.text)
+        for x, y in pairwise(words)
+        if y.possessed or (x.capital and y.capital and not (x.filler or y.filler))
+    )
+
+
+def _in_order(a: Sequence[Word], b: Sequence[Word]) -> bool:
+    """The same words in the same order, but for plurals and one misspelt long word."""
+    if glued(a) == glued(b):
+        return True
+    if len(a) != len(b):
+        return False
+    other = [(x, y) for x, y in zip(a, b, strict=True) if x.text != y.text]
+    other = [(x, y) for x, y in other if not _plural(x, y)]
+    return len(other) <= 1 and all(_misspelt(x, y) for x, y in other)
+
+
+def _in_another(a: _Asked, b: _Asked) -> bool:
+    """The same words, where neither query says anything by their order."""
+    if a.ordered or b.ordered or (a.linked and b.linked):
+        return False
+    if not _same_words(a.words, b.words):
+        return False
+    return all(_before(pair, b.words) for pair in a.relations) and all(
+        _before(pair, a.words) for pair in b.relations
+    )
+
+
+def _before(pair: tuple[str, str], words: Sequence[Word]) -> bool:
+    return pair in {(x.text, y.text) for x, y in pairwise(words)}
+
+
+def _same_words(a: Sequence[Word], b: Sequence[Word]) -> bool:
+    left, right = Counter(w.text for w in a), Counter(w.text for w in b)
+    if left == right:
+        return True
+    of = {word.text: word for word in (*a, *b)}
+    only_a, only_b = sorted((left - right).elements()), sorted((right - left).elements())
+    if len(only_a) != len(only_b):
+        return False
+    return all(_plural(of[x], of[y]) for x, y in zip(only_a, only_b, strict=True))
+
+
+def _plural(x: Word, y: Word) -> bool:
+    """One is the other with an s, and neither is written like a name."""
+    short, long = sorted((x, y), key=lambda word: len(word.text))
+    if not (x.lower and y.lower) or long.text != short.text + "s":
+        return False
+    ambiguous = long.text in _NOT_PLURAL or long.text.endswith(("ics", "sss"))
+    return len(short.text) >= _LONG_PLURAL - 1 and not ambiguous and not is_number(short.text)
+
+
+def _misspelt(x: Word, y: Word) -> bool:
+    """Two neighbouring letters swapped, or one of a doubled letter lost, in a long Latin word."""
+    short, long = sorted((x.text, y.text), key=len)
+    if not (short.isascii() and short.isalpha() and long.isascii() and long.isalpha()):
+        return False
+    if len(short) == len(long) >= _LONG_SWAP:
+        at = [n for n, (p, q) in enumerate(zip(short, long, strict=True)) if p != q]
+        swapped = len(at) == 2 and at[1] == at[0] + 1
+        return swapped and short[at[0]] == long[at[1]] and short[at[1]] == long[at[0]]
+    if len(long) != len(short) + 1 or len(short) < _LONG_DOUBLE or not (x.lower and y.lower):
+        return False
+    return any(
+        long[n] == long[n - 1] and long[:n] + long[n + 1 :] == short for n in range(1, len(long))
+    )
+
+
+_TOKEN = re.compile(rf"[{_CJK}]+|\d+(?:[.,:/-]\d+)*%?|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?|[+#]")
+_OPERATORS = re.compile(
     r"\b(?:site|intitle|inurl|filetype|before|after|lang):\S+|\"[^\"]+\"|“[^”]+”|(?<!\S)-\w\S*|\bor\b"
 )
 _NEGATION = re.compile(
@@ -101,7 +399,7 @@ def _meaning(text: str) -> _Meaning:
     tokens = _content(plain) or _TOKEN.findall(plain)
     counted = Counter(word for token in tokens for word in _bigrams(token))
     guards = tuple(
-        tuple(sorted(pattern.findall(plain))) for pattern in (_OPERATOR, _NEGATION, _DIRECTION)
+        tuple(sorted(pattern.findall(plain))) for pattern in (_OPERATORS, _NEGATION, _DIRECTION)
     )
     joined = _glue(tokens) or plain.strip()
     return _Meaning(joined, frozenset(counted.items()), guards, bool(guards[2]))

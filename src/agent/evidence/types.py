@@ -145,14 +145,3 @@ class Query(TypedDict):
     query: str
     map: MapTask | None
     rationale: NotRequired[str]
-
-
-class Usage(TypedDict):
-    """What a run has spent. `searches` are executed queries, the unit that is billed."""
-
-    model_calls: int
-    input_tokens: int
-    output_tokens: int
-    searches: int
-    map_calls: int
-    cost_usd: NotRequired[float | None]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.evidence.types import Place, Source
-from agent.language import Language
+from agent.texts.language import Language
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from agent.evidence.links import link_url
+from agent.evidence.markdown import link_url
 from agent.evidence.types import Place
 from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
 

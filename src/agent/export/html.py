@@ -6,11 +6,11 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 from agent.evidence.citations import strip_references
-from agent.evidence.links import link_url
+from agent.evidence.markdown import link_url
 from agent.evidence.types import Place, Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.geojson import has_sane_axes
-from agent.export.rich_text import LINK_REL, answer_html
+from agent.export.markdown import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
 from agent.export.wording import WORDS, cost, credit, local_time, metres, rating
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from agent.evidence.types import Place
-from agent.language import Language
+from agent.texts.language import Language
 
 WORDS: Final[dict[Language, dict[str, str]]] = {
     "zh": {

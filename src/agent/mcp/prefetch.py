@@ -2,23 +2,225 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from agent.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
-from agent.evidence.activities import chinese_keyword
-from agent.evidence.geodesy import distance_m
-from agent.evidence.types import MapTask, TravelMode
-from agent.mcp.anchors import Anchor, Ask, by_name, find_anchor, here, means_here
-from agent.mcp.arguments import RADIUS_M
-from agent.mcp.cities import chinese_city, same_city
-from agent.mcp.hits import Hits, hit_of, merged
-from agent.mcp.ledger import Ledger
-from agent.mcp.messages import POINTLESS_TO_GO_ON, map_gap
-from agent.mcp.places import text_or_none
-from agent.mcp.replies import records
+from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
+from agent.evidence.geo import distance_m, parse_lnglat, wgs84_to_gcj02
+from agent.evidence.places import chinese_keyword
+from agent.evidence.types import Location, MapTask, Point, TravelMode
+from agent.mcp.errors import NOT_FOUND, POINTLESS_TO_GO_ON, map_gap
+from agent.mcp.gateway import RADIUS_M
+from agent.mcp.records import Ledger, location_of, records, text_or_none
+from agent.mcp.types import MapHit
+from agent.texts.language import Language
+
+_SUFFIX = re.compile(
+    r"(?:特别行政区|维吾尔自治区|壮族自治区|回族自治区|自治区|自治州|地区|新区|省|市|区|县|盟)$"
+)
+_ENGLISH = {
+    "beijing": "北京", "peking": "北京", "shanghai": "上海", "tianjin": "天津",
+    "chongqing": "重庆", "guangzhou": "广州", "canton": "广州", "shenzhen": "深圳",
+    "hangzhou": "杭州", "nanjing": "南京", "suzhou": "苏州", "wuxi": "无锡", "ningbo": "宁波",
+    "chengdu": "成都", "wuhan": "武汉", "xian": "西安", "qingdao": "青岛", "jinan": "济南",
+    "dalian": "大连", "shenyang": "沈阳", "harbin": "哈尔滨", "changchun": "长春",
+    "xiamen": "厦门", "fuzhou": "福州", "quanzhou": "泉州", "changsha": "长沙",
+    "zhengzhou": "郑州", "luoyang": "洛阳", "kaifeng": "开封", "hefei": "合肥", "huangshan": "黄山",
+    "nanchang": "南昌", "kunming": "昆明", "dali": "大理", "lijiang": "丽江", "guiyang": "贵阳",
+    "nanning": "南宁", "guilin": "桂林", "haikou": "海口", "sanya": "三亚", "taiyuan": "太原",
+    "datong": "大同", "lanzhou": "兰州", "dunhuang": "敦煌", "xining": "西宁", "lhasa": "拉萨",
+    "yinchuan": "银川", "urumqi": "乌鲁木齐", "hohhot": "呼和浩特", "dongguan": "东莞",
+    "foshan": "佛山", "zhuhai": "珠海", "hong kong": "香港", "hongkong": "香港", "macau": "澳门",
+    "macao": "澳门",
+}  # fmt: skip
+
+
+def chinese_city(city: str | None) -> str | None:
+    """The Chinese name of a city known by its English one; other names as they are."""
+    if not city:
+        return None
+    plain = re.sub(r"\s*(?:city|,? china)$", "", city.strip(), flags=re.IGNORECASE)
+    return _ENGLISH.get(plain.replace("'", "").casefold(), city.strip())
+
+
+def same_city(asked: str | None, *found: str | None) -> bool:
+    """Whether one of the found names (province, city, district) is the one asked for.
+
+    True where nothing was asked or found, or where the names are of different scripts.
+    """
+    wanted = _short(chinese_city(asked) or "")
+    names = [_short(name) for name in found if name]
+    if not wanted or not names or wanted.isascii():
+        return True
+    return any(name and (name in wanted or wanted in name) for name in names)
+
+
+def _short(name: str) -> str:
+    plain = re.sub(r"\s", "", name)
+    shorter = _SUFFIX.sub("", plain)
+    return shorter if len(shorter) >= 2 else plain
+
+
+_RANK_SOFTENER = 60
+Hits = list[dict[str, Any]]
+
+
+def merged(
+    found: list[Hits], words: Sequence[str | None]
+) -> list[tuple[dict[str, Any], list[str]]]:
+    """Hits of several searches, once each, by reciprocal rank; with the words that found them."""
+    scores: dict[str, float] = {}
+    hits: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for word, listed in zip(words, found, strict=True):
+        for rank, hit in enumerate(listed):
+            if not isinstance(name := hit.get("id"), str):
+                continue
+            scores[name] = scores.get(name, 0.0) + 1 / (_RANK_SOFTENER + rank)
+            keywords = hits.setdefault(name, (hit, []))[1]
+            if word and word not in keywords:
+                keywords.append(word)
+    return [hits[name] for name in sorted(scores, key=lambda n: -scores[n])]
+
+
+def hit_of(hit: dict[str, Any], keywords: list[str]) -> MapHit:
+    """A hit as the survey keeps it."""
+    return MapHit(
+        id=str(hit.get("id")),
+        name=text_or_none(hit.get("name")) or "",
+        address=text_or_none(hit.get("address")),
+        keywords=keywords,
+    )
+
 
 log = logging.getLogger(__name__)
+Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+_WIDE = frozenset({"国家", "省", "市", "区县", "直辖市", "地级市", "县级市"})
+_VILLAGES = frozenset({"村庄", "乡镇", "村", "乡", "镇"})
+_HERE: dict[Language, str] = {"zh": "您的位置", "en": "your location"}
+_HERE_WORDS = frozenset(
+    {
+        "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
+        "my location", "current location", "near me",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A resolved place."""
+
+    name: str
+    location: Location
+    city: str | None = None
+    adcode: str | None = None
+    detail: dict[str, Any] | None = None
+    """The looked-up place, where it took that to find it."""
+
+    @property
+    def text(self) -> str:
+        """ "lng,lat" as the tools take it."""
+        return f"{self.location['lng']:.6f},{self.location['lat']:.6f}"
+
+
+def here(near: Point, language: Language) -> Anchor:
+    """The user's position."""
+    lng, lat = wgs84_to_gcj02(near["lng"], near["lat"])
+    location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
+    return Anchor(_HERE[language], location)
+
+
+def means_here(place: str | None) -> bool:
+    """Whether the words only say "where I am"."""
+    return (place or "").strip().casefold() in _HERE_WORDS
+
+
+async def find_anchor(ask: Ask, place: str, city: str | None, *, wide: bool = False) -> Anchor:
+    """Coordinates as they are, else the geocoder, else the place search of the city.
+
+    `wide` also accepts whole cities and districts. Raises ProviderRefused
+    (`map_place_not_found`, `map_not_covered`, `map_place_too_wide`).
+    """
+    if point := parse_lnglat(place):
+        location = Location(lng=point[0], lat=point[1], crs="GCJ-02")
+        return Anchor(place, location)
+    city = chinese_city(city)
+    try:
+        return await _geocoded(ask, place, city, wide=wide)
+    except ProviderError as error:
+        if error.code not in (NOT_FOUND, "map_wrong_city"):
+            raise
+        log.info("map: geocoding %s: %s", place, error)
+    return await _searched(ask, place, city)
+
+
+async def _geocoded(ask: Ask, place: str, city: str | None, *, wide: bool) -> Anchor:
+    asked = {"address": place, "city": city} if city else {"address": place}
+    found = records(await ask("maps_geo", asked), "return")
+    if not found:
+        raise _refused(place, NOT_FOUND)
+    problem = NOT_FOUND
+    for candidate in found:
+        location = location_of(candidate.get("location"))
+        if location is None:
+            continue
+        problem = _problem(candidate, place, city, wide=wide)
+        if not problem:
+            log.info("map: %s is at %s (%s)", place, candidate["location"], candidate.get("level"))
+            town = text_or_none(candidate.get("city")) or text_or_none(candidate.get("province"))
+            return Anchor(place, location, town, text_or_none(candidate.get("adcode")))
+    raise _refused(place, problem)
+
+
+def _problem(candidate: dict[str, Any], place: str, city: str | None, *, wide: bool) -> str:
+    """Why a geocode is not what was asked for; empty if it is."""
+    if (text_or_none(candidate.get("country")) or "中国") != "中国":
+        return "map_not_covered"
+    names = [text_or_none(candidate.get(part)) for part in ("province", "city", "district")]
+    if not same_city(city, *names):
+        return "map_wrong_city"
+    level = text_or_none(candidate.get("level")) or ""
+    if level in _WIDE and not wide:
+        return "map_place_too_wide"
+    # Names from abroad resolve to villages that happen to be called so.
+    if level in _VILLAGES and not city and not place.endswith(("村", "镇", "乡", "屯")):
+        return NOT_FOUND
+    return ""
+
+
+async def _searched(ask: Ask, place: str, city: str | None) -> Anchor:
+    asked = {"keywords": place, "city": city} if city else {"keywords": place}
+    hits = records(await ask("maps_text_search", asked), "pois")
+    best = next((hit for hit in by_name(hits, place) if hit.get("id")), None)
+    if best is None:
+        raise _refused(place, NOT_FOUND)
+    detail = await ask("maps_search_detail", {"id": best["id"]})
+    location = location_of(detail.get("location"))
+    town = text_or_none(detail.get("city"))
+    if location is None or not same_city(city, town):
+        raise _refused(place, NOT_FOUND)
+    return Anchor(text_or_none(detail.get("name")) or place, location, town, detail=detail)
+
+
+def by_name(hits: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Hits whose name is the wanted one first, then those that hold it; else as they came."""
+    wanted = "".join(name.casefold().split())
+
+    def rank(hit: dict[str, Any]) -> int:
+        found = "".join(str(hit.get("name") or "").casefold().split())
+        if found == wanted:
+            return 0
+        return 1 if found.startswith(wanted) else 2 if wanted in found else 3
+
+    return sorted(hits, key=rank)
+
+
+def _refused(place: str, code: str) -> ProviderRefused:
+    return ProviderRefused("amap", f"{place}: {code.removeprefix('map_')}", code=code)
+
+
 DEFAULT_RADIUS_M = 2000
 _WIDER = 2.5
 _FEW = 3

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from agent.errors import ProviderError, RateLimited
-from agent.private_files import private_database
+from agent.core.errors import ProviderError, RateLimited
+from agent.core.private_files import private_database
 
 # Fixed, as China has no summer time and Windows no time zone files.
 SHANGHAI = timezone(timedelta(hours=8), "Asia/Shanghai")

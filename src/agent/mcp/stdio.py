@@ -20,9 +20,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
+from agent.core.redaction import scrub
+from agent.core.strings import parse_json
 from agent.mcp.servers import ServerSpec
-from agent.redaction import scrub
-from agent.strings import parse_json
 
 log = logging.getLogger(__name__)
 LINE_LIMIT = 4 << 20

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Protocol, cast
 
@@ -12,16 +12,64 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import ClientSession
 from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 
-from agent.errors import AgentError, BudgetExceeded, ProviderError
+from agent.core.errors import AgentError, BudgetExceeded, ProviderError
+from agent.core.redaction import scrub
 from agent.evidence.types import MapIntent, Place, Route, TravelMode, Weather
-from agent.mcp.compact import compacted
-from agent.mcp.contract import expected_tools
-from agent.mcp.ledger import Ledger
-from agent.mcp.messages import POINTLESS_TO_GO_ON, map_gap, map_message
-from agent.mcp.places import text_or_none
+from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap, map_message
 from agent.mcp.prefetch import ROUTE_TOOLS
-from agent.mcp.replies import records
-from agent.redaction import scrub
+from agent.mcp.records import Ledger, records, text_or_none
+from agent.mcp.servers import expected_tools
+
+MOST_PLACES = 20
+MOST_STEPS = 12
+LONGEST = 4000
+_DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops"})
+_LIMITS = {"pois": MOST_PLACES, "steps": MOST_STEPS, "transits": 2, "paths": 1, "segments": 12}
+
+
+def compacted(lines: Sequence[str], reply: dict[str, Any]) -> str:
+    """The ledger's lines first; the rest of the reply as JSON where there are none.
+
+    At most 4,000 characters, cut where an item of the longest list ends.
+    """
+    head = "\n".join(lines)
+    if head and not _has_steps(reply):
+        return head[:LONGEST]
+    body = _fitting(_thinned(reply), LONGEST - len(head) - 1)
+    return f"{head}\n{body}".strip()
+
+
+def _has_steps(reply: dict[str, Any]) -> bool:
+    return bool({"route", "data"} & reply.keys())
+
+
+def _thinned(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        kept = {k: _thinned(v, k) for k, v in value.items() if k not in _DROPPED}
+        return {k: v for k, v in kept.items() if v not in (None, [], {})}
+    if isinstance(value, list):
+        return [_thinned(item) for item in value[: _LIMITS.get(name, MOST_PLACES)]]
+    return value[:LONGEST] if isinstance(value, str) else value
+
+
+def _fitting(value: Any, room: int) -> str:
+    while True:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if len(text) <= room:
+            return text
+        longest = max(_lists(value), key=len, default=[])
+        if not longest:
+            return text[: max(room, 0)]
+        longest.pop()
+
+
+def _lists(value: Any) -> list[list[Any]]:
+    if isinstance(value, dict):
+        return [found for inner in value.values() for found in _lists(inner)]
+    if isinstance(value, list):
+        return [value, *(found for inner in value for found in _lists(inner))]
+    return []
+
 
 log = logging.getLogger(__name__)
 _PLACES = ("maps_geo", "maps_text_search", "maps_around_search", "maps_search_detail")

@@ -8,7 +8,8 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from typing_extensions import TypedDict
 
-from agent.budget import Meter
+from agent.core.budget import Meter
+from agent.evidence.geo import wgs84_of
 from agent.evidence.types import (
     Anchor,
     Gap,
@@ -21,8 +22,7 @@ from agent.evidence.types import (
     Source,
     Weather,
 )
-from agent.language import Language
-from agent.mcp.places import wgs84_of
+from agent.texts.language import Language
 
 Tell = Callable[[str], None]
 """Told in one short line what the map was asked (tool and its argument)."""

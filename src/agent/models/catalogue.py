@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from agent.errors import ConfigurationError
+from agent.core.errors import ConfigurationError
 from agent.models.types import Thinking
 
 Provider = Literal["google", "openai"]

@@ -11,13 +11,13 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_google_genai.chat_models import _response_to_result
 from pydantic import SecretStr, model_validator
 
-from agent.errors import ConfigurationError
+from agent.core.concurrency import PerLoop
+from agent.core.errors import ConfigurationError
 from agent.models.catalogue import clamp
-from agent.models.loops import PerLoop
-from agent.models.pool import Pool, open_pool
-from agent.models.structured import schema_of
-from agent.models.translate import PROVIDER_GOOGLE, translated
-from agent.models.vendor import LISTING, QUIET, Finish, Piece, Request, Response
+from agent.models.connections import Pool, open_pool
+from agent.models.errors import PROVIDER_GOOGLE, translated
+from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
+from agent.models.validation import schema_of
 from agent.settings import Settings
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"

@@ -17,13 +17,12 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
-from agent.errors import ConfigurationError, ProviderRefused
-from agent.models.loops import PerLoop
-from agent.models.pool import tls
-from agent.models.proxy import proxy_for
-from agent.models.structured import schema_of, with_schema
-from agent.models.translate import PROVIDER_OPENAI, translated
-from agent.models.vendor import LISTING, QUIET, Finish, Piece, Request, Response
+from agent.core.concurrency import PerLoop
+from agent.core.errors import ConfigurationError, ProviderRefused
+from agent.models.connections import proxy_for, tls
+from agent.models.errors import PROVIDER_OPENAI, translated
+from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
+from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
 
 DEFAULT_URL = "https://api.openai.com/v1"

@@ -1,30 +1,83 @@
-"""A streamed answer: retried and replaced before its first text, continued once after it."""
+"""A streamed answer: retried and replaced before its first text, continued once after it.
+
+LangGraph streams what chat models say inside nodes. The models we ask are hidden from it (they
+write internal ids); this one wraps the pieces that code has already made clean.
+"""
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    CallbackManagerForLLMRun,
+)
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import Field, SkipValidation
 
-from agent.budget import Meter
-from agent.calls import Calls, Policy
-from agent.errors import (
+from agent.core.budget import Meter
+from agent.core.calls import Calls, Policy
+from agent.core.errors import (
     BudgetExceeded,
     ConfigurationError,
     ProviderError,
     ProviderRefused,
     ProviderUnavailable,
 )
-from agent.language import detect_language
+from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
-from agent.models.judgement import GaveUp, Patience, blocked, malformed
-from agent.models.types import Thinking
-from agent.models.vendor import Piece, Request, Vendor
+from agent.models.types import Piece, Request, Thinking, Vendor
+from agent.models.validation import GaveUp, Patience, blocked, malformed
 from agent.prompts import render
-from agent.strings import ends_in_half, valid_text
+from agent.texts.language import detect_language
+
+Pieces = Callable[[], AsyncIterator[str]]
+
+
+class FinishedText(BaseChatModel):
+    """Says what `pieces` yields; call it with `ainvoke([], config)` inside a node."""
+
+    pieces: SkipValidation[Pieces] = Field(exclude=True, repr=False)
+
+    @property
+    def _llm_type(self) -> str:
+        return "finished-text"
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        async for piece in self.pieces():
+            if piece:
+                yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        text = "".join([piece async for piece in self.pieces()])
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=text))])
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise TypeError("finished text is written asynchronously: use ainvoke")
+
 
 log = logging.getLogger(__name__)
 _IDLE_SECONDS = 30.0

@@ -1,14 +1,15 @@
-"""What a model is asked and what it answers."""
+"""What the desk needs of a service of models; one implementation per protocol."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.budget import Meter
+from agent.core.budget import Meter
 
 S = TypeVar("S", bound=BaseModel)
 Thinking = Literal["minimal", "low", "medium", "high"]
@@ -70,3 +71,72 @@ class Models(Protocol):
     def is_google(self, model: str) -> bool:
         """Whether the model can search with Google itself."""
         ...
+
+
+Finish = Literal["stop", "length", "blocked", "bad_call", "none"]
+"""Why a reply ended; `none` is a reply that never said so."""
+
+LISTING = "models"
+"""Stands for a model's name where a service is asked which it has."""
+
+# Inner calls stay out of LangGraph's message streams; tracing still finds its parent by context.
+QUIET: RunnableConfig = {"tags": ["nostream", "langsmith:nostream"], "callbacks": []}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to one model; `model` is the id on the wire."""
+
+    model: str
+    messages: Sequence[BaseMessage]
+    schema: type[BaseModel] | None = None
+    tools: Sequence[BaseTool] = ()
+    search: bool = False
+    thinking: Thinking | None = None
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came back, before anyone judged it."""
+
+    message: AIMessage
+    text: str
+    parts: tuple[str, ...]
+    finish: Finish
+    reason: str = ""
+    """The service's own word for the end, such as SAFETY."""
+    grounding: Mapping[str, Any] | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    served_by: str = ""
+    """The model that answered, as the service names it."""
+
+
+@dataclass
+class Piece:
+    """A piece of a stream: text, and at the end why it ended; token counts are increments."""
+
+    text: str = ""
+    finish: Finish | None = None
+    reason: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    served_by: str = ""
+
+
+class Vendor(Protocol):
+    """Raises ProviderError or ConfigurationError, nothing of any library's."""
+
+    async def complete(self, request: Request) -> Response:
+        """One whole reply."""
+        ...
+
+    def stream(self, request: Request) -> AsyncIterator[Piece]:
+        """The reply as it comes."""
+        ...
+
+    async def list_models(self) -> list[str]:
+        """Ids the service knows."""
+        ...
+
+    async def aclose(self) -> None: ...

@@ -10,18 +10,18 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.budget import Meter
+from agent.assistants.common.records import place_lines, route_lines, weather_lines
+from agent.assistants.common.toolbox import Services, Toolbox, open_meter
 from agent.configuration import Configuration
-from agent.errors import AgentError
+from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.core.progress import Emit, event
 from agent.evidence.citations import restamp
 from agent.evidence.types import Gap, MapTask
-from agent.mcp.messages import map_gap
+from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapTools, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
-from agent.nodes.evidence_text import place_lines, route_lines, weather_lines
-from agent.nodes.toolbox import Services, Toolbox, open_meter
-from agent.progress import Emit, event
 from agent.prompts import render
 from agent.state import AmapSearchState, Update
 

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.budget import Meter
+from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.records import place_lines, source_lines
+from agent.assistants.common.toolbox import Services, open_meter
+from agent.assistants.common.turn import lacks_place, open_turn, refuse_without_thread
 from agent.configuration import Configuration
-from agent.errors import AgentError, ConfigurationError
-from agent.evidence.geodesy import parse_lnglat
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.progress import event
+from agent.evidence.geo import parse_lnglat
 from agent.evidence.queries import drop_seen, is_visible
 from agent.evidence.types import Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
-from agent.nodes.conversation import conversation, previous_evidence
-from agent.nodes.evidence_text import place_lines, source_lines
-from agent.nodes.gaps import gap_of
-from agent.nodes.opening import lacks_place, open_turn, refuse_without_thread
 from agent.nodes.routing import map_task, planned
-from agent.nodes.toolbox import Services, open_meter
-from agent.progress import event
 from agent.prompts import render
 from agent.state import (
     OverallState,

@@ -5,17 +5,17 @@ import logging
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.budget import Meter
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.toolbox import Services, open_meter
 from agent.configuration import Configuration
-from agent.errors import AgentError, ConfigurationError
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.progress import event
 from agent.evidence.queries import drop_seen
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
-from agent.nodes.gaps import gap_of
 from agent.nodes.routing import planned
-from agent.nodes.toolbox import Services, open_meter
-from agent.progress import event
 from agent.prompts import render
 from agent.state import OverallState, PlannedQuery, Reflection, Update
 

@@ -1,21 +1,32 @@
-"""Shows the plan to a person before anything is searched, and goes on with what comes back."""
+"""Shows the plan to a person before anything is searched, and goes on with what comes back.
+
+The sizes are those of the prompts and of typical replies, output with its thinking; prices are the
+catalogue's. Google's free quota is not subtracted.
+"""
 
 import logging
-from typing import Any, cast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, cast, get_args, get_type_hints
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from pydantic import TypeAdapter
 
+from agent.assistants.common.toolbox import Services, Toolbox
 from agent.configuration import Configuration
-from agent.errors import InputError
+from agent.core.budget import Usage, no_usage
+from agent.core.errors import InputError
+from agent.core.progress import event
+from agent.evidence.intent import valid_map_task
 from agent.evidence.queries import clean_text
-from agent.evidence.types import MapTask, Query
-from agent.nodes.plan_estimate import estimate_of
-from agent.nodes.reviewed import MAX_QUERY, read_review
-from agent.nodes.toolbox import Services
-from agent.progress import event
+from agent.evidence.types import MapIntent, MapTask, Point, Query
+from agent.models.catalogue import parse, price
+from agent.nodes.routing import placed
 from agent.state import (
+    CostRange,
+    Estimate,
     OverallState,
     PlannedQuery,
     PlanReview,
@@ -24,6 +35,207 @@ from agent.state import (
     Update,
     replaced,
 )
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Tokens in and out of one call; `searches` are executed by Google for it."""
+
+    input: int
+    output: int
+    searches: int = 0
+
+
+_WEB = (_Size(300, 600, 1), _Size(2500, 1500, 3))
+_MAP = (_Size(2500, 400), _Size(20_000, 1500))
+"""A whole branch: one call over the places found, or several rounds of tools."""
+_REFLECTION = (_Size(800, 200), _Size(1200, 1500))
+_ANSWER = (_Size(800, 800), _Size(1500, 4000))
+_FINDING = (300, 1200)
+"""Tokens that one branch's result adds to the prompts of reflection and answer."""
+
+
+def estimate_of(
+    queries: Sequence[Query],
+    turn: Turn,
+    configuration: Configuration,
+    given: Toolbox,
+    spent: Usage | None,
+) -> Estimate:
+    """Counts of this plan without follow-ups, within the limits; and what it may cost."""
+    used = spent or no_usage()
+    web = len(queries) if configuration.web_search != "off" else 0
+    tasks = [query["map"] for query in queries if query["map"]]
+    judged = turn["loops"] > 1 and configuration.max_follow_up_queries > 0
+    return Estimate(
+        searches=min(web, configuration.max_searches - used["searches"]),
+        map_calls=min(
+            sum(_map_calls(task, turn, configuration) for task in tasks),
+            configuration.max_map_calls - used["map_calls"],
+        ),
+        model_calls=min(
+            web + len(tasks) + judged + 1, configuration.max_model_calls - used["model_calls"]
+        ),
+        cost_usd=_Costs(web, len(tasks), turn, configuration, given).range(),
+    )
+
+
+def _map_calls(task: MapTask, turn: Turn, configuration: Configuration) -> int:
+    """Calls of the fixed plan of one task, without those a model may add."""
+    looked_up = configuration.map_details + configuration.map_more_details
+    words = min(len(task.get("keywords") or []), configuration.map_keywords) or 1
+    found = 0 if turn["near"] and not task.get("place") else 1
+    match task["intent"]:
+        case "nearby":
+            return found + words + looked_up
+        case "area":
+            return words + looked_up
+        case "poi":
+            return 2
+        case "route" | "distance":
+            return 3 - (task.get("origin") is None)
+        case "regeo":
+            return found + 1
+    return 1
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """One plan's branches in the first round; follow-ups are taken to be like them."""
+
+    web: int
+    maps: int
+    turn: Turn
+    configuration: Configuration
+    given: Toolbox
+
+    def range(self) -> CostRange | None:
+        """None where a model or a search service has no known price."""
+        if self.web and not self._searched_by_google():
+            return None
+        most = self.configuration.max_follow_up_queries * (self.turn["loops"] - 1)
+        low = self._cost(0, self.web, self.maps)
+        high = self._cost(
+            1, self.web + (most if self.web else 0), self.maps + (most if self.maps else 0)
+        )
+        return None if low is None or high is None else CostRange(low=low, high=high)
+
+    def _searched_by_google(self) -> bool:
+        choice, model = self.configuration.web_search, self.configuration.research_model
+        return choice in ("auto", "google") and parse(model).provider == "google"
+
+    def _cost(self, end: int, web: int, maps: int) -> float | None:
+        """USD with the sizes of one end of the range; what sample services do costs nothing."""
+        chosen, configuration = self.turn["reasoning_model"], self.configuration
+        rounds = self.turn["loops"] - 1 if configuration.max_follow_up_queries else 0
+        judged = rounds if end else min(rounds, 1)
+        research = configuration.research_model
+        findings = _FINDING[end] * (web + maps)
+        day = date.fromisoformat(self.turn["today"])
+        parts = [
+            _price(research, _WEB[end], web, day),
+            _price(research, _MAP[end], maps, day),
+            _price(chosen or configuration.reflection_model, _REFLECTION[end], judged, day,
+                   more=findings),
+            _price(chosen or configuration.answer_model, _ANSWER[end], 1, day, more=findings),
+        ]  # fmt: skip
+        known = [part for part in parts if part is not None]
+        cost = round(sum(known), 3) if len(known) == len(parts) else None
+        return self.given.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
+
+
+def _price(model: str, size: _Size, calls: int, day: date, *, more: int = 0) -> float | None:
+    """USD for `calls` calls of this size; nothing for none, whatever the model."""
+    if not calls:
+        return 0.0
+    return price(
+        model,
+        calls * (size.input + more),
+        calls * size.output,
+        calls * size.searches,
+        on=day,
+    )
+
+
+MAX_QUERIES = 10
+MAX_QUERY = 400
+"""Characters."""
+_TASK_FIELDS = frozenset(get_type_hints(MapTask))
+
+
+def read_review(answer: Any, configuration: Configuration, near: Point | None) -> list[Query]:
+    """The queries to go on with, none if the person cancelled; raises InputError naming a field."""
+    fields = _object(answer, "the answer", {"queries", "cancel"})
+    cancel = fields.get("cancel", False)
+    if not isinstance(cancel, bool):
+        raise InputError("cancel", "must be true or false")
+    if cancel:
+        return []
+    given = fields.get("queries")
+    if not isinstance(given, list):
+        raise InputError("queries", "must be a list of {query, map}, or answer {cancel: true}")
+    if not given:
+        raise InputError("queries", "is empty; to stop, answer {cancel: true}")
+    if len(given) > MAX_QUERIES:
+        raise InputError("queries", f"has {len(given)} entries; at most {MAX_QUERIES} are allowed")
+    return [
+        _query(one, f"queries[{place}]", configuration, near) for place, one in enumerate(given)
+    ]
+
+
+def _query(given: Any, where: str, configuration: Configuration, near: Point | None) -> Query:
+    fields = _object({"query": given} if isinstance(given, str) else given, where, {"query", "map"})
+    text = fields.get("query")
+    if not isinstance(text, str):
+        raise InputError(f"{where}.query", "must be a text")
+    # More is read than may stay, so that what is cleaned away is not counted.
+    cleaned = clean_text(text[: 4 * MAX_QUERY], MAX_QUERY + 1)
+    if not cleaned:
+        raise InputError(f"{where}.query", "is empty")
+    if len(cleaned) > MAX_QUERY:
+        raise InputError(f"{where}.query", f"is longer than {MAX_QUERY} characters")
+    asked = fields.get("map")
+    task = None if asked is None else _task(asked, f"{where}.map", configuration, near)
+    return Query(query=cleaned, map=task)
+
+
+def _task(given: Any, where: str, configuration: Configuration, near: Point | None) -> MapTask:
+    fields = _object(given, where, _TASK_FIELDS)
+    if configuration.geo_routing == "never":
+        raise InputError(where, "the map is off (geo_routing=never); leave it out")
+    intents = get_args(MapIntent)
+    if fields.get("intent") not in intents:
+        raise InputError(f"{where}.intent", f"must be one of {', '.join(intents)}")
+    task = valid_map_task(fields)
+    if task is None:
+        raise InputError(where, f"lacks what {fields['intent']} needs ({_needs(fields)})")
+    if not placed(task, near):
+        raise InputError(where, f"says not where ({_needs(fields)})")
+    return task
+
+
+def _needs(fields: Mapping[str, Any]) -> str:
+    match fields["intent"]:
+        case "route" | "distance":
+            return "origin and destination"
+        case "area":
+            return "place or city, and keywords"
+        case "nearby":
+            return "place, and keywords"
+    return "place or city"
+
+
+def _object(given: Any, where: str, known: Collection[str]) -> Mapping[str, Any]:
+    """A JSON object with no other fields than these; a misspelt one would be lost silently."""
+    if not isinstance(given, Mapping):
+        raise InputError(where, f"must be an object with {', '.join(sorted(known))}")
+    for name in given:
+        if name not in known:
+            place = where if where.startswith("queries") else ""
+            full = clean_text(f"{place}.{name}".lstrip("."), 100)
+            raise InputError(full, f"is not known here; known: {', '.join(sorted(known))}")
+    return given
+
 
 log = logging.getLogger(__name__)
 NODE = "review_plan"

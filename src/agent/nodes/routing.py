@@ -6,9 +6,9 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from agent.budget import no_usage
 from agent.configuration import Configuration
-from agent.evidence.geodesy import parse_lnglat
+from agent.core.budget import no_usage
+from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import map_task_by_rules, valid_map_task
 from agent.evidence.types import MapTask, Point, Query
 from agent.state import AmapSearchState, OverallState, WebSearchState, WrittenQuery

@@ -5,11 +5,11 @@ import time
 
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.toolbox import Services, open_meter
 from agent.configuration import Configuration
-from agent.errors import AgentError
-from agent.nodes.gaps import gap_of
-from agent.nodes.toolbox import Services, open_meter
-from agent.progress import event
+from agent.core.errors import AgentError
+from agent.core.progress import event
 from agent.search.types import Findings, WebTask
 from agent.state import Update, WebSearchState
 

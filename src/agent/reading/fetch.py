@@ -1,34 +1,272 @@
 """Fetching a page that somebody else named: where to, how much and how long are all bounded.
 
+A kept connection could be handed to another host on the same address; a new one cannot.
+
 Proxies are not used: a proxy would resolve the name itself and could be led inside. Where only a
 proxy reaches the network, pages are not read, and the error says so.
 """
 
 import asyncio
+import ssl
+import threading
 import time
-from collections.abc import AsyncIterator, Collection
+import urllib.request
+import zlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Generic, TypeVar
 from urllib.parse import urljoin
+from urllib.robotparser import RobotFileParser
 
+import certifi
 import httpx
 
-from agent.budget import Meter
-from agent.calls import Calls, Policy
-from agent.errors import (
+from agent.core.budget import Meter
+from agent.core.calls import Calls, Policy, SingleFlight
+from agent.core.errors import (
     MalformedReply,
     ProviderError,
     ProviderRefused,
     ProviderUnavailable,
     RateLimited,
 )
-from agent.reading.body import read_body, too_large
-from agent.reading.connect import answer, authorities
 from agent.reading.guard import Guard, Target
 from agent.reading.hosts import HostLimits
-from agent.reading.kept import KeptPages
-from agent.reading.robots import MAX_BYTES as ROBOTS_BYTES
-from agent.reading.robots import Robots
+
+_ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")
+_ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
+
+
+class Body:
+    """Collects at most `limit` decoded bytes; raises ProviderRefused `too_large` beyond."""
+
+    def __init__(self, encoding: str, limit: int) -> None:
+        self._encoding = encoding.strip().lower()
+        if self._encoding not in _ENCODINGS:
+            raise MalformedReply("reader", "the page is compressed in a way we did not ask for")
+        self._plain = self._encoding in ("", "identity")
+        self._limit, self._received = limit, 0
+        self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)
+        self._decoded = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Decode a chunk, never holding more than the limit allows."""
+        self._received += len(chunk)
+        if self._plain:
+            self._decoded += chunk
+        else:
+            self._unpack(chunk)
+        if max(self._received, len(self._decoded)) > self._limit:
+            raise too_large(self._limit)
+
+    def whole(self) -> bytes:
+        return bytes(self._decoded)
+
+    def _unpack(self, chunk: bytes) -> None:
+        while chunk and len(self._decoded) <= self._limit:
+            if self._inflate.eof:  # another member follows, or what deflate needs no more
+                self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)
+            room = self._limit - len(self._decoded) + 1
+            try:
+                self._decoded += self._inflate.decompress(chunk, room)
+            except zlib.error:
+                if self._decoded or self._encoding != "deflate":
+                    raise MalformedReply("reader", "the page cannot be decompressed") from None
+                # Some servers send deflate without its header.
+                self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+                self._encoding = "raw deflate"
+                continue
+            chunk = self._inflate.unconsumed_tail or self._inflate.unused_data
+
+
+async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
+    """The decoded body of a response; stops at the first byte beyond the limit."""
+    body = Body(encoding, limit)
+    async for chunk in chunks:
+        body.add(chunk)
+    return body.whole()
+
+
+def too_large(limit: int) -> ProviderRefused:
+    return ProviderRefused("reader", f"the page is larger than {limit} bytes", code="too_large")
+
+
+CONNECT_SECONDS = 5.0
+IDLE_SECONDS = 10.0
+_TRIED = 3
+"""Addresses of one host that are tried."""
+
+
+@cache
+def authorities() -> ssl.SSLContext:
+    """The trusted authorities; reading them blocks for tens of milliseconds."""
+    return ssl.create_default_context(cafile=certifi.where())
+
+
+@asynccontextmanager
+async def answer(
+    target: Target, headers: Mapping[str, str], context: ssl.SSLContext
+) -> AsyncIterator[httpx.Response]:
+    """The response to a GET, its body unread and still encoded; raises ProviderError."""
+    async with httpx.AsyncHTTPTransport(verify=context, trust_env=False, http1=True) as transport:
+        try:
+            response = await _first(transport, target, headers)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        except httpx.HTTPError as error:
+            raise _translated(error, target) from None
+
+
+async def _first(
+    transport: httpx.AsyncHTTPTransport, target: Target, headers: Mapping[str, str]
+) -> httpx.Response:
+    """From the first address that takes a connection."""
+    requests = _requests(target, headers)
+    for request in requests[:-1]:
+        try:
+            return await transport.handle_async_request(request)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            continue
+    return await transport.handle_async_request(requests[-1])
+
+
+def _requests(target: Target, headers: Mapping[str, str]) -> list[httpx.Request]:
+    bases = [target.through] if target.through else [_base(target, a) for a in target.addresses]
+    timeout = httpx.Timeout(IDLE_SECONDS, connect=CONNECT_SECONDS).as_dict()
+    return [
+        httpx.Request(
+            "GET",
+            base + target.path,
+            headers={"Host": target.authority, **headers, "Connection": "close"},
+            extensions={"timeout": timeout, "sni_hostname": target.host},
+        )
+        for base in bases[:_TRIED]
+    ]
+
+
+def _base(target: Target, address: str) -> str:
+    host = f"[{address}]" if ":" in address else address
+    return f"{target.scheme}://{host}:{target.port}"
+
+
+def _translated(error: httpx.HTTPError, target: Target) -> ProviderError:
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        proxies = urllib.request.getproxies()
+        if proxies.get(target.scheme) or proxies.get("all"):
+            return ProviderUnavailable(
+                "reader",
+                f"no direct connection to {target.host}; pages are never read through a proxy",
+                code="proxy",
+            )
+        return ProviderUnavailable("reader", f"{target.host} takes no connection")
+    if isinstance(error, httpx.TimeoutException):
+        return ProviderUnavailable("reader", f"{target.host} fell silent", code="timeout")
+    if isinstance(error, httpx.RemoteProtocolError):
+        return MalformedReply("reader", f"{target.host} does not speak HTTP to the end")
+    return ProviderUnavailable(
+        "reader", f"the connection to {target.host} broke ({type(error).__name__})"
+    )
+
+
+ROBOTS_BYTES = 512 << 10
+_KNOWN = 2000
+_SECONDS = 3600.0
+
+Ask = Callable[[str], Coroutine[None, None, bytes]]
+"""URL of a robots.txt → its bytes; raises ProviderError, ProviderRefused where there is none."""
+
+
+class Robots:
+    """What sites let this reader read. While a site's rules cannot be had it is left alone."""
+
+    def __init__(self, agent: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._agent, self._clock = agent, clock
+        self._sites: OrderedDict[str, tuple[float, RobotFileParser | None]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._flights = SingleFlight()
+
+    async def check(self, origin: str, path: str, ask: Ask) -> None:
+        """Raise ProviderRefused `page_robots` where the site does not want to be read.
+
+        A site that is down or silent fails here as its page would, with the same errors.
+        """
+        rules = self._known(origin)
+        if rules is None:
+            rules = await self._flights.do(origin, lambda: self._learn(origin, ask))
+        if not rules.can_fetch(self._agent, origin + path):
+            raise ProviderRefused(
+                "reader", f"{origin} asks not to be read (robots.txt)", code="page_robots"
+            )
+
+    def _known(self, origin: str) -> RobotFileParser | None:
+        with self._lock:
+            until, rules = self._sites.get(origin, (0.0, None))
+            return rules if self._clock() < until else None
+
+    async def _learn(self, origin: str, ask: Ask) -> RobotFileParser:
+        try:
+            text = await ask(f"{origin}/robots.txt")
+        except (ProviderRefused, RateLimited):
+            text = b""
+        rules = RobotFileParser()
+        rules.parse(text.decode("utf-8-sig", "replace").splitlines())
+        with self._lock:
+            self._sites[origin] = (self._clock() + _SECONDS, rules)
+            while len(self._sites) > _KNOWN:
+                self._sites.popitem(last=False)
+        return rules
+
+
+T = TypeVar("T")
+
+
+class KeptPages(Generic[T]):
+    """The last used pages by URL: at most `max_bytes` of them, each for `seconds`."""
+
+    def __init__(
+        self,
+        size: Callable[[T], int],
+        *,
+        max_bytes: int = 32 << 20,
+        seconds: float = 600,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._size, self._max_bytes = size, max_bytes
+        self._seconds, self._clock = seconds, clock
+        self._pages: OrderedDict[str, tuple[float, T]] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, url: str) -> T | None:
+        """The page if it is known and fresh."""
+        with self._lock:
+            if url not in self._pages:
+                return None
+            until, page = self._pages[url]
+            if self._clock() >= until:
+                self._drop(url)
+                return None
+            self._pages.move_to_end(url)
+            return page
+
+    def keep(self, url: str, page: T) -> None:
+        """Remember a page; the longest unused ones make room."""
+        with self._lock:
+            if url in self._pages:
+                self._drop(url)
+            self._pages[url] = (self._clock() + self._seconds, page)
+            self._bytes += self._size(page)
+            while self._bytes > self._max_bytes:
+                self._drop(next(iter(self._pages)))
+
+    def _drop(self, url: str) -> None:
+        self._bytes -= self._size(self._pages.pop(url)[1])
+
 
 MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agent.calls import Pace
+from agent.core.calls import Pace
 
 _KNOWN = 1000
 

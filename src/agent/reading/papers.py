@@ -8,10 +8,10 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from agent.budget import Meter
-from agent.calls import Calls, Policy, SingleFlight
-from agent.errors import BudgetExceeded, MalformedReply, ProviderRefused
-from agent.private_files import private_folder
+from agent.core.budget import Meter
+from agent.core.calls import Calls, Policy, SingleFlight
+from agent.core.errors import BudgetExceeded, MalformedReply, ProviderRefused
+from agent.core.private_files import private_folder
 from agent.reading.fetch import Fetcher
 from agent.reading.hosts import Turnstile
 

@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from agent.budget import Meter
-from agent.calls import Calls, Policy
-from agent.errors import AgentError, BudgetExceeded, MalformedReply
+from agent.core.budget import Meter
+from agent.core.calls import Calls, Policy
+from agent.core.errors import AgentError, BudgetExceeded, MalformedReply
 from agent.reading.extract import KINDS, Extractor
 from agent.reading.fetch import Fetcher
 

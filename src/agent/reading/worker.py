@@ -10,7 +10,7 @@ import os
 import sys
 from dataclasses import asdict, replace
 
-from agent.reading.texts import Extracted, html_text, pdf_text
+from agent.reading.extractors import Extracted, html_text, pdf_text
 
 _RESERVE = 0.8
 """Share of the seconds after which no further page of a PDF is begun."""

@@ -12,9 +12,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from agent.sandbox.listing import LISTED, program_of, unlisted_imports
-from agent.sandbox.slots import Slots
-from agent.sandbox.types import CodeLimits, CodeResult
+from agent.sandbox.programs import (
+    LISTED,
+    CodeLimits,
+    CodeResult,
+    Slots,
+    program_of,
+    unlisted_imports,
+)
 
 if TYPE_CHECKING:
     from pydantic_monty import AsyncMontySession

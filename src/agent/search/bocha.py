@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.search.hits import HitSearch, fields, make_hit, rows
 from agent.search.http import said
 from agent.search.types import Hit

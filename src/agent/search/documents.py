@@ -1,11 +1,19 @@
-"""Documents: what a source answers with, and the three shapes in which tools hand them over."""
+"""Documents of a source: their shape, one paid search, and text made safe to pass on."""
 
 import json
-from typing import Any, Literal, NotRequired, Protocol
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, Protocol, cast
 
 from typing_extensions import TypedDict
 
-from agent.budget import Meter
+from agent.core.budget import Meter
+from agent.core.calls import Calls, Policy
+from agent.evidence.queries import clean_text
+from agent.search.hits import MAX_QUERY, Endpoint, make_hit, plain
+from agent.search.http import SearchHttp
 
 DocumentKind = Literal["encyclopedia", "paper", "filing", "statement", "page"]
 
@@ -66,3 +74,115 @@ def coerce_documents(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, dict):
         return [value]
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+MAX_TEXT = 6000
+"""Characters kept of an extract or an abstract."""
+_JATS = re.compile(r"</?jats:[a-z-]{1,30}[^<>]{0,200}>")
+_DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class SourceEndpoint(Endpoint):
+    """An endpoint where we have to say who we are."""
+
+    user_agent: str = "tanlu"
+
+
+class DocumentSearch(ABC):
+    """A service that answers with documents. A subclass says how to ask and what came back."""
+
+    name: str
+    max_count: int = 20
+    base_delay: float = 0.3
+
+    def __init__(self, http: SearchHttp, calls: Calls, endpoint: SourceEndpoint) -> None:
+        self._http = http
+        self._calls = calls
+        self._endpoint = endpoint
+        self._policy = Policy(
+            self.name,
+            spends="searches",
+            timeout=endpoint.timeout,
+            base_delay=self.base_delay,
+            breaker=True,
+        )
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+        """At most `count` documents, paid for once in a turn.
+
+        Raises ProviderError, BudgetExceeded.
+        """
+        asked = clean_text(query, MAX_QUERY)
+        if not asked:
+            return []
+        wanted = max(1, min(count or self._endpoint.default_count, self.max_count))
+
+        async def found() -> list[Document]:
+            return distinct(await self.fetch(asked, wanted))[:wanted]
+
+        return await self._paid({"query": asked, "count": wanted}, found, meter=meter)
+
+    @abstractmethod
+    async def fetch(self, query: str, count: int) -> list[Document | None]:
+        """One request, its reply as documents (None: unusable); raises ProviderError."""
+
+    async def _paid(
+        self, request: Any, ask: Callable[[], Awaitable[list[Document]]], *, meter: Meter
+    ) -> list[Document]:
+        """What `ask` brings, or what it brought when this turn paid for it."""
+
+        async def send() -> str:
+            return json.dumps(await ask(), ensure_ascii=False)
+
+        reply = await self._calls.once(self._policy, send, meter=meter, request=request)
+        documents: list[Document] = json.loads(reply)
+        return documents
+
+
+def make_document(
+    source: str, kind: DocumentKind, title: Any, url: Any, text: Any, **more: Any
+) -> Document | None:
+    """A document of plain texts, or None where there is no http(s) link; empty `more` is left out.
+
+    `more` are further fields of Document, already of their types.
+    """
+    hit = make_hit(title, url, "")
+    if hit is None:
+        return None
+    given = {name: value for name, value in more.items() if value not in (None, "", [])}
+    document = Document(source=source, kind=kind, title=hit.title, url=hit.url, text=passage(text))
+    return cast(Document, {**document, **given})
+
+
+def passage(text: Any, limit: int = MAX_TEXT) -> str:
+    """Plain text that keeps its paragraphs, without tags, hidden characters or markers."""
+    if not isinstance(text, str):
+        return ""
+    lines = (plain(_JATS.sub("", line), limit) for line in text[: 4 * limit].splitlines())
+    return "\n".join(line for line in lines if line)[:limit].strip()
+
+
+def doi_of(value: Any) -> str | None:
+    """A DOI without its address, in small letters."""
+    bare = _DOI.sub("", value.strip()).lower() if isinstance(value, str) else ""
+    return bare if bare.startswith("10.") and "/" in bare and not re.search(r"\s", bare) else None
+
+
+def link_of(value: Any) -> str | None:
+    """A usable http(s) address, or None."""
+    hit = make_hit("", value, "")
+    return hit.url if hit else None
+
+
+def whole_number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def distinct(documents: Iterable[Document | None]) -> list[Document]:
+    """Those that are usable, each address once."""
+    by_url: dict[str, Document] = {}
+    for document in documents:
+        if document:
+            by_url.setdefault(document["url"], document)
+    return list(by_url.values())

@@ -2,11 +2,11 @@
 
 import logging
 
-from agent.errors import AgentError
-from agent.evidence.reasons import reason_of
+from agent.core.errors import AgentError
 from agent.evidence.types import Gap
-from agent.language import Language, filled
 from agent.search.types import WebTask
+from agent.texts.language import Language, filled
+from agent.texts.reasons import reason_of
 
 log = logging.getLogger(__name__)
 LABELS = {"google": "Google", "tavily": "Tavily", "serper": "Serper", "bocha": "Bocha"}

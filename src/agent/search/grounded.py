@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from agent.budget import Meter
-from agent.errors import BudgetExceeded, ConfigurationError, ProviderError
-from agent.evidence.markers import ID
+from agent.core.budget import Meter
+from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderError
+from agent.evidence.citations import ID
 from agent.evidence.types import Gap, Source
 from agent.models.types import Models, Reply
 from agent.prompts import Raw, element, render

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from agent.budget import Meter
-from agent.calls import Calls, Policy
-from agent.evidence.markers import id_letters, read_marker
+from agent.core.budget import Meter
+from agent.core.calls import Calls, Policy
+from agent.evidence.citations import id_letters, read_marker
 from agent.evidence.queries import clean_text
 from agent.search.http import SearchHttp
 from agent.search.types import Hit

@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx
 
-from agent.errors import (
+from agent.core.concurrency import PerLoop
+from agent.core.errors import (
     ConfigurationError,
     MalformedReply,
     ProviderError,
@@ -18,10 +19,9 @@ from agent.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.models.loops import PerLoop
-from agent.models.pool import tls
-from agent.redaction import scrub
-from agent.strings import parse_json
+from agent.core.redaction import scrub
+from agent.core.strings import parse_json
+from agent.models.connections import tls
 
 MAX_BYTES = 2 << 20
 _LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")

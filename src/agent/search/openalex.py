@@ -2,9 +2,15 @@
 
 from typing import Any
 
-from agent.search.documents import Document
+from agent.search.documents import (
+    Document,
+    DocumentSearch,
+    doi_of,
+    link_of,
+    make_document,
+    whole_number,
+)
 from agent.search.hits import fields, plain, rows
-from agent.search.sources import DocumentSearch, doi_of, link_of, make_document, whole_number
 
 _MAX_WORDS = 2000
 _MAX_AUTHORS = 12

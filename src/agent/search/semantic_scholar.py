@@ -2,12 +2,18 @@
 
 from typing import Any
 
-from agent.budget import Meter
-from agent.errors import ProviderError, ProviderRefused, RateLimited
-from agent.search.documents import Document
+from agent.core.budget import Meter
+from agent.core.errors import ProviderError, ProviderRefused, RateLimited
+from agent.search.documents import (
+    Document,
+    DocumentSearch,
+    doi_of,
+    link_of,
+    make_document,
+    whole_number,
+)
 from agent.search.hits import fields, plain, rows
 from agent.search.http import said
-from agent.search.sources import DocumentSearch, doi_of, link_of, make_document, whole_number
 
 _MAX_AUTHORS = 12
 _FIELDS = "title,abstract,year,url,authors,externalIds,openAccessPdf,citationCount,publicationDate"

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from agent.errors import ProviderError, ProviderRefused
-from agent.language import detect_language
+from agent.core.errors import ProviderError, ProviderRefused
 from agent.search.hits import HitSearch, fields, make_hit, rows
 from agent.search.http import said
 from agent.search.types import Hit
+from agent.texts.language import detect_language
 
 
 class SerperSearch(HitSearch):

@@ -5,9 +5,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent.budget import Meter
-from agent.calls import Policy
-from agent.errors import AgentError, MalformedReply, ProviderError, ProviderRefused, RateLimited
+from agent.core.budget import Meter
+from agent.core.calls import Policy
+from agent.core.errors import (
+    AgentError,
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    RateLimited,
+)
 from agent.search.hits import HitSearch, make_hit, rows
 from agent.search.http import retry_after, said
 from agent.search.types import Hit, PageContent

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from agent.budget import Meter
+from agent.core.budget import Meter
 from agent.evidence.types import Gap, Source
-from agent.language import Language
+from agent.texts.language import Language
 
 WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
 

@@ -4,14 +4,13 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from agent.budget import Meter
-from agent.errors import BudgetExceeded, ProviderError, ProviderRefused, RateLimited
-from agent.language import detect_language
+from agent.core.budget import Meter
+from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, RateLimited
 from agent.reading.hosts import Turnstile
-from agent.search.documents import Document
+from agent.search.documents import Document, DocumentSearch, make_document
 from agent.search.hits import fields, rows
 from agent.search.http import said
-from agent.search.sources import DocumentSearch, make_document
+from agent.texts.language import detect_language
 
 _MAX_QUERY = 300
 # One request at a time is what the service asks of programs; shared by all runs of the process.

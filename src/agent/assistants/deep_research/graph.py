@@ -13,21 +13,21 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
-from agent.assistants.deep_research.lanes import Lanes
-from agent.assistants.deep_research.nodes.act import act
-from agent.assistants.deep_research.nodes.begin import begin
-from agent.assistants.deep_research.nodes.compress_topic import compress_topic
-from agent.assistants.deep_research.nodes.explore import explore
-from agent.assistants.deep_research.nodes.routing import after_act, after_explore, after_switch
-from agent.assistants.deep_research.nodes.switch_topic import switch_topic
-from agent.assistants.deep_research.nodes.write_report import write_report
+from agent.assistants.deep_research.act import act
+from agent.assistants.deep_research.begin import begin
+from agent.assistants.deep_research.compress_topic import compress_topic
+from agent.assistants.deep_research.explore import explore
+from agent.assistants.deep_research.routing import after_act, after_explore, after_switch
 from agent.assistants.deep_research.state import (
     DeepConfiguration,
     DeepInput,
     DeepState,
     TopicBranch,
 )
+from agent.assistants.deep_research.switch_topic import switch_topic
 from agent.assistants.deep_research.toolbox import DeepServices
+from agent.assistants.deep_research.write_report import write_report
+from agent.core.concurrency import Lanes
 from agent.services import process_services
 
 Graph = StateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from agent.budget import add_usage
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
-from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
+from agent.core.budget import Usage, add_usage
+from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from agent.assistants.common.search import Hits, services_of
+from agent.assistants.common.toolbox import Toolbox, settings_or
 from agent.assistants.deep_research.state import DeepConfiguration, DeepState
-from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.errors import AgentError
-from agent.evidence.geodesy import parse_lnglat
+from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import has_location_intent
-from agent.nodes.searching import Hits, services_of
-from agent.nodes.toolbox import Toolbox, settings_or
 from agent.search.types import PageContent, SearchProvider, WebChoice, WebResearch
 
 

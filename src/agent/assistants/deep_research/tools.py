@@ -1,12 +1,14 @@
-"""The tools of exploration as a model sees them, and its arguments read tolerantly.
+"""The tools of exploration as a model sees them, and the order in which it may call them.
 
 They are only described here: `act` executes searches, `switch_topic` changes and endings.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from langchain_core.messages import ToolCall
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agent.evidence.queries import clean_text
@@ -88,3 +90,127 @@ def _texts(arguments: Mapping[str, Any], *names: str) -> list[str]:
     if isinstance(value, str):
         return value.splitlines()
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+_QUOTES = "\"'“”‘’「」《》【】[]()。.,:;!?、"
+Refusal = Literal[
+    "think_first",
+    "empty_thought",
+    "empty_search",
+    "search_first",
+    "same_topic",
+    "done_topic",
+    "no_topic",
+    "second_change",
+    "leaving",
+    "unknown_tool",
+]
+
+
+@dataclass(frozen=True)
+class Past:
+    """What matters of what was done before these calls."""
+
+    topic: str
+    done: Collection[str]
+    """The topics that are closed."""
+    thought: bool
+    """Whether the model has thought since the last search, or since the topic began."""
+    searched: bool
+    """Whether anything was searched in this turn."""
+    maps: Collection[str] = ()
+    """The names of the map's tools, where they are offered."""
+
+
+def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
+    """Whether the last thing done in a topic, of thinking and searching, was thinking."""
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage) and message.status == "success":
+            if message.name == THINK:
+                return True
+            if message.name == SEARCH:
+                return False
+    return False
+
+
+def last_thought(messages: Sequence[AnyMessage]) -> str:
+    """What the model thought last in a topic."""
+    for message in reversed(messages):
+        for call in reversed(message.tool_calls if isinstance(message, AIMessage) else []):
+            if call["name"] == THINK and (thought := thought_of(call)):
+                return thought
+    return ""
+
+
+def same_topic(one: str, other: str) -> bool:
+    """Whether two names are the same but for case, width and punctuation."""
+    return _plain(one) == _plain(other)
+
+
+def ruled(calls: Sequence[ToolCall], past: Past) -> list[Refusal | None]:
+    """For each call why it is refused, or None where it may be done; in the order given."""
+    order = _Order(past)
+    return [order.judge(call) for call in calls]
+
+
+class _Order:
+    """Walks through the calls of one message."""
+
+    def __init__(self, past: Past) -> None:
+        self._past = past
+        self._thought, self._leaving, self._searching = past.thought, False, False
+
+    def judge(self, call: ToolCall) -> Refusal | None:
+        name = call["name"]
+        if name not in OWN and name not in self._past.maps:
+            return "unknown_tool"
+        if name in (CHANGE, END):
+            return self._closing(call)
+        if name == THINK:
+            return self._thinking(call)
+        if self._leaving:
+            return "leaving"
+        return self._search(call) if name == SEARCH else None
+
+    def _thinking(self, call: ToolCall) -> Refusal | None:
+        if not thought_of(call):
+            return "empty_thought"
+        if self._searching:
+            # A thought beside a search was had before its results were seen.
+            return None
+        self._thought = True
+        return None
+
+    def _search(self, call: ToolCall) -> Refusal | None:
+        if not self._thought and not self._searching:
+            return "think_first"
+        if not queries_of(call):
+            return "empty_search"
+        self._thought, self._searching = False, True
+        return None
+
+    def _closing(self, call: ToolCall) -> Refusal | None:
+        if self._leaving:
+            return "second_change"
+        if not self._thought:
+            return "think_first"
+        if call["name"] == CHANGE and (refusal := self._unfit(new_topic_of(call))):
+            return refusal
+        if call["name"] == END and not self._past.searched:
+            return "search_first"
+        self._leaving = True
+        return None
+
+    def _unfit(self, topic: str) -> Refusal | None:
+        if not topic:
+            return "no_topic"
+        if same_topic(topic, self._past.topic):
+            return "same_topic"
+        if any(same_topic(topic, done) for done in self._past.done):
+            return "done_topic"
+        return None
+
+
+def _plain(topic: str) -> str:
+    folded = unicodedata.normalize("NFKC", topic).casefold()
+    return "".join(folded.split()).strip(_QUOTES)

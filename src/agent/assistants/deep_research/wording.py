@@ -1,7 +1,7 @@
 """What code says in an exploration: to the model in tool messages, to the reader in gaps."""
 
 from agent.evidence.types import Gap
-from agent.language import Language, filled
+from agent.texts.language import Language, filled
 
 _TEXTS: dict[str, dict[Language, str]] = {
     "noted": {"zh": "已记下。", "en": "Noted."},

@@ -10,14 +10,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
-from agent.assistants.plan_execute.executor import build_executor
-from agent.assistants.plan_execute.nodes.build_knowledge import build_knowledge
-from agent.assistants.plan_execute.nodes.execute import execute
-from agent.assistants.plan_execute.nodes.plan import plan
-from agent.assistants.plan_execute.nodes.search_info import search_info
-from agent.assistants.plan_execute.nodes.write_dossier import write_dossier
+from agent.assistants.plan_execute.execute import build_executor, execute
+from agent.assistants.plan_execute.papers import build_knowledge
+from agent.assistants.plan_execute.plan import plan
+from agent.assistants.plan_execute.search_info import search_info
 from agent.assistants.plan_execute.state import PlanConfiguration, PlanInput, PlanState
 from agent.assistants.plan_execute.toolbox import PlanServices
+from agent.assistants.plan_execute.write_dossier import write_dossier
 from agent.services import process_services
 
 Graph = StateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]

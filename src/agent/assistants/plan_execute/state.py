@@ -11,9 +11,9 @@ from langgraph.graph.message import add_messages
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from agent.budget import add_usage
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
-from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
+from agent.core.budget import Usage, add_usage
+from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.search.documents import Document
 from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
 

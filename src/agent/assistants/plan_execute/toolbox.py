@@ -7,13 +7,13 @@ from typing import Any, Protocol
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.toolbox import Toolbox, settings_or
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.budget import Meter
 from agent.configuration import Configuration
-from agent.marks import OWNER
-from agent.nodes.toolbox import Toolbox, settings_or
+from agent.core.budget import Meter
+from agent.core.metadata_keys import OWNER
+from agent.knowledge.types import Collected, Hit, KnownDocument, Reranker, Scope
 from agent.reading.papers import Paper
-from agent.retrieval.types import Collected, Hit, KnownDocument, Reranker, Scope
 from agent.search.types import WebChoice
 
 

@@ -1,7 +1,7 @@
 """What code says in a dossier: to the planner, in gaps, around the tables. In both languages."""
 
 from agent.evidence.types import Gap
-from agent.language import Language, filled
+from agent.texts.language import Language, filled
 
 ASSISTANT = "plan_execute"
 

@@ -1,20 +1,26 @@
-"""The group chat, one turn at a time: who speaks next, and what they say.
+"""The group chat, one turn at a time: choosing who speaks next, and letting them speak.
 
 The loop, the tools, the checkpoints, the budget and the stream are the graph's; an engine only
 asks models. `native` asks them itself, `autogen` by way of AG2's GroupChat and ConversableAgents.
 """
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
+from pydantic import BaseModel
 
-from agent.assistants.team_answer.speakers import Speaker
-from agent.budget import Meter
-from agent.language import Language
-from agent.models.types import Models
+from agent.assistants.team_answer.speakers import chosen, speakers_named, spoken
+from agent.assistants.team_answer.state import Speaker
+from agent.assistants.team_answer.wording import say
+from agent.core.budget import Meter
+from agent.core.errors import ConfigurationError
+from agent.models.catalogue import DEFAULT_THINKING, Role
+from agent.models.types import Models, Reply
+from agent.texts.language import Language
 
 
 @dataclass(frozen=True)
@@ -64,3 +70,85 @@ class GroupChatEngine(Protocol):
 
 Engines = Callable[[str], GroupChatEngine]
 """By the name in `Configuration.chat_engine`; ConfigurationError where its extra is missing."""
+
+
+SELECTION_RETRIES = 2
+THINKING: dict[Speaker, Role] = {
+    "researcher": "research",
+    "analyst": "reflection",
+    "verifier": "reflection",
+}
+"""Whose model a speaker uses, and so how hard it thinks."""
+
+
+class NativeEngine:
+    """Implements `GroupChatEngine`."""
+
+    name = "native"
+
+    async def select(
+        self, chat: Chat, prompt: Sequence[BaseMessage], candidates: Sequence[Speaker]
+    ) -> Selection:
+        """One of the candidates; see GroupChatEngine.select."""
+        messages = list(prompt)
+        for _ in range(1 + SELECTION_RETRIES):
+            reply: Reply[BaseModel] = await chat.models.ask(
+                chat.manager_model,
+                messages,
+                meter=chat.meter,
+                thinking=DEFAULT_THINKING["query"],
+            )
+            if speaker := chosen(reply.text, candidates):
+                return Selection(speaker, chosen=True)
+            problem = selection_problem(reply.text, candidates, chat.language)
+            messages += [AIMessage(reply.text), HumanMessage(problem)]
+        return Selection(candidates[0], chosen=False)
+
+    async def speak(
+        self,
+        chat: Chat,
+        speaker: Speaker,
+        prompt: Sequence[BaseMessage],
+        tools: Sequence[BaseTool],
+    ) -> AIMessage:
+        """What the speaker's model says; see GroupChatEngine.speak."""
+        reply: Reply[BaseModel] = await chat.models.ask(
+            chat.speaker_models[speaker],
+            prompt,
+            meter=chat.meter,
+            tools=tools,
+            thinking=DEFAULT_THINKING[THINKING[speaker]],
+        )
+        return reply.message
+
+
+def selection_problem(text: str, candidates: Sequence[Speaker], language: Language) -> str:
+    """What is wrong with a selection, told to the model that made it."""
+    named = speakers_named(spoken(text))
+    kind = "nobody" if not named else "several" if len(named) > 1 else "not_now"
+    return say(
+        f"selection_{kind}",
+        language,
+        named=", ".join(named),
+        candidates=", ".join(candidates),
+    )
+
+
+AUTOGEN = "agent.assistants.team_answer.engine_autogen"
+
+
+def engine(name: str) -> GroupChatEngine:
+    """The engine of that name; importing AG2's takes a second of CPU the first time.
+
+    Raises ConfigurationError where it is unknown or its extra is missing.
+    """
+    if name == NativeEngine.name:
+        return NativeEngine()
+    if name != "autogen":
+        raise ConfigurationError("chat_engine", f"{name!r} is not known; use native or autogen")
+    try:
+        module = importlib.import_module(AUTOGEN)
+    except ImportError as error:
+        problem = "autogen needs the extra: pip install 'tanlu[autogen]'"
+        raise ConfigurationError("chat_engine", problem) from error
+    return cast(GroupChatEngine, module.AutogenEngine())

@@ -14,20 +14,16 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.assistants.team_answer.engine import Chat, Selection
-from agent.assistants.team_answer.engine_native import (
+from agent.assistants.team_answer.engine import (
     SELECTION_RETRIES,
+    Chat,
     NativeEngine,
+    Selection,
     selection_problem,
 )
-from agent.assistants.team_answer.speakers import (
-    SPEAKERS,
-    Speaker,
-    chosen,
-    speakers_named,
-    spoken,
-)
-from agent.errors import MalformedReply
+from agent.assistants.team_answer.speakers import chosen, speakers_named, spoken
+from agent.assistants.team_answer.state import SPEAKERS, Speaker
+from agent.core.errors import MalformedReply
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 

@@ -11,15 +11,14 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
-from agent.assistants.team_answer.nodes.analyze import analyze
-from agent.assistants.team_answer.nodes.decompose import decompose
-from agent.assistants.team_answer.nodes.format_answer import format_answer
-from agent.assistants.team_answer.nodes.group_chat import group_chat
-from agent.assistants.team_answer.nodes.routing import after_group_chat
-from agent.assistants.team_answer.nodes.synthesize import synthesize
-from agent.assistants.team_answer.nodes.use_tools import use_tools
+from agent.assistants.team_answer.analyze import analyze
+from agent.assistants.team_answer.decompose import decompose
+from agent.assistants.team_answer.format_answer import format_answer
+from agent.assistants.team_answer.group_chat import after_group_chat, group_chat
 from agent.assistants.team_answer.state import TeamConfiguration, TeamInput, TeamState
+from agent.assistants.team_answer.synthesize import synthesize
 from agent.assistants.team_answer.toolbox import TeamServices
+from agent.assistants.team_answer.use_tools import use_tools
 from agent.services import process_services
 
 Graph = StateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]

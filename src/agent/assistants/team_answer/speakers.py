@@ -1,19 +1,37 @@
-"""Who takes part in the discussion, and what a turn of theirs says in lines code can read.
+"""The speakers of the discussion, and the prompts each of them is shown.
 
 A verifier's `VERDICT: AGREE`, the analyst's `H1 [0.7] …`, and `TERMINATE` as the last line.
+
+The newest turns stand whole; of older ones first the tools' results are shortened, then the text.
+Other speakers' turns are text in the one human message, never messages of an assistant.
 """
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, cast
 
-from agent.evidence.lengths import cut_to_tokens
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.tools import BaseTool
+
+from agent.assistants.common.records import prompt_tokens, tools_tokens
+from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
+from agent.assistants.team_answer.wording import say
+from agent.configuration import Configuration
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.prompts import Raw, element, fence, render
+from agent.texts.language import Language
 
 if TYPE_CHECKING:
     from agent.assistants.team_answer.state import Hypothesis, Verdict
 
-Speaker = Literal["researcher", "analyst", "verifier"]
-SPEAKERS: tuple[Speaker, ...] = ("researcher", "analyst", "verifier")
+
 MAX_ALIVE = 4
 """Hypotheses that are followed at once; of more, the lowest scored are pruned."""
 _MAX_KEPT = 8
@@ -143,3 +161,188 @@ def _pruned(tree: "list[Hypothesis]") -> "list[Hypothesis]":
     while len(bounded) > _MAX_KEPT:
         bounded.remove(min((b for b in bounded if b["pruned"]), key=lambda b: b["score"]))
     return bounded
+
+
+_MARGIN = 60
+"""Tokens for tags that an empty value leaves out, and the sentence about what was left out."""
+_PER_TURN = 20
+_ASKED = 120
+_WHOLE = 1_000_000
+_DETAILS: tuple[tuple[int | None, int], ...] = (
+    (_WHOLE, _WHOLE),
+    (200, _WHOLE),
+    (0, _WHOLE),
+    (0, 200),
+    (None, 60),
+)
+"""(tokens of each tool's result, or None for no tools; tokens of the text), ever shorter."""
+_NEWEST = 2
+_RESULTS = (600, 60)
+"""Tokens to which the present turn's results are shortened where there is no room."""
+_LINE = 120
+
+
+def turn_prompt(
+    state: TeamState,
+    configuration: Configuration,
+    speaker: Speaker,
+    tools: Sequence[BaseTool] = (),
+    *,
+    may_use_tools: bool = True,
+) -> list[BaseMessage]:
+    """What a speaker is asked: the instructions, the discussion so far, its own calls."""
+    language = state["turn"]["language"]
+    limit = configuration.context_token_limit - tools_tokens(tools) - _MARGIN
+    values = about(state, limit) | {
+        "rounds_left": str(configuration.max_group_chat_rounds - len(_turns(state))),
+        "reminder": _reminder(state, language, may_use_tools=may_use_tools),
+    }
+
+    def asked(transcript: str) -> list[BaseMessage]:
+        told = render("team_turn", language, transcript=transcript, **values)
+        return [SystemMessage(render(f"team_{speaker}_system", language)), HumanMessage(told)]
+
+    free = limit - prompt_tokens(asked(""))
+    wanted = sum(_sizes(turn)[0] for turn in _turns(state))
+    pending = fitted(state.get("pending") or [], free - min(wanted, free // 3))
+    room = free - prompt_tokens(pending)
+    return [*asked(transcript_block(_turns(state), room, language)), *pending]
+
+
+def select_prompt(
+    state: TeamState, configuration: Configuration, candidates: Sequence[Speaker]
+) -> list[BaseMessage]:
+    """What the chair is asked: one line a turn, and who may speak."""
+    language, limit = state["turn"]["language"], configuration.context_token_limit
+    turns = _turns(state)
+    size = min(_LINE, limit // 2 // max(len(turns), 1))
+    roles = [f"{speaker}: {say(f'role_{speaker}', language)}" for speaker in candidates]
+    values = {
+        "question": cut_to_tokens(state["turn"]["question"], limit // 5),
+        "speakers": "\n".join(roles),
+        "transcript": "\n".join(_line(turn, size) for turn in turns),
+        "candidates": "\n".join(candidates),
+    }
+    return [
+        SystemMessage(render("team_select_system", language)),
+        HumanMessage(render("team_select", language, **values)),
+    ]
+
+
+def transcript_block(turns: Sequence[ChatTurn], tokens: int, language: Language) -> Raw:
+    """The turns as elements, within so many tokens; the oldest go where nothing else helps."""
+    sizes = [_sizes(turn) for turn in turns]
+    levels = [0] * len(turns)
+    total = sum(size[0] for size in sizes)
+    for index, level in _shortenings(len(turns)):
+        if total <= tokens:
+            break
+        total += sizes[index][level] - sizes[index][levels[index]]
+        levels[index] = level
+    gone = 0
+    while total > tokens and gone < len(turns):
+        total -= sizes[gone][levels[gone]]
+        gone += 1
+    told = [say("earlier_turns", language, count=str(gone))] if gone else []
+    shown = [turn_element(turn, level) for turn, level in zip(turns, levels, strict=True)]
+    return Raw("\n".join([*told, *shown[gone:]]))
+
+
+def turn_element(turn: ChatTurn, level: int = 0) -> str:
+    """A turn with its tools, as short as the level says (0 is whole)."""
+    results, text = _DETAILS[level]
+    opening = f'<turn round="{turn["round"]}" speaker="{turn["speaker"]}">'
+    notes = [] if results is None else [_note(note, results) for note in turn["tools"]]
+    said = fence(cut_to_tokens(turn["text"], text))
+    return "\n".join(part for part in (opening, said, *notes, "</turn>") if part)
+
+
+def _sizes(turn: ChatTurn) -> list[int]:
+    """The estimated tokens of a turn at each level, without writing it out."""
+    said = estimated_tokens(turn["text"])
+    notes = [
+        (estimated_tokens(_note(note, 0)) + 1, estimated_tokens(note["text"]))
+        for note in turn["tools"]
+    ]
+    return [
+        _PER_TURN
+        + min(said, text)
+        + sum(head + min(size, results) for head, size in notes if results is not None)
+        for results, text in _DETAILS
+    ]
+
+
+def fitted(pending: Sequence[AnyMessage], tokens: int) -> list[AnyMessage]:
+    """A turn's calls and results within so many tokens.
+
+    Results are shortened, the oldest first; then whole rounds go, as a call without its results
+    is refused by every service.
+    """
+    kept = list(pending)
+    sizes = [prompt_tokens([message]) for message in kept]
+    for least in _RESULTS:
+        for index, message in enumerate(kept):
+            excess = sum(sizes) - tokens
+            if excess > 0 and isinstance(message, ToolMessage):
+                kept[index] = _shortened(message, least, excess)
+                sizes[index] = prompt_tokens([kept[index]])
+    rounds = [i for i, m in enumerate(kept) if isinstance(m, AIMessage)]
+    begin = next((i for i in [0, *rounds] if sum(sizes[i:]) <= tokens), len(kept))
+    return kept[begin:]
+
+
+def _shortened(message: ToolMessage, least: int, excess: int) -> ToolMessage:
+    text = str(message.text)
+    size = max(least, estimated_tokens(text) - excess - 1)
+    return message.model_copy(update={"content": cut_to_tokens(text, size)})
+
+
+def about(state: TeamState, limit: int) -> dict[str, str]:
+    """The question and what is known of it, each within its share."""
+    turn, analysis = state["turn"], state["analysis"]
+    questions = [cut_to_tokens(text, limit // 40) for text in state.get("sub_questions", [])]
+    gaps = dict.fromkeys(gap["message"] for gap in state.get("gaps", []))
+    return {
+        "today": turn["today"],
+        "question": cut_to_tokens(turn["question"], limit // 5),
+        "asked": cut_to_tokens(analysis["asked"], limit // 20),
+        "format_requirement": cut_to_tokens(analysis["format_requirement"], limit // 20),
+        "sub_questions": cut_to_tokens("\n".join(questions), limit // 10),
+        "hypotheses": cut_to_tokens(hypothesis_lines(state.get("hypotheses", [])), limit // 8),
+        "gaps": cut_to_tokens("\n".join(gaps), limit // 20),
+    }
+
+
+def _reminder(state: TeamState, language: Language, *, may_use_tools: bool) -> str:
+    """What the speaker must be told before it goes on.
+
+    After a failed call the words differ, else its journaled reply would be taken for the next.
+    """
+    failures = state["failures"]
+    told = [say("no_turn", language, count=str(failures))] if failures else []
+    return " ".join([*told, *([] if may_use_tools else [say("tools_spent", language)])])
+
+
+def _shortenings(count: int) -> Iterator[tuple[int, int]]:
+    """Which turn to shorten next, and to which level: older ones first, results before text."""
+    split = max(0, count - _NEWEST)
+    for group in (range(split), range(split, count)):
+        for level in range(1, len(_DETAILS)):
+            for index in group:
+                yield index, level
+
+
+def _note(note: ToolNote, tokens: int) -> str:
+    asked = cut_to_tokens(note["asked"], _ASKED)
+    text = cut_to_tokens(note["text"], tokens) if tokens else ""
+    return element("tool", text, name=note["tool"], evidence=note["evidence"], asked=asked)
+
+
+def _line(turn: ChatTurn, tokens: int) -> str:
+    verdict = f"({turn['verdict']}) " if turn["verdict"] else ""
+    said = " ".join(without_signals(turn["text"]).split())
+    return cut_to_tokens(f"{turn['round']} {turn['speaker']}: {verdict}{said}", tokens)
+
+
+def _turns(state: TeamState) -> list[ChatTurn]:
+    return state.get("transcript") or []

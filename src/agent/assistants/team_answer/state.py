@@ -6,16 +6,23 @@ A speaker's turn may take several steps (it calls tools and goes on): its messag
 
 from typing import Annotated, Any, Literal, NotRequired, cast
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import (
+    AnyMessage,
+)
 from langgraph.channels import EphemeralValue
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from agent.assistants.team_answer.speakers import Speaker
-from agent.budget import add_usage
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
-from agent.evidence.types import Gap, Place, Route, Source, Usage, Weather
+from agent.core.budget import Usage, add_usage
+from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
+
+Speaker = Literal["researcher", "analyst", "verifier"]
+
+
+SPEAKERS: tuple[Speaker, ...] = ("researcher", "analyst", "verifier")
+
 
 Verdict = Literal["agree", "disagree", "unsure"]
 ToolKind = Literal["search", "map", "code"]

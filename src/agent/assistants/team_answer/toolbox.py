@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from agent.assistants.common.toolbox import Toolbox, settings_or
 from agent.assistants.team_answer.state import TeamConfiguration
-from agent.nodes.toolbox import Toolbox, settings_or
-from agent.sandbox.types import CodeRunner
+from agent.sandbox.programs import CodeRunner
 from agent.search.types import SearchProvider, WebChoice, WebResearch
 
 

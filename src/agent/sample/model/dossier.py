@@ -3,15 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from agent.evidence.activities import activity_keywords
+from agent.evidence.citations import MARKER
 from agent.evidence.intent import extract_place
-from agent.evidence.markers import MARKER
-from agent.language import Language, detect_language
-from agent.offline.brain import Answer, FunctionCall, Turn
-
-from .research import PLACES, continued, map_calls, question_of
-from .subject import Subject, aspects_of, cleaned, searched_as, subject_of
-from .text import (
+from agent.evidence.places import activity_keywords
+from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.research import PLACES, continued, map_calls, question_of
+from agent.sample.model.subject import Subject, aspects_of, cleaned, searched_as, subject_of
+from agent.sample.model.text import (
     Sentence,
     best,
     block,
@@ -26,7 +24,8 @@ from .text import (
     sentences,
     spoken,
 )
-from .words import say
+from agent.sample.model.words import say
+from agent.texts.language import Language, detect_language
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
 PER_KIND, PER_SOURCE, FIGURES, QUESTIONS, LONGEST = 4, 2, 4, 8, 260

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent.offline.brain import Answer, Turn
-
-from . import dossier, report, research, team
-from .text import language_of, task_of
-from .words import say
+from agent.sample.model import dossier, report, research, team
+from agent.sample.model.request import Answer, Turn
+from agent.sample.model.text import language_of, task_of
+from agent.sample.model.words import say
 
 Reply = Callable[[Turn], Answer]
 REPLIES: dict[str, Reply] = {

@@ -1,12 +1,11 @@
 """The assistant `deep_research`: a topic per aspect, notes quoted from pages, and the report."""
 
-from agent.evidence.activities import activity_keywords
 from agent.evidence.intent import extract_place
-from agent.offline.brain import Answer, FunctionCall, Turn
-
-from .research import TEXT_SEARCH, continued, map_calls, question_of
-from .subject import aspects_of, cleaned, searched_as, subject_of
-from .text import (
+from agent.evidence.places import activity_keywords
+from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.research import TEXT_SEARCH, continued, map_calls, question_of
+from agent.sample.model.subject import aspects_of, cleaned, searched_as, subject_of
+from agent.sample.model.text import (
     Sentence,
     about,
     best,
@@ -21,7 +20,7 @@ from .text import (
     sentences,
     spoken,
 )
-from .words import say
+from agent.sample.model.words import say
 
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"

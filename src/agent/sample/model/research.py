@@ -6,12 +6,17 @@ from typing import Any
 from agent.evidence.intent import map_task_by_rules
 from agent.evidence.queries import near_duplicate
 from agent.evidence.types import MapTask
-from agent.language import Language, detect_language
-from agent.offline.brain import Answer, FunctionCall, GroundedSentence, Page, Turn
-from agent.offline.corpus import search_pages
-
-from .subject import asked_of, aspects_of, cleaned, resolved, searched_as, subject_of
-from .text import (
+from agent.sample.corpus import search_pages
+from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
+from agent.sample.model.subject import (
+    asked_of,
+    aspects_of,
+    cleaned,
+    resolved,
+    searched_as,
+    subject_of,
+)
+from agent.sample.model.text import (
     Record,
     Sentence,
     about,
@@ -29,7 +34,8 @@ from .text import (
     sentences,
     spoken,
 )
-from .words import say
+from agent.sample.model.words import say
+from agent.texts.language import Language, detect_language
 
 PAGES, PER_PAGE, WRITTEN_UP, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 6, 3, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"

@@ -2,12 +2,10 @@
 
 import re
 
-from agent.language import detect_language
-from agent.offline.brain import Answer, FunctionCall, Turn
-
-from .research import map_calls
-from .subject import Subject, aspects_of, cleaned, searched_as, subject_of
-from .text import (
+from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.research import map_calls
+from agent.sample.model.subject import Subject, aspects_of, cleaned, searched_as, subject_of
+from agent.sample.model.text import (
     Record,
     Sentence,
     block,
@@ -18,8 +16,9 @@ from .text import (
     records,
     sentences,
 )
-from .values import ON_MAP, Value, of_record, of_sentence, program, wanted
-from .words import say
+from agent.sample.model.values import ON_MAP, Value, of_record, of_sentence, program, wanted
+from agent.sample.model.words import say
+from agent.texts.language import detect_language
 
 SEARCHES, CODE, MAPS = ("search_bocha", "search_google", "search_tavily"), "run_code", "maps_"
 BETWEEN = " — "

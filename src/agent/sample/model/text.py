@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from agent.evidence.activities import activity_keywords
-from agent.evidence.markers import ID, MARKER
-from agent.language import Language, detect_language
-from agent.offline.brain import Turn
-from agent.retrieval.bm25 import Bm25
-from agent.retrieval.segment import query_terms
-
-from .subject import Subject
+from agent.evidence.citations import ID, MARKER
+from agent.evidence.places import activity_keywords
+from agent.knowledge.ranking import Bm25
+from agent.knowledge.terms import query_terms
+from agent.sample.model.request import Turn
+from agent.sample.model.subject import Subject
+from agent.texts.language import Language, detect_language
 
 T = TypeVar("T")
 _TASK = re.compile(r"<task>\s*(\w+)\s*</task>")

@@ -4,13 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.evidence.figure_reading import Figure, figures
-from agent.evidence.figure_units import UNITS
-from agent.language import Language, detect_language
-from agent.retrieval.segment import terms
-
-from .subject import Subject, cleaned, subject_of
-from .text import Record
+from agent.evidence.figures import UNITS, Figure, figures
+from agent.knowledge.terms import terms
+from agent.sample.model.subject import Subject, cleaned, subject_of
+from agent.sample.model.text import Record
+from agent.texts.language import Language, detect_language
 
 _WANTED = {
     "rating": r"评分|\brating\b",

@@ -1,6 +1,6 @@
 """What the model says in its own words, in both languages."""
 
-from agent.language import Language, filled
+from agent.texts.language import Language, filled
 
 _QUOTED = 60
 _WORDS: dict[str, dict[Language, str]] = {

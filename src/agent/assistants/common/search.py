@@ -1,0 +1,95 @@
+"""Searches that bring hits: which services serve, one query to its pages, pages as shown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.core.budget import Meter
+from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderError
+from agent.evidence.markdown import link_url
+from agent.evidence.types import Gap
+from agent.prompts import element, fence
+from agent.search.gaps import LABELS, failure_gap
+from agent.search.types import Hit, SearchProvider, WebChoice, WebTask
+from agent.state import Turn
+
+
+class Hits(Protocol):
+    """The search desk, as far as hits go."""
+
+    def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
+        """A service that answers with hits; raises ConfigurationError."""
+        ...
+
+
+@dataclass
+class Brought:
+    """What one query brought: the hits that can be linked to, by the service of this name."""
+
+    query: str
+    hits: list[Hit] = field(default_factory=list)
+    service: str = ""
+    gaps: list[Gap] = field(default_factory=list)
+    failure: str = ""
+    """Why there are no hits, in the user's language; empty where the search itself worked."""
+
+
+def services_of(
+    web: Hits, choices: Iterable[WebChoice], *, model: str
+) -> dict[WebChoice, SearchProvider]:
+    """Those of the choices that can be had; raises ConfigurationError where none can."""
+    found: dict[WebChoice, SearchProvider] = {}
+    problem = ConfigurationError("web_search", "no service is named")
+    for choice in choices:
+        try:
+            found[choice] = web.provider(choice, model=model)
+        except ConfigurationError as error:
+            problem = error
+    if not found:
+        raise problem
+    return found
+
+
+async def ask_services(
+    query: str, services: Sequence[SearchProvider], *, turn: Turn, model: str, meter: Meter
+) -> Brought:
+    """Asks one service after another until one answers; never raises for a failure.
+
+    `model` is the research model. A spent budget ends it: another service would not be paid for.
+    """
+    task = WebTask(query, "", turn["language"], turn["today"], model)
+    gaps: list[Gap] = []
+    for service, following in zip(services, [*services[1:], None], strict=True):
+        try:
+            hits = await service.search(query, meter=meter)
+        except BudgetExceeded as error:
+            return _failed(query, [*gaps, failure_gap(task, service.name, error, text="failed")])
+        except (ProviderError, ConfigurationError) as error:
+            if following is None:
+                gaps.append(failure_gap(task, service.name, error, text="failed"))
+            else:
+                other = LABELS.get(following.name, following.name)
+                gaps.append(failure_gap(task, service.name, error, text="fallback", other=other))
+        else:
+            linked = [hit for hit in hits if link_url(hit.url)]
+            return Brought(query, linked, service.name, gaps)
+    return _failed(query, gaps)
+
+
+def _failed(query: str, gaps: list[Gap]) -> Brought:
+    return Brought(query, gaps=gaps, failure=gaps[-1]["message"] if gaps else "")
+
+
+def result_element(query: str, rows: Sequence[str], **attributes: str) -> str:
+    """The results of one query as a model is shown them; rows are elements already."""
+    written = "".join(f' {name}="{_quoted(value)}"' for name, value in attributes.items())
+    return "\n".join([f'<results{written} query="{_quoted(query)}">', *rows, "</results>"])
+
+
+def page_row(snippet: str, **attributes: str | None) -> str:
+    """One result; its text cannot look like an attribute of ours."""
+    return element("result", snippet.replace('"', "”"), **attributes)
+
+
+def _quoted(text: str) -> str:
+    return fence(text).replace('"', "”")

@@ -1,0 +1,303 @@
+"""Does what the model asked for, in the order the graph allows; only records a change or an end."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langgraph.runtime import Runtime
+
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.search import ask_services, page_row, result_element
+from agent.assistants.common.toolbox import meter_of
+from agent.assistants.deep_research.explore import room, topic_messages
+from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, FoundPage, Intent
+from agent.assistants.deep_research.toolbox import (
+    DeepSearch,
+    DeepServices,
+    DeepToolbox,
+    offers_maps,
+    search_services,
+    settings_of,
+)
+from agent.assistants.deep_research.tools import (
+    CHANGE,
+    END,
+    OWN,
+    SEARCH,
+    THINK,
+    Past,
+    Refusal,
+    new_topic_of,
+    queries_of,
+    reason_of,
+    ruled,
+    thought_of,
+    thought_since_search,
+    urls_of,
+)
+from agent.assistants.deep_research.wording import say
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.core.progress import Emit, event
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.markdown import link_url
+from agent.evidence.types import Gap
+from agent.mcp.errors import map_gap
+from agent.mcp.types import MapOptions, Survey
+from agent.search.types import Hit, SearchProvider
+from agent.state import PlannedQuery, Turn
+
+NODE = "act"
+_SNIPPET_TOKENS = 220
+
+
+@dataclass
+class Found:
+    """What one query brought."""
+
+    query: str
+    pages: list[FoundPage] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    failure: str = ""
+
+    def shown(self, turn: Turn, tokens: int) -> str:
+        """The results as the model reads them, cut to about so many tokens."""
+        language, rows, left = turn["language"], list[str](), tokens
+        if self.failure:
+            return result_element(self.query, [say("failed", language, reason=self.failure)])
+        for page in self.pages:
+            snippet = cut_to_tokens(page["snippet"], min(_SNIPPET_TOKENS, max(left // 2, 40)))
+            about = {"title": page["title"], "site": page["site"], "date": page["published"]}
+            row = page_row(snippet, url=page["url"], **about)
+            if (left := left - estimated_tokens(row)) < 0:
+                break
+            rows.append(row)
+        return result_element(self.query, rows or [say("nothing", language)])
+
+
+@dataclass(frozen=True)
+class Searching:
+    """The services of a step, and what is told of their work."""
+
+    web: DeepSearch
+    configuration: Configuration
+    turn: Turn
+    meter: Meter
+    emit: Emit
+
+    async def all(self, queries: list[str], first: int) -> list[Found]:
+        """Every query at once; `first` numbers them in the progress. Never raises for one."""
+        try:
+            services = search_services(self.web, self.configuration)
+        except AgentError as error:
+            failed = [gap_of(query, error, "web", self.turn["language"]) for query in queries]
+            return [self._failed(gap) for gap in failed]
+        return await asyncio.gather(
+            *(self._one(query, services, f"s{first + n}") for n, query in enumerate(queries))
+        )
+
+    async def _one(self, query: str, services: list[SearchProvider], name: str) -> Found:
+        began = time.monotonic()
+        self.emit(event("search_started", NODE, id=name, text=query))
+        found = await self._asked(query, services)
+        for gap in found.gaps:
+            self.emit(event("gap", NODE, id=name, text=gap["message"]))
+        seconds = time.monotonic() - began
+        self.emit(
+            event("search_done", NODE, id=name, text=query, count=len(found.pages), seconds=seconds)
+        )
+        return found
+
+    async def _asked(self, query: str, services: list[SearchProvider]) -> Found:
+        model = self.configuration.research_model
+        brought = await ask_services(query, services, turn=self.turn, model=model, meter=self.meter)
+        pages = [_page(hit, brought.service) for hit in brought.hits]
+        return Found(query, pages, brought.gaps, brought.failure)
+
+    def _failed(self, gap: Gap) -> Found:
+        return Found(gap["query"], gaps=[gap], failure=gap["message"])
+
+
+def _page(hit: Hit, provider: str) -> FoundPage:
+    return FoundPage(
+        url=link_url(hit.url),
+        title=hit.title,
+        site=hit.site,
+        snippet=hit.snippet,
+        published=hit.published,
+        provider=provider,
+    )
+
+
+_MAX_CALLS = 12
+_LEAST_TOKENS = 200
+_MAX_TOKENS = 6000
+
+
+async def act(
+    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+) -> DeepUpdate:
+    """Answers every call of the last message; a failure is an answer, never raised."""
+    given, configuration = services(), settings_of(runtime)
+    step = _Step(
+        state, configuration, given, meter_of(state, configuration, given), runtime.stream_writer
+    )
+    return await step.run()
+
+
+@dataclass
+class _Step:
+    state: DeepState
+    configuration: Configuration
+    given: DeepToolbox
+    meter: Meter
+    emit: Emit
+    survey: Survey = field(default_factory=Survey)
+
+    async def run(self) -> DeepUpdate:
+        message = cast(AIMessage, self.state["messages"][-1])
+        calls = message.tool_calls
+        refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._past())
+        refusals += ["leaving"] * len(calls[_MAX_CALLS:])
+        done = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
+        found, mapped = await asyncio.gather(self._searched(done), self._mapped(done))
+        answers = [
+            self._answer(call, refusal, found, mapped)
+            for call, refusal in zip(calls, refusals, strict=True)
+        ]
+        return self._update(done, answers, found, refused=len(calls) - len(done))
+
+    def _past(self) -> Past:
+        state = self.state
+        before = topic_messages(state)[:-1]
+        return Past(
+            topic=state["topic"],
+            done=[entry["topic"] for entry in state.get("search_results", [])],
+            thought=thought_since_search(before),
+            searched=bool(state.get("queries")),
+            maps=self._map_names(),
+        )
+
+    def _map_names(self) -> list[str]:
+        """The names a call may have that is the map's; which exist is the server's to say."""
+        if not offers_maps(self.state, self.configuration):
+            return []
+        calls = cast(AIMessage, self.state["messages"][-1]).tool_calls
+        return [call["name"] for call in calls if call["name"].startswith("maps_")]
+
+    async def _searched(self, done: Sequence[ToolCall]) -> dict[str, Found]:
+        """What each distinct query brought."""
+        wanted = dict.fromkeys(
+            query for call in done if call["name"] == SEARCH for query in queries_of(call)
+        )
+        if not wanted:
+            return {}
+        state = self.state
+        searching = Searching(
+            self.given.web, self.configuration, state["turn"], self.meter, self.emit
+        )
+        found = await searching.all(list(wanted), first=len(state.get("queries", [])))
+        return {each.query: each for each in found}
+
+    async def _mapped(self, done: Sequence[ToolCall]) -> dict[int, str]:
+        """The map's answers by the identity of the call."""
+        asked = [call for call in done if call["name"] not in OWN]
+        if not asked:
+            return {}
+        turn, number = self.state["turn"], self.state["rounds"]
+        options = MapOptions(prefix=f"a{number}", language=turn["language"], near=turn["near"])
+        try:
+            tools = await self.given.maps.tools(
+                self.survey, turn["question"], options=options, meter=self.meter, tell=self._tell
+            )
+        except AgentError as error:
+            gap = map_gap(error, self.state["topic"], turn["language"])
+            self.survey.gaps.append(gap)
+            return {id(call): gap["message"] for call in asked}
+        answers = await asyncio.gather(*(tools.call(call) for call in asked))
+        return {id(c): str(a.text) for c, a in zip(asked, answers, strict=True)}
+
+    def _tell(self, asked: str) -> None:
+        self.emit(event("map_call", NODE, text=asked))
+
+    def _answer(
+        self,
+        call: ToolCall,
+        refusal: Refusal | None,
+        found: dict[str, Found],
+        mapped: dict[int, str],
+    ) -> ToolMessage:
+        language = self.state["turn"]["language"]
+        if refusal is not None:
+            text = say(refusal, language)
+        elif call["name"] == THINK:
+            text = say("noted", language)
+        elif call["name"] == SEARCH:
+            asked = [found[query] for query in queries_of(call)]
+            share = self._share(len(found) + len(mapped))
+            text = "\n".join(each.shown(self.state["turn"], share) for each in asked)
+        elif id(call) in mapped:
+            text = cut_to_tokens(mapped[id(call)], self._share(len(found) + len(mapped)))
+        else:
+            text = say("recorded", language)
+        return ToolMessage(
+            content=text,
+            tool_call_id=call["id"] or "",
+            name=call["name"],
+            status="success" if refusal is None else "error",
+        )
+
+    def _share(self, results: int) -> int:
+        """The tokens one result may take, so that the next prompt stays within its limit."""
+        maps = offers_maps(self.state, self.configuration)
+        free = room(self.state, self.configuration, maps=maps) * 9 // 10 - 1000
+        return min(_MAX_TOKENS, max(_LEAST_TOKENS, free // max(results, 1)))
+
+    def _update(
+        self,
+        done: Sequence[ToolCall],
+        answers: list[ToolMessage],
+        found: dict[str, Found],
+        *,
+        refused: int,
+    ) -> DeepUpdate:
+        state, survey = self.state, self.survey
+        intent = _intent_of(done)
+        thoughts = [thought_of(call) for call in done if call["name"] == THINK]
+        for thought in thoughts:
+            self.emit(event("thought", NODE, text=thought))
+        looked_up = bool(found) or intent is not None or any(c["name"] not in OWN for c in done)
+        gaps: list[Gap] = [gap for each in found.values() for gap in each.gaps]
+        round_ = len(state.get("search_results", [])) + 1
+        return DeepUpdate(
+            messages=cast(list[Any], answers),
+            intent=intent,
+            fruitless=0 if looked_up else state["fruitless"] + 1,
+            searched=state["searched"] or bool(found),
+            pages_found=[page for each in found.values() for page in each.pages],
+            queries=[PlannedQuery(query=query, map=None, round=round_) for query in found],
+            sources_gathered=survey.sources,
+            places=survey.places,
+            routes=survey.routes,
+            weather=survey.weather,
+            gaps=[*gaps, *survey.gaps],
+            counts=Counts(thoughts=len(thoughts), refused_calls=refused),
+            usage=self.meter.usage,
+        )
+
+
+def _intent_of(done: Sequence[ToolCall]) -> Intent | None:
+    """The change or end among the calls that were allowed: at most one."""
+    for call in done:
+        if call["name"] in (CHANGE, END):
+            return Intent(
+                kind="change" if call["name"] == CHANGE else "end",
+                new_topic=new_topic_of(call) if call["name"] == CHANGE else "",
+                reason=reason_of(call),
+                urls=urls_of(call),
+            )
+    return None

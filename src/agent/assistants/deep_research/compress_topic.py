@@ -1,0 +1,229 @@
+"""One topic's branch: its pages read, then compressed to notes with a marker for each fact."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.records import prompt_tokens
+from agent.assistants.common.toolbox import open_meter
+from agent.assistants.deep_research.state import (
+    Counts,
+    DeepUpdate,
+    PageText,
+    TopicBranch,
+    TopicResult,
+    UsefulPage,
+)
+from agent.assistants.deep_research.toolbox import DeepServices, DeepToolbox, Readings, settings_of
+from agent.assistants.deep_research.wording import run_gap
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.concurrency import Lanes
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.progress import Emit, event
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.citations import MARKER, cited_ids
+from agent.evidence.types import Gap, Source
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.types import Reply
+from agent.prompts import Raw, element, render
+from agent.search.grounded import beginning, quotes_by_id
+from agent.search.hits import only_known
+from agent.texts.language import Language
+from agent.texts.reasons import reason_of
+
+log = logging.getLogger(__name__)
+MAX_TEXT = 60_000
+"""Characters kept of a page."""
+
+
+@dataclass(frozen=True)
+class ReadPage:
+    """A page with the text there is of it; `partial` where that is an excerpt."""
+
+    page: UsefulPage
+    text: str
+    partial: bool
+
+
+async def read_pages(
+    pages: Sequence[UsefulPage], given: DeepToolbox, meter: Meter, language: Language
+) -> tuple[list[ReadPage], list[Gap]]:
+    """Every page in order; what could not be read is its excerpt. Never raises for a page."""
+    urls, texts, gaps = [page["url"] for page in pages], dict[str, tuple[str, bool]](), list[Gap]()
+    try:
+        if given.web.can_extract:
+            extracted = await given.web.extract(urls, meter=meter)
+            texts = {content.url: (content.text, False) for content in extracted}
+        else:
+            readings = await given.reader.read_many(urls, meter=meter)
+            texts = {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
+            gaps = _failures(readings, language)
+    except AgentError as error:
+        log.warning("turn=%s reading: %s", meter.turn_id, error)
+        gaps.append(gap_of("", error, "reader", language))
+    return [_read(page, texts.get(page["url"])) for page in pages], gaps
+
+
+def _failures(readings: Readings, language: Language) -> list[Gap]:
+    """One gap for each kind of failure, with the first page it concerns."""
+    by_code: dict[str, Gap] = {}
+    for url, error in readings.failures.items():
+        by_code.setdefault(error.code, gap_of(url, error, "reader", language))
+    return list(by_code.values())
+
+
+def _read(page: UsefulPage, found: tuple[str, bool] | None) -> ReadPage:
+    text, partial = found or (page["snippet"], True)
+    # A page could write our markers to have itself cited under another source's name.
+    return ReadPage(page, only_known(text[:MAX_TEXT], ()), partial or len(text) > MAX_TEXT)
+
+
+NODE = "compress_topic"
+_PER_PAGE = 80
+"""Tokens for a page's tag."""
+
+
+async def compress_topic(
+    state: TopicBranch, runtime: Runtime[Configuration], *, services: DeepServices, lanes: Lanes
+) -> DeepUpdate:
+    """Never raises for a page or the model: excerpts with markers stand in for notes."""
+    given, configuration = services(), settings_of(runtime)
+    meter = open_meter(state["turn"], configuration, given, spent=state["spent"])
+    branch = _Branch(state, configuration, given, meter, runtime.stream_writer)
+    async with lanes.of(state["turn"]["id"], configuration.max_parallel_reads):
+        return await branch.run()
+
+
+@dataclass(frozen=True)
+class _Branch:
+    state: TopicBranch
+    configuration: Configuration
+    given: DeepToolbox
+    meter: Meter
+    emit: Emit
+
+    async def run(self) -> DeepUpdate:
+        result, turn, began = self.state["result"], self.state["turn"], time.monotonic()
+        name, count = f"t{self.state['number']}", len(result["useful_webpages"])
+        self.emit(event("reading", NODE, id=name, text=result["topic"], count=count))
+        pages, gaps = await read_pages(
+            result["useful_webpages"], self.given, self.meter, turn["language"]
+        )
+        notes, unknown, failed = await self._compressed(pages)
+        gaps += failed
+        if partial := sum(read.partial for read in pages):
+            values = {"count": str(partial)}
+            gaps.append(run_gap("page_partial", turn["language"], query=result["topic"], **values))
+        for gap in gaps:
+            self.emit(event("gap", NODE, id=name, text=gap["message"]))
+        seconds = time.monotonic() - began
+        self.emit(event("compressed", NODE, id=name, text=result["topic"], count=count,
+                        seconds=seconds))  # fmt: skip
+        log.info("turn=%s %s %s: %d pages, %d partial, %.1f s",
+                 turn["id"], NODE, name, count, partial, seconds)  # fmt: skip
+        return DeepUpdate(
+            search_results=[_with_notes(result, pages, notes)],
+            sources_gathered=_sources(pages, notes),
+            pages_read=[PageText(id=read.page["id"], text=read.text) for read in pages],
+            counts=Counts(unknown_notes=unknown),
+            gaps=gaps,
+            usage=self.meter.usage,
+        )
+
+    async def _compressed(self, pages: list[ReadPage]) -> tuple[str, int, list[Gap]]:
+        """Notes that cite only these pages, and how many other notes were removed."""
+        language, topic = self.state["turn"]["language"], self.state["result"]["topic"]
+        known = [read.page["id"] for read in pages]
+        try:
+            reply: Reply[BaseModel] = await self.given.models.ask(
+                self.configuration.research_model,
+                self._prompt(pages),
+                meter=self.meter,
+                thinking=DEFAULT_THINKING["research"],
+            )
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            reason = reason_of(error, language)
+            gap = run_gap("compress_failed", language, query=topic, reason=reason)
+            return _excerpts(pages), 0, [gap]
+        unknown = sum(name not in known for name in cited_ids(reply.text))
+        notes = only_known(reply.text, known).strip()
+        if MARKER.search(notes):
+            return notes, unknown, []
+        return _excerpts(pages), unknown, [run_gap("compress_unmarked", language, query=topic)]
+
+    def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
+        """The instructions with the pages, each cut to its share of the limit."""
+        turn, limit = self.state["turn"], self.configuration.context_token_limit
+        language = turn["language"]
+        values = {
+            "question": cut_to_tokens(turn["question"], limit // 5),
+            "topic": self.state["result"]["topic"],
+        }
+        system = SystemMessage(render("deep_compress_system", language))
+        bare = HumanMessage(render("deep_compress", language, pages="", **values))
+        free = limit - prompt_tokens([system, bare]) - 100
+        shares = _shares([read.text for read in pages], free - _PER_PAGE * len(pages))
+        shown = [_page_element(r, text) for r, text in zip(pages, shares, strict=True)]
+        full = render("deep_compress", language, pages=Raw("\n".join(shown)), **values)
+        return [system, HumanMessage(full)]
+
+
+def _shares(texts: list[str], free: int) -> list[str]:
+    """The texts cut so that together they fit; what short ones leave goes to longer ones."""
+    cut: dict[int, str] = {}
+    order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
+    for done, place in enumerate(order):
+        cut[place] = cut_to_tokens(texts[place], max(0, free) // (len(order) - done))
+        free -= estimated_tokens(cut[place])
+    return [cut[n] for n in range(len(texts))]
+
+
+def _page_element(read: ReadPage, text: str) -> str:
+    page = read.page
+    partial = "yes" if read.partial else "no"
+    title, site = page["title"][:120], page["site"][:60]
+    return element("page", text, id=page["id"], title=title, site=site, partial=partial)
+
+
+def _excerpts(pages: list[ReadPage]) -> str:
+    """The search's own excerpts, each with its page's marker."""
+    lines = []
+    for read in pages:
+        page = read.page
+        text = beginning(page["snippet"]) or beginning(" ".join(read.text.split()))
+        lines.append(f"{page['title']}: {text}[^{page['id']}]")
+    return "\n\n".join(lines)
+
+
+def _with_notes(result: TopicResult, pages: list[ReadPage], notes: str) -> TopicResult:
+    read = [UsefulPage(**{**each.page, "partial": each.partial}) for each in pages]
+    return TopicResult(
+        topic=result["topic"],
+        reason=result["reason"],
+        useful_webpages=read,
+        compressed_content=notes,
+    )
+
+
+def _sources(pages: list[ReadPage], notes: str) -> list[Source]:
+    quotes = quotes_by_id(notes)
+    return [
+        Source(
+            id=read.page["id"],
+            kind="page",
+            title=read.page["title"],
+            url=read.page["url"],
+            provider=read.page["provider"],
+            quotes=quotes.get(read.page["id"], []),
+        )
+        for read in pages
+    ]

@@ -1,0 +1,212 @@
+"""One step of exploration: the model says what to do next, or a limit does."""
+
+import logging
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+from agent.assistants.common.records import prompt_tokens
+from agent.assistants.common.toolbox import Share, meter_of, share_spent
+from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, Intent
+from agent.assistants.deep_research.toolbox import (
+    DeepServices,
+    DeepToolbox,
+    offers_maps,
+    settings_of,
+)
+from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK
+from agent.assistants.deep_research.wording import run_gap, say
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.progress import event
+from agent.core.strings import cut_to_tokens
+from agent.evidence.types import Gap
+from agent.mcp.errors import map_gap
+from agent.mcp.types import MapOptions, Survey
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.types import Reply
+from agent.prompts import render
+from agent.texts.reasons import reason_of
+
+_TOOLS = 700
+"""Tokens for the descriptions of our own tools, a reply's beginning and separators."""
+_MAP_TOOLS = 1500
+_RECORD = 400
+
+
+def topic_messages(state: DeepState) -> list[AnyMessage]:
+    """What was said in the present topic."""
+    return state["messages"][state["base"] :]
+
+
+def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
+    """The instructions, the question with what is done, and the present topic's messages."""
+    turn, limit = state["turn"], configuration.context_token_limit
+    language = turn["language"]
+    values = {
+        "today": turn["today"],
+        "conversation": cut_to_tokens(state["conversation"], limit // 10),
+        "topics_done": cut_to_tokens(topics_done(state), limit // 6),
+        "topic": state["topic"],
+        "question": cut_to_tokens(turn["question"], limit // 5),
+    }
+    return [
+        SystemMessage(render("deep_explore_system", language)),
+        HumanMessage(render("deep_explore", language, **values)),
+        *topic_messages(state),
+    ]
+
+
+def topics_done(state: DeepState) -> str:
+    """One line a closed topic: its name, how many pages it kept, why it was left."""
+    lines = []
+    for entry in state.get("search_results", []):
+        kept = f"{entry['topic']} ({len(entry['useful_webpages'])})"
+        lines.append("- " + cut_to_tokens(f"{kept}: {entry['reason']}", _RECORD))
+    return "\n".join(lines)
+
+
+def room(state: DeepState, configuration: Configuration, *, maps: bool) -> int:
+    """The tokens that the next prompt could still take."""
+    used = prompt_tokens(explore_prompt(state, configuration))
+    return configuration.context_token_limit - used - _TOOLS - (_MAP_TOOLS if maps else 0)
+
+
+ENDING = frozenset({"rounds_spent", "run_share_spent", "model_stuck", "model_failed"})
+MAX_FRUITLESS = 4
+"""Rounds in a row in which nothing was looked up."""
+ROUNDS_PER_TOPIC = 12
+_TOKEN_SHARE, _SECOND_SHARE = 0.7, 0.6
+
+
+def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap | None:
+    """Why exploration must end now, told to the reader; None where it may go on."""
+    language = state["turn"]["language"]
+    for gap in state.get("gaps", []):
+        if gap["code"] in ENDING:
+            return gap
+    if state["rounds"] >= configuration.max_exploration_rounds:
+        limit = str(configuration.max_exploration_rounds)
+        return run_gap("rounds_spent", language, limit=limit)
+    if state["fruitless"] >= MAX_FRUITLESS:
+        return run_gap("model_stuck", language, limit=str(MAX_FRUITLESS))
+    if spent := share_spent(_share(state), state.get("usage"), configuration, meter):
+        return run_gap("run_share_spent", language, limit=spent)
+    return None
+
+
+def _share(state: DeepState) -> Share:
+    """What exploration leaves to reading and writing: a call for each topic, and three."""
+    return Share(len(state.get("search_results", [])) + 3, _TOKEN_SHARE, _SECOND_SHARE)
+
+
+log = logging.getLogger(__name__)
+NODE = "explore"
+_LEAST_ROOM = 6
+"""The part of the limit (one in …) that must be free for the next results."""
+
+
+async def explore(
+    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+) -> DeepUpdate:
+    """Asks the model once; ends or clears instead where a limit says so. Never raises for it."""
+    given, configuration = services(), settings_of(runtime)
+    meter = meter_of(state, configuration, given)
+    if gap := ending(state, configuration, meter):
+        return _ended(state, gap, runtime)
+    if _is_full(state, configuration):
+        cleared = _intent("clear", say("cleared", state["turn"]["language"]))
+        return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
+    tools, gaps = await _tools(state, configuration, given, meter)
+    for told in gaps:
+        runtime.stream_writer(event("gap", NODE, text=told["message"]))
+    try:
+        reply: Reply[BaseModel] = await given.models.ask(
+            configuration.research_model,
+            explore_prompt(state, configuration),
+            meter=meter,
+            tools=tools,
+            thinking=DEFAULT_THINKING["research"],
+        )
+    except ConfigurationError:
+        raise
+    except AgentError as error:
+        language = state["turn"]["language"]
+        log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
+        gap = run_gap("model_failed", language, reason=reason_of(error, language))
+        return DeepUpdate(**_ended(state, gap, runtime), usage=meter.usage)
+    return _stepped(state, reply.message, gaps, meter)
+
+
+def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
+    said: list[Any] = [message]
+    if not message.tool_calls:
+        said.append(HumanMessage(say("nudge", state["turn"]["language"])))
+    fruitless = state["fruitless"] if message.tool_calls else state["fruitless"] + 1
+    return DeepUpdate(
+        messages=said,
+        rounds=state["rounds"] + 1,
+        topic_rounds=state["topic_rounds"] + 1,
+        fruitless=fruitless,
+        gaps=gaps,
+        usage=meter.usage,
+    )
+
+
+def _ended(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> DeepUpdate:
+    """The end, told once; where nothing was searched the user's own words are, first."""
+    told = gap in state.get("gaps", [])
+    if not told:
+        log.info("turn=%s %s: ended by %s", state["turn"]["id"], NODE, gap["code"])
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    gaps = [] if told else [gap]
+    if not state["searched"]:
+        return DeepUpdate(messages=[_own_words(state)], gaps=gaps, searched=True)
+    return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
+
+
+def _own_words(state: DeepState) -> AIMessage:
+    """What the model should have asked for: a search for the question itself."""
+    question = state["turn"]["question"]
+    return AIMessage(
+        content="",
+        tool_calls=[
+            {"name": THINK, "args": {"reflection": question}, "id": "own-0", "type": "tool_call"},
+            {"name": SEARCH, "args": {"queries": [question]}, "id": "own-1", "type": "tool_call"},
+        ],
+    )
+
+
+def _intent(kind: Any, reason: str) -> Intent:
+    return Intent(kind=kind, new_topic="", reason=reason, urls=None)
+
+
+def _is_full(state: DeepState, configuration: Configuration) -> bool:
+    """Whether the topic's messages leave no room for results, or took too many rounds."""
+    if not topic_messages(state):
+        return False
+    maps = offers_maps(state, configuration)
+    free = room(state, configuration, maps=maps)
+    full = free < configuration.context_token_limit // _LEAST_ROOM
+    return full or state["topic_rounds"] >= ROUNDS_PER_TOPIC
+
+
+async def _tools(
+    state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
+) -> tuple[list[BaseTool], list[Gap]]:
+    """Our own tools, and the map's where the question names a place and the map can be had."""
+    if not offers_maps(state, configuration):
+        return [*EXPLORING], []
+    turn = state["turn"]
+    options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
+    try:
+        maps = await given.maps.tools(
+            Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+        )
+    except AgentError as error:
+        return [*EXPLORING], [map_gap(error, turn["question"][:60], turn["language"])]
+    return [*EXPLORING, *maps.tools], []

@@ -1,1 +1,0 @@
-"""The nodes of `deep_research`, one file each."""

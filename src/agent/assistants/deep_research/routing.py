@@ -1,0 +1,35 @@
+"""Where a deep research goes next."""
+
+from typing import Literal
+
+from langchain_core.messages import AIMessage
+from langgraph.types import Send
+
+from agent.assistants.deep_research.state import DeepState, TopicBranch
+from agent.core.budget import no_usage
+
+
+def after_explore(state: DeepState) -> Literal["act", "switch_topic", "explore"]:
+    """To what the model or a limit asked for; back where the model only talked."""
+    if state.get("intent"):
+        return "switch_topic"
+    last = state["messages"][-1]
+    return "act" if isinstance(last, AIMessage) and last.tool_calls else "explore"
+
+
+def after_act(state: DeepState) -> Literal["switch_topic", "explore"]:
+    """A recorded change or end is carried out; else the model goes on."""
+    return "switch_topic" if state.get("intent") else "explore"
+
+
+def after_switch(state: DeepState) -> list[Send] | Literal["explore", "write_report"]:
+    """On with the research, or a branch for each topic that kept pages, or the report."""
+    if state["exploring"]:
+        return "explore"
+    turn, spent = state["turn"], state.get("usage") or no_usage()
+    branches = [
+        Send("compress_topic", TopicBranch(number=number, result=result, turn=turn, spent=spent))
+        for number, result in enumerate(state.get("search_results", []))
+        if result["useful_webpages"]
+    ]
+    return branches or "write_report"

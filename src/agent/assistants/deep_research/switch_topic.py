@@ -1,0 +1,140 @@
+"""Archives what the present topic found and takes its messages out of the conversation."""
+
+import logging
+from typing import Any, cast
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
+from langgraph.runtime import Runtime
+
+from agent.assistants.deep_research.explore import topic_messages
+from agent.assistants.deep_research.state import (
+    Counts,
+    DeepState,
+    DeepUpdate,
+    FoundPage,
+    Intent,
+    TopicResult,
+    UsefulPage,
+)
+from agent.assistants.deep_research.toolbox import DeepServices, settings_of
+from agent.assistants.deep_research.tools import SEARCH, last_thought
+from agent.assistants.deep_research.wording import run_gap
+from agent.configuration import Configuration
+from agent.core.progress import event
+from agent.evidence.markdown import link_url
+from agent.evidence.types import Gap
+from agent.state import replaced
+
+log = logging.getLogger(__name__)
+NODE = "switch_topic"
+_MAX_NAMED, _UNNAMED = 20, 6
+_MAX_THOUGHT = 400
+
+
+async def switch_topic(
+    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+) -> DeepUpdate:
+    """Carries out a change, an end or a clearing that was decided."""
+    intent = state["intent"]
+    assert intent is not None
+    configuration, messages = settings_of(runtime), topic_messages(state)
+    entry, invented = _archived(state, intent, messages)
+    entries = len(state.get("search_results", [])) + _is_new(state, entry)
+    gaps = _gaps(state, intent, entry)
+    goes_on = intent["kind"] != "end"
+    if intent["kind"] == "change" and entries >= configuration.max_topics:
+        limit = str(configuration.max_topics)
+        language = state["turn"]["language"]
+        gaps.append(run_gap("topics_spent", language, limit=limit, topic=intent["new_topic"]))
+        goes_on = False
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    if entry:
+        count = len(entry["useful_webpages"])
+        runtime.stream_writer(event("topic_done", NODE, text=entry["topic"], count=count))
+    topic = intent["new_topic"] if goes_on and intent["new_topic"] else state["topic"]
+    if goes_on and intent["kind"] == "change":
+        runtime.stream_writer(event("topic_started", NODE, text=topic, count=entries))
+    log.info("turn=%s %s: %s, %d topics", state["turn"]["id"], NODE, intent["kind"], entries)
+    removed: list[Any] = [RemoveMessage(id=message.id or "") for message in messages]
+    return DeepUpdate(
+        messages=removed,
+        search_results=[entry] if entry else [],
+        pages_found=replaced([]),
+        topic=topic,
+        topic_rounds=0,
+        exploring=goes_on,
+        intent=None,
+        gaps=gaps,
+        counts=Counts(invented_urls=invented),
+    )
+
+
+def _archived(
+    state: DeepState, intent: Intent, messages: list[AnyMessage]
+) -> tuple[TopicResult | None, int]:
+    """The topic's entry with its useful pages, and how many named URLs no search returned.
+
+    None where nothing was searched in this topic: a change then only names it.
+    """
+    if not any(isinstance(m, ToolMessage) and m.name == SEARCH and m.status == "success"
+               for m in messages):  # fmt: skip
+        return None, 0
+    chosen, invented = _useful(state["pages_found"], intent["urls"])
+    entries = state.get("search_results", [])
+    place = next((n for n, e in enumerate(entries) if e["topic"] == state["topic"]), len(entries))
+    kept = entries[place]["useful_webpages"] if place < len(entries) else []
+    known = {page["url"] for page in kept}
+    fresh = [page for page in chosen if page["url"] not in known]
+    numbered = [
+        _useful_page(page, f"t{place}-{number}")
+        for number, page in enumerate(fresh, start=len(kept))
+    ]
+    reason = " ".join(filter(None, (intent["reason"], last_thought(messages)[:_MAX_THOUGHT])))
+    entry = TopicResult(
+        topic=state["topic"],
+        reason=reason,
+        useful_webpages=[*kept, *numbered],
+        compressed_content=None,
+    )
+    return entry, invented
+
+
+def _is_new(state: DeepState, entry: TopicResult | None) -> bool:
+    known = {e["topic"] for e in state.get("search_results", [])}
+    return entry is not None and entry["topic"] not in known
+
+
+def _useful(found: list[FoundPage], named: list[str] | None) -> tuple[list[FoundPage], int]:
+    """The named pages that a search of this topic returned; the first ones where none was."""
+    by_url: dict[str, FoundPage] = {}
+    for page in found:
+        by_url.setdefault(canonical(page["url"]), page)
+    wanted = dict.fromkeys(canonical(url) for url in named or [])
+    chosen = [by_url[url] for url in wanted if url in by_url][:_MAX_NAMED]
+    invented = sum(url not in by_url for url in wanted)
+    return chosen or list(by_url.values())[:_UNNAMED], invented
+
+
+def canonical(url: str) -> str:
+    """A URL as it is compared: without fragment, tracking, `www.` and a slash at its end."""
+    try:
+        parts = urlsplit(link_url(url))
+        host = (parts.hostname or "").removeprefix("www.")
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return url
+    asked = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True)
+             if not k.startswith("utm_")]  # fmt: skip
+    return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(asked)}"
+
+
+def _gaps(state: DeepState, intent: Intent, entry: TopicResult | None) -> list[Gap]:
+    if entry is None or entry["useful_webpages"]:
+        return []
+    return [run_gap("no_pages", state["turn"]["language"], query=entry["topic"])]
+
+
+def _useful_page(page: FoundPage, name: str) -> UsefulPage:
+    return cast(UsefulPage, {**page, "id": name})

@@ -1,0 +1,272 @@
+"""Decide what else to look up for a task, and call the optional tools."""
+
+import asyncio
+import json
+import logging
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+)
+from langchain_core.tools import BaseTool, tool
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
+from agent.assistants.plan_execute.state import ExecutorState
+from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
+from agent.assistants.plan_execute.wording import run_gap, say
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.strings import cut_to_tokens
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap
+from agent.mcp.errors import map_gap
+from agent.mcp.tools import asked_about
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.types import Reply
+from agent.prompts import render
+from agent.texts.reasons import reason_of
+
+SEC, AKSHARE = "sec_edgar_search", "akshare_search"
+_MAX_QUERY = 300
+_NAMES = ("query", "company", "symbol", "keywords", "q")
+_NOT_SET_UP = ("map_key_missing", "map_no_node")
+
+
+@tool(SEC)
+def sec_edgar_search(query: str) -> str:
+    """Annual and quarterly reports, and their figures, of companies that report to the US SEC.
+
+    Name the company in English or its ticker, and the subject.
+    """
+    return ""
+
+
+@tool(AKSHARE)
+def akshare_search(query: str) -> str:
+    """Profile, business and figures of a company listed in mainland China or Hong Kong.
+
+    Name the company as it is listed, or its code.
+    """
+    return ""
+
+
+SEARCHES: Mapping[str, BaseTool] = {"sec_edgar": sec_edgar_search, "akshare": akshare_search}
+
+
+async def offered_tools(run: ExecutorRun) -> tuple[list[BaseTool], list[Gap]]:
+    """What can be had here, and why the map cannot where the task is about a place."""
+    tools = [SEARCHES[name] for name in OPTIONAL if name not in run.off]
+    if not run.wants_maps:
+        return tools, []
+    query = run.task["query"]
+    try:
+        if run.maps is None:
+            run.maps = await run.given.maps.tools(
+                run.survey,
+                query,
+                options=run.map_options,
+                meter=run.meter,
+                tell=run.tell_map_call,
+            )
+    except AgentError as error:
+        run.maps_failed = True
+        return tools, [map_gap(error, query, run.language)]
+    return [*tools, *run.maps.tools], []
+
+
+def query_of(call: ToolCall) -> str:
+    """The one query of a search; empty where there is none. Models also write a list of one."""
+    arguments = call["args"]
+    value = next((arguments[name] for name in _NAMES if arguments.get(name)), None)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return clean_text(value, _MAX_QUERY) if isinstance(value, str) else ""
+
+
+log = logging.getLogger(__name__)
+_LINE = 200
+
+
+async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
+    """Asks the model while there are rounds and optional tools left; a failure is a gap."""
+    run = runtime.context
+    left = run.configuration.max_executor_rounds - state.get("rounds", 0)
+    tools, gaps = await offered_tools(run) if left > 0 else ([], [])
+    if not tools:
+        return ExecutorState(gaps=gaps)
+    try:
+        reply: Reply[BaseModel] = await run.given.models.ask(
+            run.configuration.research_model,
+            _prompt(state, run, left),
+            meter=run.meter,
+            tools=tools,
+            thinking=DEFAULT_THINKING["research"],
+        )
+    except ConfigurationError:
+        raise
+    except AgentError as error:
+        log.warning("turn=%s %s: %s", run.turn["id"], run.task["id"], error)
+        query, reason = run.task["query"], reason_of(error, run.language)
+        gap = run_gap("decide_failed", run.language, query=query, reason=reason)
+        return ExecutorState(gaps=[*gaps, gap])
+    said = clean_text(reply.text, _LINE)
+    return ExecutorState(
+        executor_messages=[reply.message], decisions=[said] if said else [], gaps=gaps
+    )
+
+
+def after_decision(state: ExecutorState) -> Literal["optional_tools", "search"]:
+    """To the tools that were called, or on to the sources that are always searched."""
+    messages = state.get("executor_messages") or []
+    last = messages[-1] if messages else None
+    return "optional_tools" if isinstance(last, AIMessage) and last.tool_calls else "search"
+
+
+def _prompt(state: ExecutorState, run: ExecutorRun, left: int) -> list[BaseMessage]:
+    limit, turn = run.configuration.context_token_limit, run.turn
+    values = {
+        "today": turn["today"],
+        "question": cut_to_tokens(turn["question"], limit // 8),
+        "task": run.task["query"],
+        "earlier": cut_to_tokens(earlier_lines(state.get("earlier", [])), limit // 8),
+        "tools_left": str(left),
+    }
+    said: list[AnyMessage] = state.get("executor_messages") or []
+    return [
+        SystemMessage(render("execute_decide_system", run.language)),
+        HumanMessage(render("execute_decide", run.language, **values)),
+        *said,
+    ]
+
+
+MAX_CALLS = 6
+"""Calls of one message that are done."""
+_SHARE = 2
+"""The part of the prompt's limit that all observations together may take: a half."""
+
+
+@dataclass
+class _Done:
+    """What came of one call: whole, and as the model is shown it."""
+
+    call: ToolCall
+    whole: str
+    shown: str
+    failed: bool = False
+    gaps: list[Gap] = field(default_factory=list)
+    line: str = ""
+    """For the record of decisions."""
+
+    def message(self, text: str) -> ToolMessage:
+        status = "error" if self.failed else "success"
+        call = self.call
+        return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status=status)
+
+
+async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
+    """Answers every call of the last message; a failure is an answer, never raised."""
+    run = runtime.context
+    asked = cast(AIMessage, state["executor_messages"][-1])
+    doing = _Doing(run, _asked_before(state), _tokens(run, len(asked.tool_calls)))
+    done = await doing.all(asked.tool_calls)
+    messages: list[AnyMessage] = [each.message(each.shown) for each in done]
+    return ExecutorState(
+        executor_messages=messages,
+        optional_search_results=[each.message(each.whole) for each in done if each.line],
+        decisions=[each.line for each in done if each.line],
+        rounds=state.get("rounds", 0) + 1,
+        gaps=[gap for each in done for gap in each.gaps],
+    )
+
+
+@dataclass(frozen=True)
+class _Doing:
+    run: ExecutorRun
+    before: set[str]
+    tokens: int
+
+    async def all(self, calls: Sequence[ToolCall]) -> list[_Done]:
+        """In the order of the calls; the map's in turn, so that its records get the same ids."""
+        slots: list[_Done | None] = [self._refused(n, call) for n, call in enumerate(calls)]
+        open_ = [n for n, slot in enumerate(slots) if slot is None]
+        searches = [n for n in open_ if _source(calls[n])]
+        found = await asyncio.gather(*(self._search(calls[n]) for n in searches))
+        for n, done in zip(searches, found, strict=True):
+            slots[n] = done
+        for n in open_:
+            if slots[n] is None:
+                slots[n] = await self._map(calls[n])
+        return [slot for slot in slots if slot]
+
+    def _refused(self, position: int, call: ToolCall) -> _Done | None:
+        """The answer to a call that is not done."""
+        language, source = self.run.language, _source(call)
+        names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
+        names += [tool.name for tool in self.run.maps.tools] if self.run.maps else []
+        if position >= MAX_CALLS or call["name"] not in names:
+            return _Done(call, "", say("no_tool", language, tools=", ".join(names)), failed=True)
+        if source and not query_of(call):
+            return _Done(call, "", say("no_query", language), failed=True)
+        if (key := _key(call)) in self.before:
+            return _Done(call, "", say("asked_before", language))
+        self.before.add(key)
+        return None
+
+    async def _search(self, call: ToolCall) -> _Done:
+        run, source, query = self.run, _source(call), query_of(call)
+        line = f"{call['name']}: {query}"
+        value, gaps = await ask_source(run, source, query)
+        if gaps:
+            text = say("failed", run.language, reason=gaps[0]["message"])
+            return _Done(call, text, text, True, gaps, line)
+        found = documents_of(value, source)
+        whole = json.dumps(found, ensure_ascii=False)
+        shown = crop_observation(found, run.language, tokens=self.tokens)
+        return _Done(call, whole, shown, line=line)
+
+    async def _map(self, call: ToolCall) -> _Done:
+        run = self.run
+        assert run.maps is not None
+        seen = len(run.survey.gaps)
+        answer = await run.maps.call(call)
+        text, gaps = str(answer.text), list(run.survey.gaps[seen:])
+        line = f"{call['name']}: {asked_about(call['args'])}"
+        shown = cut_to_tokens(text, self.tokens)
+        return _Done(call, text, shown, answer.status == "error", gaps, line)
+
+
+def _source(call: ToolCall) -> str:
+    """The source behind a tool; empty for the map's."""
+    return next((name for name, tool in SEARCHES.items() if tool.name == call["name"]), "")
+
+
+def _key(call: ToolCall) -> str:
+    asked = query_of(call) if _source(call) else json.dumps(call["args"], sort_keys=True)
+    return f"{call['name']} {unicodedata.normalize('NFKC', asked).casefold()}"
+
+
+def _asked_before(state: ExecutorState) -> set[str]:
+    """What earlier rounds of this task were answered."""
+    messages = (state.get("executor_messages") or [])[:-1]
+    return {
+        _key(call)
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    }
+
+
+def _tokens(run: ExecutorRun, calls: int) -> int:
+    """What one observation may take in the prompts that follow."""
+    rounds = max(1, run.configuration.max_executor_rounds)
+    return run.configuration.context_token_limit // (_SHARE * rounds * max(1, calls))

@@ -1,0 +1,257 @@
+"""Documents that sources brought: made distinct, put in order, and shortened for a model.
+
+BM25 counts words: it cannot judge across languages, and among texts that all have the query's main
+words it sees little of them. So with it the best few are kept even below the threshold.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast, get_args
+from urllib.parse import urlsplit
+
+from agent.assistants.plan_execute.state import ExecutorResult
+from agent.assistants.plan_execute.wording import KINDS, say, source_name
+from agent.core.budget import Meter
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.markdown import link_url
+from agent.evidence.queries import clean_text
+from agent.knowledge.rerank import BUILT_IN
+from agent.knowledge.terms import query_terms, terms
+from agent.knowledge.types import Ranked, Reranker
+from agent.search.documents import Document, DocumentKind, Figure, coerce_documents
+from agent.search.hits import only_known
+from agent.texts.language import Language
+
+SCORED = ("openalex", "semantic_scholar")
+"""The sources whose documents the reranker scores; others are kept as they are."""
+_KINDS: dict[str, DocumentKind] = {
+    "wikipedia": "encyclopedia",
+    "openalex": "paper",
+    "semantic_scholar": "paper",
+    "sec_edgar": "filing",
+    "akshare": "statement",
+}
+_ORDER = ("statement", "filing", "encyclopedia", "paper", "page")
+_TITLE, _TEXT, _SHORT = 300, 6000, 200
+_FIGURE = ("name", "value", "unit", "period", "url")
+_MAX_FIGURES = 60
+_DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+_NOT_WORD = re.compile(r"[\W_]+")
+_LEAST_TITLE = 12
+"""Characters (Chinese ones count three) of a title that names one paper only."""
+
+
+def documents_of(value: Any, source: str) -> list[Document]:
+    """The usable documents in what a source or a tool handed over; see `coerce_documents`."""
+    found = (_document(each, source) for each in coerce_documents(value))
+    return [document for document in found if document]
+
+
+def distinct(documents: Iterable[Document]) -> list[Document]:
+    """Each once, in order: the same address or DOI anywhere, the same title among papers.
+
+    What the first one lacks is taken from the others.
+    """
+    kept: list[Document] = []
+    place: dict[str, int] = {}
+    for document in documents:
+        keys = _keys(document)
+        at = next((place[key] for key in keys if key in place), len(kept))
+        if at == len(kept):
+            kept.append(document)
+        else:
+            kept[at] = _merged(kept[at], document)
+        for key in (*keys, *_keys(kept[at])):
+            place.setdefault(key, at)
+    return kept
+
+
+def sorted_by_kind(documents: Sequence[Document]) -> list[Document]:
+    """Statements and filings first, pages last; within a kind as they are."""
+    return sorted(documents, key=lambda document: _ORDER.index(document["kind"]))
+
+
+def _document(value: Mapping[str, Any], source: str) -> Document | None:
+    """A document of clean texts; None where there is nothing to show or to cite."""
+    origin = _line(value.get("source"), 40) or source
+    title = _line(value.get("title"), _TITLE)
+    text = only_known(_lines(value.get("text") or value.get("abstract"), _TEXT), ())
+    url = link_url(_line(value.get("url"), 2000))
+    if not (title or text) or not (url or text):
+        return None
+    kind = value.get("kind")
+    known = kind if kind in get_args(DocumentKind) else _KINDS.get(origin, "page")
+    more: dict[str, Any] = {
+        "published": _line(value.get("published"), 40),
+        "authors": [_line(name, _SHORT) for name in _list(value.get("authors"))][:20],
+        "year": value.get("year") if isinstance(value.get("year"), int) else None,
+        "doi": _line(value.get("doi"), _SHORT),
+        "pdf_url": link_url(_line(value.get("pdf_url"), 2000)),
+        "cited_by": value.get("cited_by") if isinstance(value.get("cited_by"), int) else None,
+        "figures": _figures(value.get("figures"), url),
+    }
+    required = {"source": origin, "kind": known, "title": title or text[:60], "url": url}
+    optional = {name: given for name, given in more.items() if given not in (None, "", [])}
+    return cast(Document, {**required, "text": text, **optional})
+
+
+def _figures(value: Any, url: str) -> list[Figure]:
+    """Those that say what, how much, in what and of when; by default at the document's URL."""
+    found = []
+    for each in _list(value)[:_MAX_FIGURES]:
+        if not isinstance(each, Mapping):
+            continue
+        told = {name: _line(str(each.get(name) or ""), _SHORT) for name in _FIGURE}
+        if all(told[name] for name in ("name", "value", "unit", "period")):
+            told["url"] = link_url(told["url"]) or url
+            found.append(cast(Figure, told))
+    return found
+
+
+def _keys(document: Document) -> list[str]:
+    """What another record of the same document would have, too."""
+    keys = []
+    for named in (document.get("doi") or "", document["url"]):
+        if (doi := _DOI.sub("", named).strip().casefold()).startswith("10."):
+            keys.append(f"doi {doi}")
+    if url := _plain_url(document["url"]):
+        keys.append(f"url {url}")
+    if document["kind"] == "paper" and (title := _plain_title(document["title"])):
+        keys.append(f"title {title}")
+    return keys
+
+
+def _plain_url(url: str) -> str:
+    parts = urlsplit(url)
+    if not parts.hostname:
+        return ""
+    path = parts.path.rstrip("/")
+    return f"{parts.hostname.removeprefix('www.')}{path}?{parts.query}"
+
+
+def _plain_title(title: str) -> str:
+    plain = _NOT_WORD.sub("", unicodedata.normalize("NFKC", title).casefold())
+    weight = sum(1 if letter.isascii() else 3 for letter in plain)
+    return plain if weight >= _LEAST_TITLE else ""
+
+
+def _merged(first: Document, other: Document) -> Document:
+    """The first one, with what only the other knows; the longer text."""
+    merged: dict[str, Any] = {**other, **{k: v for k, v in first.items() if v}}
+    if len(other["text"]) > len(first["text"]):
+        merged["text"] = other["text"]
+    return cast(Document, merged)
+
+
+def _line(value: Any, limit: int) -> str:
+    return clean_text(value, limit) if isinstance(value, str) else ""
+
+
+def _lines(value: Any, limit: int) -> str:
+    if not isinstance(value, str):
+        return ""
+    lines = (clean_text(line, limit) for line in value[: 2 * limit].splitlines())
+    return "\n".join(line for line in lines if line)[:limit]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+_PREVIEW = 60
+_FIGURES = 8
+_EARLIER = 30
+
+
+def crop_observation(documents: Sequence[Document], language: Language, *, tokens: int) -> str:
+    """The results of a tool for the model that called it; the whole results stay in the state."""
+    if not documents:
+        return say("nothing", language)
+    lines, left = list[str](), tokens
+    for document in documents:
+        line = _cropped(document, language)
+        if (left := left - estimated_tokens(line) - 1) < 0:
+            break
+        lines.append(line)
+    return "\n".join(lines) or cut_to_tokens(_cropped(documents[0], language), tokens)
+
+
+def earlier_lines(results: Sequence[ExecutorResult]) -> str:
+    """The results of tasks that another one depends on, each with its marker."""
+    return "\n".join(
+        f"[^{name}] {document['title']} — {_preview(document)}"
+        for result in results
+        for name, document in list(zip(ids_of(result), result["documents"], strict=True))[:_EARLIER]
+    )
+
+
+def ids_of(result: ExecutorResult) -> list[str]:
+    """What a task's documents are cited by: `e2-0` …"""
+    number = result["task"].removeprefix("T")
+    return [f"e{number}-{index}" for index in range(len(result["documents"]))]
+
+
+def about(document: Document, language: Language) -> str:
+    """`paper, 2024`."""
+    dated = document.get("year") or (document.get("published") or "")[:10]
+    return ", ".join(str(part) for part in (KINDS[document["kind"]][language], dated) if part)
+
+
+def figure_text(figure: Figure) -> str:
+    """`Revenue: 362 bn CNY (FY2024)`."""
+    return f"{figure['name']}: {figure['value']} {figure['unit']} ({figure['period']})"
+
+
+def _cropped(document: Document, language: Language) -> str:
+    source = source_name(document["source"], language)
+    head = f"- {document['title']} ({source}; {about(document, language)})"
+    if document["kind"] in ("filing", "statement"):
+        shown = "; ".join(map(figure_text, document.get("figures", [])[:_FIGURES]))
+        return f"{head}: {shown or _preview(document)}"
+    if document["kind"] == "paper" and (cited := document.get("cited_by")):
+        head = f"{head[:-1]}; ×{cited})"
+    return f"{head}: {_preview(document)}"
+
+
+def _preview(document: Document) -> str:
+    return cut_to_tokens(" ".join(document["text"].split()), _PREVIEW)
+
+
+_COVERAGE = 0.3
+"""The share of a query's terms a text must have to bear on it: one common word is not enough."""
+_FEW = 3
+"""Of fewer terms one may be all that a text shares."""
+
+
+async def ranked(
+    reranker: Reranker,
+    query: str,
+    texts: Sequence[str],
+    *,
+    meter: Meter,
+    threshold: float,
+    top_n: int | None = None,
+    least: int = 0,
+    may_stay: Callable[[int], bool] = lambda place: True,
+) -> Ranked:
+    """What reaches the threshold, cut to `top_n`; by BM25 also the `least` best that may."""
+    found = await reranker.rerank(query, texts, meter=meter, top_n=top_n, threshold=threshold)
+    wanted = min(least, len(texts), top_n or least)
+    if found.backend != BUILT_IN or len(found.order) >= wanted:
+        return found
+    # Another server need not be asked again: it would have been named as the back-end.
+    whole = await reranker.rerank(query, texts, meter=meter, top_n=wanted)
+    if whole.backend != BUILT_IN:
+        return found
+    reached = {place for place, _ in found.order}
+    kept = [(at, score) for at, score in whole.order if at in reached or may_stay(at)]
+    return replace(found, order=kept)
+
+
+def bears_on(query: str, text: str) -> bool:
+    """Whether a text has enough of a query's terms for words to say that it is about it."""
+    wanted = set(query_terms(query))
+    least = max(_COVERAGE * len(wanted), 1 if len(wanted) < _FEW else 2)
+    return bool(wanted) and len(wanted & set(terms(text))) >= least

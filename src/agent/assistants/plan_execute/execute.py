@@ -1,0 +1,283 @@
+"""Carries out the plan: an executor for each task, so many at once, each as soon as it can.
+
+llm_decision ⇄ optional_tools
+     └─ search ─ clean_and_rerank ─ download
+
+Nothing is kept between its beginning and its end: after a crash the node runs again, and every
+outside call that was finished comes from the journal.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.toolbox import meter_of
+from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
+from agent.assistants.plan_execute.documents import ids_of
+from agent.assistants.plan_execute.papers import download
+from agent.assistants.plan_execute.plan import depth_of
+from agent.assistants.plan_execute.sources import clean_and_rerank, search
+from agent.assistants.plan_execute.state import (
+    ExecutorResult,
+    ExecutorState,
+    PlanState,
+    PlanUpdate,
+    Task,
+)
+from agent.assistants.plan_execute.task_run import NODE, REQUIRED, ExecutorRun, Shared
+from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
+from agent.assistants.plan_execute.wording import WEB_OFF, off_reason, run_gap, source_name
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.progress import Emit, event
+from agent.evidence.types import Gap, Source, SourceKind
+from agent.search.documents import Document, DocumentKind
+from agent.search.grounded import beginning
+from agent.state import PlannedQuery
+from agent.texts.language import Language
+
+R = TypeVar("R")
+Work = Callable[[Task, list[R]], Awaitable[R]]
+"""A task with the results of those it depends on."""
+
+
+async def carry_out(tasks: Sequence[Task], width: int, work: Work[R]) -> list[R]:
+    """The results in the order of the tasks, whose dependencies make no circle.
+
+    What one task raises ends the others and is raised; so does cancelling this.
+    """
+    places = asyncio.Semaphore(width)
+    results: dict[str, R] = {}
+    done = {task["id"]: asyncio.Event() for task in tasks}
+
+    async def one(task: Task) -> None:
+        for dep in task["dep"]:
+            await done[dep].wait()
+        async with places:
+            results[task["id"]] = await work(task, [results[dep] for dep in task["dep"]])
+        done[task["id"]].set()
+
+    running = [asyncio.ensure_future(one(task)) for task in tasks]
+    try:
+        await asyncio.gather(*running)
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+    return [results[task["id"]] for task in tasks]
+
+
+Compiled = CompiledStateGraph[ExecutorState, ExecutorRun, ExecutorState, ExecutorState]
+
+
+def build_executor() -> Compiled:
+    """The compiled graph; without a checkpointer, as its outside calls are in the journal."""
+    graph = StateGraph(ExecutorState, context_schema=ExecutorRun)
+    for node in (llm_decision, optional_tools, search, clean_and_rerank, download):
+        graph.add_node(node.__name__, node)
+    graph.add_edge(START, "llm_decision")
+    graph.add_conditional_edges("llm_decision", after_decision, ["optional_tools", "search"])
+    graph.add_edge("optional_tools", "llm_decision")
+    graph.add_edge("search", "clean_and_rerank")
+    graph.add_edge("clean_and_rerank", "download")
+    graph.add_edge("download", END)
+    return graph.compile(checkpointer=False, name="executor")
+
+
+log = logging.getLogger(__name__)
+_STEPS_PER_ROUND = 2
+_LEFT_ALONE = "breaker_open"
+# Durability "sync" is handed on to graphs within, where it fails without a checkpointer.
+_NOT_SYNC = {"__pregel_durability": "async"}
+_SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
+    "encyclopedia": "page",
+    "paper": "paper",
+    "filing": "filing",
+    "statement": "filing",
+    "page": "page",
+}
+
+
+async def execute(
+    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices, executor: Compiled
+) -> PlanUpdate:
+    """Every task's result, in the order of the plan; a failing source or task is a gap."""
+    given, configuration = services(), settings_of(runtime)
+    meter = meter_of(state, configuration, given)
+    off = sources_off(given, configuration)
+    working = _Working(
+        state, configuration, given, meter, runtime.stream_writer, executor=executor, off=off
+    )
+    tasks, language = state["tasks"], state["turn"]["language"]
+    ended = await carry_out(tasks, configuration.max_executors, working.on)
+    results = [end["executor_result"] for end in ended]
+    found = [*_off_gaps(off, language), *_all(ended, "gaps")]
+    gaps = _distinct(found, state.get("gaps") or [])
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    depths = depth_of(tasks)
+    return PlanUpdate(
+        executor_result=results,
+        downloaded_papers=[paper for result in results for paper in result["papers"]],
+        queries=[
+            PlannedQuery(query=task["query"], map=None, round=depths[task["id"]] + 1)
+            for task in tasks
+        ],
+        sources_gathered=[
+            *(source for result in results for source in sources_of(result, language)),
+            *_all(ended, "sources_gathered"),
+        ],
+        places=_all(ended, "places"),
+        routes=_all(ended, "routes"),
+        weather=_all(ended, "weather"),
+        gaps=gaps,
+        usage=meter.usage,
+    )
+
+
+def sources_off(given: PlanToolbox, configuration: Configuration) -> dict[str, str]:
+    """Why sources are off in this run, by name."""
+    off = dict(given.library.off(configuration.research_model))
+    if configuration.web_search == "off":
+        off["tavily"] = WEB_OFF
+    return off
+
+
+def sources_of(result: ExecutorResult, language: Language) -> list[Source]:
+    """A task's documents as they are cited."""
+    return [
+        Source(
+            id=name,
+            kind=_SOURCE_KINDS[document["kind"]],
+            title=document["title"],
+            url=document["url"],
+            provider=source_name(document["source"], language),
+            quotes=_quotes(document),
+        )
+        for name, document in zip(ids_of(result), result["documents"], strict=True)
+    ]
+
+
+@dataclass
+class _Working:
+    """Runs executors; one account for all."""
+
+    state: PlanState
+    configuration: Configuration
+    given: PlanToolbox
+    meter: Meter
+    emit: Emit
+    executor: Compiled
+    off: dict[str, str]
+    shared: Shared = field(default_factory=Shared)
+
+    async def on(self, task: Task, earlier: list[ExecutorState]) -> ExecutorState:
+        """What an executor ends with; its failure is a failed task, but for bad settings."""
+        turn, began = self.state["turn"], time.monotonic()
+        self.emit(event("task_started", NODE, id=task["id"], text=task["query"]))
+        run = ExecutorRun(
+            task=task,
+            turn=turn,
+            configuration=self.configuration,
+            given=self.given,
+            meter=self.meter,
+            emit=self.emit,
+            off=self.off,
+            shared=self.shared,
+        )
+        try:
+            ended = await self._run(task, run, [end["executor_result"] for end in earlier])
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            log.warning("turn=%s %s failed: %s", turn["id"], task["id"], error)
+            ended = _failed(task, error, turn["language"])
+        result, seconds = ended["executor_result"], time.monotonic() - began
+        if result["status"] == "empty":
+            gap = run_gap("task_empty", turn["language"], query=task["query"])
+            ended["gaps"] = [*(ended.get("gaps") or []), gap]
+        count = len(result["documents"])
+        log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,
+                 task["id"], result["status"], count, len(result["papers"]), seconds)  # fmt: skip
+        self.emit(
+            event("task_done", NODE, id=task["id"], text=task["query"], count=count,
+                  seconds=seconds)
+        )  # fmt: skip
+        return ended
+
+    async def _run(
+        self, task: Task, run: ExecutorRun, earlier: list[ExecutorResult]
+    ) -> ExecutorState:
+        opened = ExecutorState(
+            task=task,
+            turn=self.state["turn"],
+            current_query=task["query"],
+            earlier=earlier,
+            rounds=0,
+        )
+        rounds = _STEPS_PER_ROUND * self.configuration.max_executor_rounds + 10
+        config: RunnableConfig = {"recursion_limit": rounds, "configurable": dict(_NOT_SYNC)}
+        ended: Any = await self.executor.ainvoke(opened, config, context=run)
+        found: ExecutorState = ended
+        return found
+
+
+def _failed(task: Task, error: AgentError, language: Language) -> ExecutorState:
+    result = ExecutorResult(
+        task=task["id"],
+        query=task["query"],
+        status="failed",
+        documents=[],
+        rerank="",
+        papers=[],
+        decisions=[],
+    )
+    gap = gap_of(task["query"], error, NODE, language)
+    return ExecutorState(executor_result=result, gaps=[gap])
+
+
+def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
+    """Sources that every task should have been searched in; others are not missed by most."""
+    for name in REQUIRED:
+        if name in off:
+            reason = off_reason(name, off[name], language)
+            values = {"source": source_name(name, language), "reason": reason}
+            yield run_gap("source_off", language, provider=name, **values)
+
+
+def _distinct(gaps: list[Gap], known: list[Gap]) -> list[Gap]:
+    """Each reason of each source once in a run; that a failing one was left alone follows."""
+    failed = {gap["provider"] for gap in gaps if gap["code"] != _LEFT_ALONE}
+    seen, fresh = {_reason(gap) for gap in known}, list[Gap]()
+    for gap in gaps:
+        follows = gap["code"] == _LEFT_ALONE and gap["provider"] in failed
+        if _reason(gap) not in seen and not follows:
+            seen.add(_reason(gap))
+            fresh.append(gap)
+    return fresh
+
+
+def _reason(gap: Gap) -> tuple[str, str]:
+    if gap["code"].startswith("budget_"):
+        return "", gap["code"]
+    return gap["provider"], gap["code"] + (gap["query"] if gap["code"] == "task_empty" else "")
+
+
+def _quotes(document: Document) -> list[str]:
+    text = beginning(" ".join(document["text"].split()))
+    return [text] if text else []
+
+
+def _all(ended: list[ExecutorState], key: str) -> list[Any]:
+    states: list[Any] = list(ended)
+    return [each for state in states for each in state.get(key) or []]

@@ -1,1 +1,0 @@
-"""The nodes of `plan_execute`, one verb each."""

@@ -1,0 +1,315 @@
+"""The first node: checks the input, opens the turn, and splits the question into tasks."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field, field_validator
+
+from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.toolbox import open_meter
+from agent.assistants.common.turn import open_turn
+from agent.assistants.plan_execute.papers import read_by_default
+from agent.assistants.plan_execute.state import PlanState, PlanUpdate, Task, new_plan
+from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, owner_of, settings_of
+from agent.assistants.plan_execute.wording import run_gap, say
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.progress import Emit, event
+from agent.core.strings import cut_to_tokens
+from agent.evidence.queries import clean_text, near_duplicate
+from agent.evidence.types import Gap
+from agent.knowledge.types import Collected
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.prompts import render
+from agent.state import Turn, replaced
+from agent.texts.language import Language
+from agent.texts.reasons import reason_of
+
+Mode = Literal["flat", "dag"]
+Problem = Literal["empty", "too_many", "same_id", "same_task", "unknown_dep", "cycle"]
+MAX_QUERY = 300
+_MAX_READ = 200
+"""Tasks that are looked at; what comes after them is cut anyhow."""
+
+
+class PlannedTask(BaseModel):
+    """One part of the question."""
+
+    id: str = Field("", description="T1, T2, …")
+    query: str = Field(description="What to find out; understandable alone.")
+    dep: list[str] = Field(
+        default_factory=list, description="Ids of the tasks whose results this one needs."
+    )
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _id(cls, value: object) -> str:
+        return "" if value is None else str(value)
+
+    @field_validator("dep", mode="before")
+    @classmethod
+    def _dep(cls, value: object) -> list[str]:
+        named = value if isinstance(value, list) else [] if value is None else [value]
+        return [str(each) for each in named]
+
+
+class Plan(BaseModel):
+    """The tasks that together answer the question."""
+
+    tasks: list[PlannedTask] = Field(description="The tasks.")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The tasks there are, under ids of ours, and what is wrong with them as planned."""
+
+    tasks: list[Task]
+    problems: list[Problem] = field(default_factory=list)
+
+
+def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
+    """Reads a plan; the tasks are distinct and cleaned, their order and number the plan's.
+
+    In mode flat nothing depends on anything. The tasks can be carried out as they are only where
+    there are no problems; else `settled` makes them so.
+    """
+    asked = [_cleaned(task, number) for number, task in enumerate(plan.tasks[:_MAX_READ], 1)]
+    named = [task for task in asked if task["query"]]
+    problems = list[Problem]()
+    if not named:
+        problems.append("empty")
+    if len({task["id"] for task in named}) < len(named):
+        problems.append("same_id")
+    if (distinct := _distinct(named)) and len(distinct) < len(named):
+        problems.append("same_task")
+    if len(plan.tasks) > limit:
+        problems.append("too_many")
+    if mode == "flat":
+        flat = [Task(id=task["id"], query=task["query"], dep=[]) for task in distinct]
+        return Checked(flat, [problem for problem in problems if problem != "same_id"])
+    known = {task["id"] for task in named}
+    if any(dep not in known for task in named for dep in task["dep"]):
+        problems.append("unknown_dep")
+    elif len(in_order(named)) < len(named):
+        problems.append("cycle")
+    return Checked(distinct, problems)
+
+
+def settled(found: Checked, limit: int) -> list[Task]:
+    """At most `limit` tasks `T1`…; without dependencies where these make no sense.
+
+    Empty where there is no task at all.
+    """
+    tasks = found.tasks
+    if {"same_id", "same_task", "unknown_dep", "cycle"} & set(found.problems):
+        tasks = [Task(id=task["id"], query=task["query"], dep=[]) for task in tasks]
+    kept = (in_order(tasks) if any(task["dep"] for task in tasks) else tasks)[:limit]
+    names = {task["id"]: f"T{number}" for number, task in enumerate(kept, 1)}
+    if len(names) < len(kept):
+        names = {}
+    return [
+        Task(id=f"T{number}", query=task["query"], dep=[names[dep] for dep in task["dep"]])
+        for number, task in enumerate(kept, 1)
+    ]
+
+
+def in_order(tasks: Sequence[Task]) -> list[Task]:
+    """Every task after those it depends on; those in a circle are left out."""
+    left, done, ordered = list(tasks), set[str](), list[Task]()
+    while ready := [task for task in left if set(task["dep"]) <= done]:
+        ordered += ready
+        done |= {task["id"] for task in ready}
+        left = [task for task in left if task not in ready]
+    return ordered
+
+
+def depth_of(tasks: Sequence[Task]) -> Mapping[str, int]:
+    """How many tasks stand one behind the other before each one."""
+    depths: dict[str, int] = {}
+    for task in in_order(tasks):
+        depths[task["id"]] = max((depths[dep] + 1 for dep in task["dep"]), default=0)
+    return depths
+
+
+def _cleaned(task: PlannedTask, number: int) -> Task:
+    own = clean_text(task.id, 40) or f"T{number}"
+    deps = dict.fromkeys(clean_text(dep, 40) for dep in task.dep)
+    return Task(id=own, query=clean_text(task.query, MAX_QUERY), dep=[d for d in deps if d])
+
+
+def _distinct(tasks: Sequence[Task]) -> list[Task]:
+    kept: list[Task] = []
+    for task in tasks:
+        if not any(near_duplicate(task["query"], other["query"]) for other in kept):
+            kept.append(task)
+    return kept
+
+
+log = logging.getLogger(__name__)
+NODE = "plan"
+_SHOWN_COLLECTIONS = 30
+
+
+async def plan(
+    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+) -> PlanUpdate:
+    """Opens the turn; a failing model leaves the question as the one task."""
+    given, configuration, emit = services(), settings_of(runtime), runtime.stream_writer
+    turn = open_turn(state, configuration, given, runtime)
+    owner = owner_of(runtime)
+    known, gaps = await _collections(given, owner, turn["language"])
+    readable = _readable(state.get("collections"), known, given.mode, lost=bool(gaps))
+    previous = previous_evidence(state["messages"])
+    said = conversation(state["messages"], previous["sources"])
+    if notice := given.notice(turn["language"]):
+        emit(event("notice", NODE, text=notice))
+    meter = open_meter(turn, configuration, given, spent=None)
+    shown = [each for each in known if each["name"] in readable]
+    asking = _Asking(turn, configuration, given, meter, _prompt(turn, said, shown, configuration))
+    tasks, note = await asking.tasks()
+    _tell(tasks, [*gaps, *asking.gaps], emit)
+    log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
+    opened = new_plan()
+    opened["turn"], opened["previous"], opened["conversation"] = turn, previous, said
+    opened["owner"], opened["readable"] = owner, readable
+    opened["tasks"], opened["plan_note"] = tasks, note
+    opened["gaps"] = replaced([*gaps, *asking.gaps])
+    opened["usage"] = replaced(meter.usage)
+    return opened
+
+
+async def _collections(
+    given: PlanToolbox, owner: str, language: Language
+) -> tuple[list[Collected], list[Gap]]:
+    try:
+        return await given.knowledge.collections(owner), []
+    except AgentError as error:
+        return [], [run_gap("knowledge_failed", language, reason=reason_of(error, language))]
+
+
+def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) -> list[str]:
+    """The collections that this run reads; InputError for one that is not there."""
+    names = list(dict.fromkeys(each["name"] for each in known))
+    if wanted is None or lost:
+        return read_by_default(names, mode)
+    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
+        raise InputError("collections", "must be a list of names")
+    for name in wanted:
+        if name not in names:
+            there = ", ".join(sorted(names)[:_SHOWN_COLLECTIONS]) or "none"
+            raise InputError("collections", f"there is no {name[:80]!r}; there are: {there}")
+    return list(dict.fromkeys(wanted))
+
+
+def _prompt(
+    turn: Turn, said: str, collections: list[Collected], configuration: Configuration
+) -> list[BaseMessage]:
+    limit, language = configuration.context_token_limit, turn["language"]
+    shown = collections[:_SHOWN_COLLECTIONS]
+    values = {
+        "today": turn["today"],
+        "conversation": cut_to_tokens(said, limit // 10),
+        "mode": configuration.plan_mode,
+        "limit": str(configuration.max_tasks),
+        "collections": "\n".join(f"{each['name']} ({each['documents']})" for each in shown),
+        "question": cut_to_tokens(turn["question"], limit // 2),
+    }
+    return [
+        SystemMessage(render("plan_tasks_system", language)),
+        HumanMessage(render("plan_tasks", language, **values)),
+    ]
+
+
+@dataclass
+class _Asking:
+    """Asks for a plan, and once more where it cannot be carried out."""
+
+    turn: Turn
+    configuration: Configuration
+    given: PlanToolbox
+    meter: Meter
+    prompt: list[BaseMessage]
+    gaps: list[Gap] = field(default_factory=list)
+
+    async def tasks(self) -> tuple[list[Task], str]:
+        """The tasks, and why they are not as the model planned them."""
+        limit, language = self.configuration.max_tasks, self.turn["language"]
+        try:
+            found = await self._planned()
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
+            self.gaps.append(run_gap("plan_failed", language, reason=reason_of(error, language)))
+            return self._whole(), say("note_empty", language)
+        tasks = settled(found, limit)
+        if not tasks:
+            return self._whole(), say("note_empty", language)
+        return tasks, _note(found.problems, language, limit)
+
+    def _whole(self) -> list[Task]:
+        return [Task(id="T1", query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]
+
+    async def _planned(self) -> Checked:
+        """The second plan where the first one has problems; the first where that one fails."""
+        first, said = await self._ask(self.prompt)
+        if not first.problems:
+            return first
+        told = _problems(first.problems, self.turn["language"])
+        limit = str(self.configuration.max_tasks)
+        again = say("plan_problems", self.turn["language"], problems=told, limit=limit)
+        try:
+            second, _ = await self._ask([*self.prompt, AIMessage(said), HumanMessage(again)])
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            log.warning("turn=%s %s, again: %s", self.turn["id"], NODE, error)
+            return first
+        return second if second.tasks else first
+
+    async def _ask(self, prompt: list[BaseMessage]) -> tuple[Checked, str]:
+        reply = await self.given.models.ask(
+            self.configuration.query_generator_model,
+            prompt,
+            meter=self.meter,
+            schema=Plan,
+            thinking=DEFAULT_THINKING["query"],
+        )
+        assert reply.parsed is not None
+        configuration = self.configuration
+        found = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
+        # A plan of hundreds of tasks need not be read again.
+        return found, cut_to_tokens(reply.text, configuration.context_token_limit // 10)
+
+
+def _problems(problems: list[Problem], language: Language) -> str:
+    between = "；" if language == "zh" else "; "
+    return between.join(say(f"problem_{problem}", language) for problem in problems)
+
+
+def _note(problems: list[Problem], language: Language, limit: int) -> str:
+    """What was made of a plan that still had problems."""
+    notes = []
+    wrong: list[Problem] = [p for p in problems if p in ("same_id", "unknown_dep", "cycle")]
+    if wrong:
+        notes.append(say("note_flat", language, problems=_problems(wrong, language)))
+    if "same_task" in problems:
+        notes.append(say("note_distinct", language))
+    if "too_many" in problems:
+        notes.append(say("note_cut", language, limit=str(limit)))
+    return ("" if language == "zh" else " ").join(notes)
+
+
+def _tell(tasks: list[Task], gaps: list[Gap], emit: Emit) -> None:
+    for gap in gaps:
+        emit(event("gap", NODE, text=gap["message"]))
+    lines = [
+        f"{task['id']} {task['query']}" + (f" ← {', '.join(task['dep'])}" if task["dep"] else "")
+        for task in tasks
+    ]
+    emit(event("tasks", NODE, text="\n".join(lines), count=len(tasks)))

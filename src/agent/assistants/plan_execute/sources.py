@@ -1,0 +1,79 @@
+"""Search the sources of a task, merge what is the same, and put papers in order."""
+
+import asyncio
+import logging
+from typing import cast
+
+from langgraph.runtime import Runtime
+
+from agent.assistants.plan_execute.decide import SEARCHES
+from agent.assistants.plan_execute.documents import SCORED, distinct, documents_of, sorted_by_kind
+from agent.assistants.plan_execute.documents import ranked as ranked_by
+from agent.assistants.plan_execute.state import ExecutorState
+from agent.assistants.plan_execute.task_run import REQUIRED, ExecutorRun, ask_source
+from agent.assistants.plan_execute.wording import run_gap
+from agent.evidence.types import Gap
+from agent.search.documents import Document
+
+_OF_TOOL = {tool.name: source for source, tool in SEARCHES.items()}
+
+
+async def search(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
+    """All that was found, also by optional tools; a source that fails is a gap.
+
+    Sources that are off are not asked: the run says so once.
+    """
+    run, query = runtime.context, state["current_query"]
+    names = [name for name in REQUIRED if name not in run.off]
+    outcomes = await asyncio.gather(*(ask_source(run, name, query) for name in names))
+    found = [
+        document
+        for message in state.get("optional_search_results") or []
+        for document in documents_of(message.content, _OF_TOOL.get(str(message.name), ""))
+        if message.name in _OF_TOOL
+    ]
+    for name, (value, _) in zip(names, outcomes, strict=True):
+        found += documents_of(value, name)
+    return ExecutorState(
+        search_results=found,
+        gaps=[gap for _, gaps in outcomes for gap in gaps],
+    )
+
+
+log = logging.getLogger(__name__)
+_LEAST = 3
+"""Papers that are kept where only words can be counted."""
+
+
+async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
+    """Scored sources are cut by threshold and top-n; the others are kept as they are."""
+    run, query = runtime.context, state["current_query"]
+    documents = distinct(state.get("search_results") or [])
+    papers = [document for document in documents if document["source"] in SCORED]
+    others = [document for document in documents if document["source"] not in SCORED]
+    ranked, note, gaps = list[Document](), "", list[Gap]()
+    if papers:
+        ranking = await ranked_by(
+            run.given.reranker,
+            query,
+            [f"{paper['title']}\n{paper['text']}" for paper in papers],
+            meter=run.meter,
+            top_n=run.configuration.rerank_top_n,
+            threshold=run.configuration.rerank_threshold,
+            least=_LEAST,
+        )
+        ranked = [_scored(papers[place], score) for place, score in ranking.order]
+        note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
+        if ranking.note:
+            log.info("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
+            gaps = [run_gap("rerank_fallback", run.language, backend=ranking.backend)]
+    log.info("turn=%s %s: %d found, %d distinct, %d of %d papers kept", run.turn["id"],
+             run.task["id"], len(state.get("search_results") or []), len(documents),
+             len(ranked), len(papers))  # fmt: skip
+    return ExecutorState(
+        reranked_results=sorted_by_kind([*ranked, *others]), rerank_note=note, gaps=gaps
+    )
+
+
+def _scored(document: Document, score: float) -> Document:
+    return cast(Document, {**document, "score": round(score, 4)})

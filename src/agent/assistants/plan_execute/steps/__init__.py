@@ -1,1 +1,0 @@
-"""The nodes of the executor of one task."""

@@ -1,0 +1,146 @@
+"""What the steps of one task share: its services, its records, and asking one source."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.assistants.plan_execute.documents import documents_of
+from agent.assistants.plan_execute.state import Task
+from agent.assistants.plan_execute.toolbox import PlanToolbox
+from agent.assistants.plan_execute.wording import run_gap, say, source_name
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.calls import SingleFlight
+from agent.core.errors import AgentError, BudgetExceeded, StoreFailed
+from agent.core.progress import Emit, EventType, event
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.intent import has_location_intent
+from agent.evidence.types import Gap
+from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.state import Turn
+from agent.texts.language import Language
+from agent.texts.reasons import reason_of
+
+NODE = "execute"
+REQUIRED = ("wikipedia", "openalex", "semantic_scholar", "tavily")
+"""Searched for every task."""
+OPTIONAL = ("sec_edgar", "akshare")
+"""Looked up where the model decides so, as is the map."""
+
+
+@dataclass
+class Shared:
+    """What the executors of a run have in common."""
+
+    flights: SingleFlight = field(default_factory=SingleFlight)
+    """Equal searches at the same time."""
+    papers_told: set[str] = field(default_factory=set)
+    """Papers whose download was told already, by their URLs."""
+
+
+@dataclass
+class ExecutorRun:
+    """Services, account, progress and options of one executor."""
+
+    task: Task
+    turn: Turn
+    configuration: Configuration
+    given: PlanToolbox
+    meter: Meter
+    emit: Emit
+    off: Mapping[str, str]
+    """Why a source is off, by its name."""
+    shared: Shared = field(default_factory=Shared)
+    survey: Survey = field(default_factory=Survey)
+    maps: MapTools | None = None
+    maps_failed: bool = False
+
+    @property
+    def language(self) -> Language:
+        return self.turn["language"]
+
+    @property
+    def number(self) -> str:
+        """`2` of the task T2."""
+        return self.task["id"].removeprefix("T")
+
+    @property
+    def wants_maps(self) -> bool:
+        """Whether the map's tools belong to this task, and can still be had."""
+        routing = self.configuration.geo_routing
+        if routing == "never" or self.maps_failed:
+            return False
+        asked = (self.turn["question"], self.task["query"])
+        placed = any(has_location_intent(text) or parse_lnglat(text) for text in asked)
+        return placed or routing == "always"
+
+    @property
+    def map_options(self) -> MapOptions:
+        """Ids of the map's records are `a2-0` … in task T2."""
+        turn = self.turn
+        return MapOptions(prefix=f"a{self.number}", language=turn["language"], near=turn["near"])
+
+    def tell(self, kind: EventType, text: str, **more: Any) -> None:
+        """A progress event of this task."""
+        self.emit(event(kind, NODE, id=self.task["id"], text=text, **more))
+
+    def tell_map_call(self, asked: str) -> None:
+        self.tell("map_call", asked)
+
+    def tell_searching(self, source: str, query: str) -> float:
+        """Says that a source is asked; the moment it was."""
+        self.tell("search_started", f"{source_name(source, self.language)}: {query}")
+        return time.monotonic()
+
+    def tell_searched(self, source: str, query: str, count: int, began: float) -> None:
+        text = f"{source_name(source, self.language)}: {query}"
+        self.tell("search_done", text, count=count, seconds=time.monotonic() - began)
+
+
+log = logging.getLogger(__name__)
+
+
+async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, list[Gap]]:
+    """What the source handed over, in whatever shape, or why it did not."""
+    began = run.tell_searching(source, query)
+    value: Any = []
+    gaps: list[Gap] = []
+    try:
+        # Tasks may want the same at the same time; one after another, the journal has it.
+        value = await run.shared.flights.do(f"{source} {query}", lambda: _found(run, source, query))
+    except (asyncio.CancelledError, StoreFailed):
+        raise
+    except Exception as error:  # noqa: BLE001 - one broken source must not stop the others
+        gaps = [_gap(run, source, query, error)]
+        log.warning("turn=%s %s %s: %s", run.turn["id"], run.task["id"], source, error)
+    run.tell_searched(source, query, len(documents_of(value, source)), began)
+    return value, gaps
+
+
+async def _found(run: ExecutorRun, source: str, query: str) -> Any:
+    return await run.given.library.search(
+        source,
+        query,
+        meter=run.meter,
+        model=run.configuration.research_model,
+        choice=run.configuration.web_search,
+    )
+
+
+def _gap(run: ExecutorRun, source: str, query: str, error: Exception) -> Gap:
+    values = {"source": source_name(source, run.language), "reason": _reason(run, error)}
+    told = run_gap("source_failed", run.language, query=query, provider=source, **values)
+    if isinstance(error, AgentError):
+        told["code"] = error.code
+    if isinstance(error, BudgetExceeded):
+        told["message"] = reason_of(error, run.language)
+    return told
+
+
+def _reason(run: ExecutorRun, error: Exception) -> str:
+    if isinstance(error, AgentError):
+        return reason_of(error, run.language)
+    return say("defect", run.language)

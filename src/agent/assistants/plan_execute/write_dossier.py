@@ -1,0 +1,350 @@
+"""The last node: the dossier with numbered citations, and everything a client wants beside it."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+
+from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
+from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.turn import Ending, close
+from agent.assistants.common.writer import CheckedWriter
+from agent.assistants.plan_execute.documents import about, figure_text, ids_of
+from agent.assistants.plan_execute.execute import sources_off
+from agent.assistants.plan_execute.search_info import aliases, page_title
+from agent.assistants.plan_execute.state import ExecutorResult, Passage, PlanState, PlanUpdate
+from agent.assistants.plan_execute.task_run import OPTIONAL
+from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
+from agent.assistants.plan_execute.wording import (
+    ASSISTANT,
+    KINDS,
+    off_reason,
+    run_gap,
+    say,
+    source_name,
+)
+from agent.assistants.plan_execute.wording import say as told_by_code
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.citations import Citer, inert
+from agent.evidence.types import Gap, Source
+from agent.prompts import Raw, element, render
+from agent.search.documents import Document, Figure
+from agent.search.grounded import beginning
+from agent.texts.language import Language
+
+MAX_FIGURES = 16
+_CELL = 120
+
+
+def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, Figure]]:
+    """The figures of filings and statements, each once, under the id of their document."""
+    found: dict[tuple[str, str, str, str], tuple[str, Figure]] = {}
+    for result in results:
+        for name, document in zip(ids_of(result), result["documents"], strict=True):
+            for figure in document.get("figures", []):
+                key = (figure["name"], figure["value"], figure["unit"], figure["period"])
+                found.setdefault(key, (name, figure))
+    return list(found.values())
+
+
+def figure_section(figures: Sequence[tuple[str, Figure]], language: Language) -> str:
+    """A table with unit, period and marker of each figure; empty without figures."""
+    if not figures:
+        return ""
+    rows = [
+        f"| {cells} | [^{name}] |"
+        for name, figure in figures[:MAX_FIGURES]
+        if (cells := " | ".join(cell(figure[key]) for key in ("name", "value", "unit", "period")))
+    ]
+    head = [say("figures", language), "", say("figures_head", language), "|---|---|---|---|---|"]
+    left = len(figures) - len(rows)
+    more = ["", say("figures_more", language, count=str(left))] if left else []
+    return "\n".join([*head, *rows, *more])
+
+
+def consulted_section(
+    state: PlanState, used: Sequence[Source], off: Mapping[str, str], language: Language
+) -> str:
+    """What each source brought and what of it is cited; the ranking, the papers, what was off."""
+    rows = consulted_rows(state, used, language)
+    table = [say("consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
+    notes = _notes(state, off, language)
+    if not rows and not notes:
+        return ""
+    return "\n".join([say("consulted", language), "", *table, *([""] if rows else []), *notes])
+
+
+def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
+    """A row for each source: name, kind, distinct documents found, and cited."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for name, kind, key in _consulted(state, language):
+        found.setdefault((name, kind), set()).add(key)
+    cited = {_key(source) for source in used}
+    return [
+        f"| {cell(name)} | {kind} | {len(keys)} | {len(keys & cited)} |"
+        for (name, kind), keys in found.items()
+    ]
+
+
+def _consulted(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
+    """Source, kind and address of everything that was found."""
+    kinds: dict[str, str] = {
+        "place": KINDS["map"][language],
+        "document": KINDS["document"][language],
+    }
+    for result in state.get("executor_result", []):
+        for name, document in zip(ids_of(result), result["documents"], strict=True):
+            kinds[name] = KINDS[document["kind"]][language]
+    for source in state.get("sources_gathered", []):
+        if kind := kinds.get(source["id"]) or kinds.get(source["kind"]):
+            yield source["provider"], kind, _key(source)
+
+
+def _key(source: Source) -> str:
+    return source["url"] or source["title"]
+
+
+def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list[str]:
+    notes = []
+    if note := state.get("plan_note"):
+        notes.append(say("plan", language, text=inert(note)))
+    backends = dict.fromkeys(
+        # Why a server was not used is a gap's to say.
+        inert(result["rerank"]).partition(" (")[0]
+        for result in state.get("executor_result", [])
+        if result["rerank"]
+    )
+    if backends:
+        notes.append(say("ranked", language, text="; ".join(backends)))
+    papers = {paper["url"]: paper["path"] for paper in state.get("downloaded_papers", [])}
+    if papers:
+        failed = sum(path is None for path in papers.values())
+        counts = {"got": str(len(papers) - failed), "failed": str(failed)}
+        notes.append(say("papers", language, **counts))
+    if off:
+        told = "; ".join(
+            f"{source_name(n, language)} ({inert(off_reason(n, why, language))})"
+            for n, why in off.items()
+        )
+        notes.append(say("off", language, text=told))
+    return [f"- {note}" for note in notes]
+
+
+def cell(text: str) -> str:
+    """Foreign text as it can stand in a table."""
+    return inert(text[:_CELL]).replace("|", "\\|")
+
+
+_SHOWN_FIGURES = 40
+_PER_TASK, _PER_DOCUMENT, _LEAST = 40, 40, 40
+_EXCERPTS = 4
+"""Excerpts of each task, where no model can write."""
+
+
+class DossierWriter(CheckedWriter):
+    """Writes from the tasks' documents and the passages; figures no cited source has are marked."""
+
+    _part = "dossier"
+
+    def __init__(
+        self,
+        state: PlanState,
+        configuration: Configuration,
+        given: PlanToolbox,
+        meter: Meter,
+        *,
+        off: Mapping[str, str],
+    ) -> None:
+        super().__init__(state, configuration, given, meter, texts=_texts(state))
+        self._state, self._off = state, off
+        self._results: list[ExecutorResult] = state.get("executor_result", [])
+        self._passages: list[Passage] = state.get("passages", [])
+        self._figures = figures_of(self._results)
+        ledger = {
+            source["id"]: source
+            for source in (*state.get("sources_gathered", []), *self._previous["sources"])
+        }
+        pages = {name: ledger[first] for name, first in aliases(self._passages).items()}
+        self.citer = Citer({**ledger, **pages})
+
+    @property
+    def has_evidence(self) -> bool:
+        documents = any(result["documents"] for result in self._results)
+        return bool(documents or self._passages or self._records() or self._previous["sources"])
+
+    def told(self) -> dict[str, Any]:
+        state = self._state
+        counts = {r["task"]: (r["status"], len(r["documents"])) for r in self._results}
+        tasks = [
+            {**task, "status": status, "documents": count}
+            for task in state["tasks"]
+            for status, count in [counts.get(task["id"], ("skipped", 0))]
+        ]
+        papers = [
+            {key: paper[key] for key in ("title", "url", "page_url", "error")}
+            for paper in state.get("downloaded_papers", [])
+        ]
+        more = {"tasks": tasks, "plan_note": state.get("plan_note", ""), "papers": papers}
+        return {**super().told(), **more}
+
+    def checks(self) -> dict[str, int]:
+        papers = self._state.get("downloaded_papers", [])
+        return {
+            **super().checks(),
+            "tasks": len(self._state["tasks"]),
+            "papers": sum(paper["document"] is not None for paper in papers),
+            "passages": len(self._passages),
+        }
+
+    def _uncited_gap(self) -> Gap:
+        code = "dossier_uncited" if self._material() else "dossier_uncited_alone"
+        return run_gap(code, self._language)
+
+    async def _body(self) -> AsyncIterator[str]:
+        if not self.has_evidence and self._none_answered():
+            self.degraded = True
+            yield told_by_code("none_answered", self._language)
+            return
+        async for piece in super()._body():
+            yield piece
+
+    def _none_answered(self) -> bool:
+        """Whether every task's sources failed: other words would find no more."""
+        return bool(self._results) and all(r["status"] == "failed" for r in self._results)
+
+    def _own_sections(self) -> list[str]:
+        figures = self._cited(figure_section(self._figures, self._language))
+        sections = [figures, *super()._own_sections()]
+        consulted = consulted_section(self._state, self.citer.used, self._off, self._language)
+        return [*sections, consulted]
+
+    def _messages(self) -> list[BaseMessage]:
+        """The prompt, its documents cut to what the limit leaves."""
+        turn, limit = self._turn, self._configuration.context_token_limit
+        figures = [f"[^{name}] {figure_text(figure)}" for name, figure in self._figures]
+        gaps = "\n".join(f"{gap['query']}: {gap['message']}" for gap in self.gaps)
+        values = {
+            "today": turn["today"],
+            "conversation": cut_to_tokens(self._state["conversation"], limit // 10),
+            "question": cut_to_tokens(turn["question"], limit // 8),
+            "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
+            "places": cut_to_tokens(self._records(), limit // 10),
+            "gaps": cut_to_tokens(gaps, limit // 20),
+        }
+        system = SystemMessage(render("dossier_system", self._language))
+        bare = render("dossier", self._language, tasks="", passages="", **values)
+        free = limit - prompt_tokens([system, HumanMessage(bare)]) - 100
+        passages = self._passage_lines(free // 2)
+        tasks = Raw(self._task_elements(free - estimated_tokens(passages)))
+        full = render("dossier", self._language, tasks=tasks, passages=passages, **values)
+        return [system, HumanMessage(full)]
+
+    def _task_elements(self, tokens: int) -> str:
+        """Every task with its documents, their texts cut to equal shares."""
+        count = sum(len(result["documents"]) for result in self._results)
+        free = tokens - _PER_TASK * len(self._results)
+        share = max(_LEAST, free // max(1, count) - _PER_DOCUMENT)
+        shown = []
+        for result in self._results:
+            lines = [
+                self._document_line(name, document, share)
+                for name, document in zip(ids_of(result), result["documents"], strict=True)
+            ]
+            text = cut_to_tokens("\n".join(lines), free // max(1, len(self._results)) + _PER_TASK)
+            shown.append(element("task", f"\n{text}\n", id=result["task"], query=result["query"]))
+        return "\n".join(shown)
+
+    def _document_line(self, name: str, document: Document, tokens: int) -> str:
+        text = cut_to_tokens(" ".join(document["text"].split()), tokens)
+        head = f"[^{name}] ({about(document, self._language)}) {document['title']}"
+        return f"{head} — {text}" if text else head
+
+    def _passage_lines(self, tokens: int) -> str:
+        share = max(_LEAST, tokens // max(1, len(self._passages)) - _PER_DOCUMENT)
+        lines = [
+            f"[^{passage['id']}] {page_title(passage, self._language)}: "
+            + cut_to_tokens(" ".join(passage["text"].split()), share)
+            for passage in self._passages
+        ]
+        return cut_to_tokens("\n".join(lines), tokens)
+
+    def _material(self) -> str:
+        """The beginnings of what was found, each document once."""
+        sections, seen = [], set[str]()
+        for result in self._results:
+            found = list(zip(ids_of(result), result["documents"], strict=True))
+            fresh = [(name, d) for name, d in found if (d["url"] or d["title"]) not in seen]
+            seen |= {d["url"] or d["title"] for _, d in fresh[:_EXCERPTS]}
+            lines = [
+                f"- {inert(d['title'])}: {inert(beginning(' '.join(d['text'].split())))} [^{name}]"
+                for name, d in fresh[:_EXCERPTS]
+            ]
+            if lines:
+                sections.append("\n".join([f"## {inert(result['query'])}", "", *lines]))
+        if self._passages:
+            lines = [
+                f"- {inert(beginning(' '.join(p['text'].split())))} [^{p['id']}]"
+                for p in _first_of_targets(self._passages)
+            ]
+            own = told_by_code("own", self._language)
+            sections.append("\n".join([f"## {own}", "", *lines]))
+        if records := self._records():
+            named = told_by_code("map", self._language)
+            sections.append(
+                "\n".join([f"## {named}", "", *(f"- {r}" for r in records.split("\n"))])
+            )
+        return "\n\n".join(sections)
+
+
+def _first_of_targets(passages: list[Passage]) -> list[Passage]:
+    """The two best passages of each target."""
+    grouped = groupby(passages, key=lambda passage: passage["target"])
+    return [passage for _, group in grouped for passage in list(group)[:2]]
+
+
+def _texts(state: PlanState) -> dict[str, str]:
+    """What each source says, for checking figures."""
+    texts: dict[str, str] = {}
+    for result in state.get("executor_result", []):
+        for name, document in zip(ids_of(result), result["documents"], strict=True):
+            said = [document["title"], document["text"], str(document.get("year") or "")]
+            said += [document.get("published") or "", f"{document.get('cited_by') or ''}"]
+            texts[name] = "\n".join([*said, *map(figure_text, document.get("figures", []))])
+    for passage in state.get("passages", []):
+        texts[passage["id"]] = "\n".join([passage["title"], *passage["headings"], passage["text"]])
+    language = state["turn"]["language"]
+    for source in [*state.get("sources_gathered", []), *state["previous"]["sources"]]:
+        texts.setdefault(source["id"], "\n".join([source["title"], *source["quotes"]]))
+    for place in state.get("places", []):
+        texts[place["source"]] = (
+            f"{texts.get(place['source'], '')}\n{place_lines([place], language)}"
+        )
+    for route in state.get("routes", []):
+        texts[route["source"]] = (
+            f"{texts.get(route['source'], '')}\n{route_lines([route], language)}"
+        )
+    for day in state.get("weather", []):
+        texts[day["source"]] = f"{texts.get(day['source'], '')}\n{weather_lines([day], language)}"
+    return texts
+
+
+NODE = "write_dossier"
+
+
+async def write_dossier(
+    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+) -> PlanUpdate:
+    """Writes the dossier; where nothing was found it says so, with every reason."""
+    given, configuration = services(), settings_of(runtime)
+    meter = meter_of(state, configuration, given, answering=True)
+    off = sources_off(given, configuration)
+    optional = {name: off[name] for name in OPTIONAL if name in off}
+    writer = DossierWriter(state, configuration, given, meter, off=optional)
+    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
+    closing = await close(state, writer, ending)
+    dossier = str(closing["messages"][-1].text).removeprefix(writer.lead)
+    return cast(PlanUpdate, {**closing, "dossier": dossier})

@@ -1,0 +1,353 @@
+"""The last node: the answer in the form asked for, by a model and then by rules, and written.
+
+1 NFC, surrounding quotes off · 2 digit groups out of a bare number · 3 an integral number as an
+integer · 4 lower case, unless the requirement shows capitals · 5 one space after `,` and `;`.
+What the requirement itself shows (digit groups, decimals, capitals) is kept. Applying the rules
+again changes nothing.
+"""
+
+import re
+import unicodedata
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
+
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
+from agent.assistants.common.writer import TurnWriter
+from agent.assistants.team_answer.state import Evidence, TeamState, TeamUpdate, ToolKind, TraceEntry
+from agent.assistants.team_answer.synthesize import calculations
+from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
+from agent.assistants.team_answer.tools import searches_saved
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.progress import event
+from agent.core.strings import cut_to_tokens
+from agent.evidence.citations import cited_ids, inert
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.prompts import render
+from agent.texts.language import Language
+
+_SHOWN_TRIES, _SHOWN_LINES, _SHOWN_CHARACTERS = 12, 25, 1200
+_RESULT = 400
+_TICKS = re.compile(r"`+")
+_TEXTS: dict[str, dict[Language, str]] = {
+    "answer": {"zh": "**答案：{text}**", "en": "**Answer: {text}**"},
+    "none": {
+        "zh": "**没有找到可以确认的答案。**",
+        "en": "**No answer that holds was found.**",
+    },
+    "unverified": {
+        "zh": "*未经核实：核查员没有认可这个答案，使用前请自行核对。*",
+        "en": "*Not verified: the verifier did not agree with this answer; check it before use.*",
+    },
+    "unsettled": {
+        "zh": "负责定稿的模型暂时不可用，以下是讨论中最可能的假设：",
+        "en": "The model that settles answers is unavailable; this is the discussion's most "
+        "likely hypothesis:",
+    },
+    "rests_on": {"zh": "依据：", "en": "It rests on: "},
+    "calculated": {"zh": "**计算**", "en": "**Calculation**"},
+    "result": {"zh": "结果：{text}", "en": "Result: {text}"},
+    "cut": {"zh": "# …（从略）", "en": "# … (cut)"},
+    "tried": {"zh": "**试过的**", "en": "**What was tried**"},
+    "tried_nothing": {
+        "zh": "没有进行过任何搜索或计算。",
+        "en": "Nothing was searched or calculated.",
+    },
+    "tried_more": {"zh": "- 另有 {text} 次", "en": "- and {text} more"},
+    "failed": {"zh": "（失败）", "en": " (failed)"},
+    "kind_search": {"zh": "搜索：", "en": "searched: "},
+    "kind_map": {"zh": "地图：", "en": "on the map: "},
+    "kind_code": {"zh": "计算：", "en": "calculated: "},
+}
+
+
+def say(key: str, language: Language, text: str = "") -> str:
+    """A fixed sentence, with one text in it."""
+    return _TEXTS[key][language].replace("{text}", text)
+
+
+def headline(answer: str, language: Language) -> str:
+    """The answer in bold, or the honest none; what it quotes can do nothing."""
+    if not answer:
+        return say("none", language)
+    return say("answer", language, inert(answer).replace("*", "\\*"))
+
+
+def tried(pool: Sequence[Evidence], language: Language) -> str:
+    """What was looked up and calculated for nothing, each once."""
+    lines: dict[str, None] = {}
+    for found in pool:
+        if not found["cached"]:
+            lines[_try(found, language)] = None
+    if not lines:
+        return say("tried_nothing", language)
+    shown = list(lines)[:_SHOWN_TRIES]
+    if left := len(lines) - len(shown):
+        shown.append(say("tried_more", language, str(left)))
+    return "\n".join([say("tried", language), *shown])
+
+
+def _try(found: Evidence, language: Language) -> str:
+    kinds: dict[ToolKind, str] = {"search": "kind_search", "map": "kind_map", "code": "kind_code"}
+    failed = say("failed", language) if found["failed"] else ""
+    return f"- {say(kinds[found['kind']], language)}{inert(found['asked'][:120])}{failed}"
+
+
+def calculation_section(used: Sequence[Evidence], language: Language) -> str:
+    """The programs an answer rests on, each with its result; empty where there is none."""
+    if not used:
+        return ""
+    shown = [_calculation(found, language) for found in used]
+    return "\n\n".join([say("calculated", language), *shown])
+
+
+def _calculation(found: Evidence, language: Language) -> str:
+    program = found["asked"].strip()
+    lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
+    if "\n".join(lines) != program:
+        lines.append(say("cut", language))
+    longest = max((len(run) for run in _TICKS.findall(program)), default=0)
+    fence = "`" * max(3, longest + 1)
+    result = say("result", language, inert(found["text"][:_RESULT]))
+    return "\n".join([f"{fence}python", *lines, fence, "", result])
+
+
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.([0-9]+))?")
+_SEPARATOR = re.compile(
+    r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
+)
+_SPACES = re.compile(r"\s+")
+_SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
+_EXAMPLE = re.compile(
+    r"(?:e\.g\.|i\.e\.|such as|for example|for instance|\blike\b|[:：“‘\"'「『]|如|例|形)",
+    re.IGNORECASE,
+)
+_SHOWS_GROUPS = re.compile(
+    r"[0-9],[0-9]{3}(?![0-9])|thousands? separator|千分位|千位分隔", re.IGNORECASE
+)
+_SHOWS_DECIMALS = re.compile(r"[0-9]\.[0-9]|decimal|小数", re.IGNORECASE)
+
+
+def formatted(answer: str, requirement: str = "") -> str:
+    """The answer as it is compared: all rules. Empty stays empty."""
+    shown = presentable(answer, requirement)
+    if shows_capitals(requirement):
+        return shown
+    return unicodedata.normalize("NFC", shown.lower())
+
+
+def presentable(answer: str, requirement: str = "") -> str:
+    """The answer as people read it: every rule but lower case."""
+    bare = _unquoted(_SPACES.sub(" ", unicodedata.normalize("NFC", answer)).strip())
+    if _GROUPED.fullmatch(bare):
+        if _SHOWS_GROUPS.search(requirement):
+            return bare
+        bare = bare.replace(",", "")
+    if number := _NUMBER.fullmatch(bare):
+        return _plain(number, keep=bool(_SHOWS_DECIMALS.search(requirement)))
+    return _spaced(bare)
+
+
+def shows_capitals(requirement: str) -> bool:
+    """Whether the form asked for has a capital in an example, not only where a sentence begins."""
+    begins = {found.start(1) for found in _SENTENCE.finditer(requirement)}
+    if _EXAMPLE.search(requirement):
+        begins = {at for at in begins if not _EXAMPLE.search(requirement[:at])}
+    return any(letter.isupper() for at, letter in enumerate(requirement) if at not in begins)
+
+
+def _unquoted(text: str) -> str:
+    """Without the quotes around the whole of it; those inside stay, and so do marks of titles."""
+    while len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
+        inside = text[1:-1]
+        if text[0] in inside or text[-1] in inside or not inside.strip():
+            break
+        text = inside.strip()
+    return text
+
+
+def _plain(number: re.Match[str], *, keep: bool) -> str:
+    """`12.0` as `12`, `3.75` as it is; with `keep` nothing is taken off."""
+    sign, whole, fraction = number[1], number[2], number[3]
+    if keep or (fraction and fraction.strip("0")):
+        return number[0]
+    return f"{'-' if sign == '-' and whole != '0' else ''}{whole}"
+
+
+def _spaced(text: str) -> str:
+    """Commas and semicolons in ASCII with one space behind; digit groups stay whole."""
+
+    def put(found: re.Match[str]) -> str:
+        mark = found["mark"]
+        if mark:
+            return "; " if mark in ";；" else ", "
+        kept = found[0].strip()
+        return {"，": ",", "；": ";"}.get(kept, kept)
+
+    return _SEPARATOR.sub(put, text).strip()
+
+
+class TeamWriter(TurnWriter):
+    """Writes what was settled; `answer` is the form people read, `final` the normalised one."""
+
+    def __init__(
+        self, state: TeamState, configuration: Configuration, given: TeamToolbox, meter: Meter
+    ) -> None:
+        super().__init__(state, configuration, given, meter)
+        self._state = state
+        self._unsettled = state.get("unsettled", False)
+        self.degraded = self._unsettled or state.get("ended") == "failures"
+        self.answer = ""
+        self.final = ""
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is an answer and the verifier's last verdict was to agree."""
+        return bool(self.final) and self._state.get("verified", False)
+
+    def told(self) -> dict[str, Any]:
+        answered = {"final_answer": self.final, "answered": bool(self.final)}
+        return {**super().told(), **answered, "verified": self.verified}
+
+    def checks(self) -> dict[str, int]:
+        counts, pool = super().checks(), self._state.get("evidence_pool", [])
+        invented = self._state.get("unknown_ids", 0)
+        return {
+            **counts,
+            "unknown_ids_removed": counts["unknown_ids_removed"] + invented,
+            "rounds": len(self._state.get("transcript", [])),
+            "searches_saved": searches_saved(pool),
+            "verified": int(self.verified),
+        }
+
+    async def _body(self) -> AsyncIterator[str]:
+        language = self._language
+        yield headline(self.answer, language)
+        if self.answer and not self.verified:
+            yield f"\n\n{say('unverified', language)}"
+        if self.answer and self._unsettled:
+            yield f"\n\n{say('unsettled', language)}"
+        if explanation := self._state.get("explanation", ""):
+            yield "\n\n" + self._cited(explanation)
+        if rest := self._uncited(explanation):
+            yield "\n\n" + self._cited(say("rests_on", language) + rest)
+        if not self.answer:
+            yield "\n\n" + tried(self._state.get("evidence_pool", []), language)
+
+    def _uncited(self, explanation: str) -> str:
+        """Markers of the sources the answer rests on and the explanation does not name."""
+        said = set(cited_ids(explanation))
+        known = {source["id"] for source in self._state.get("sources_gathered", [])}
+        names = self._state.get("answer_evidence", [])
+        return "".join(f"[^{name}]" for name in names if name in known and name not in said)
+
+    def _own_sections(self) -> list[str]:
+        used = set(self._state.get("answer_evidence", []))
+        programs = [found for found in calculations(self._state) if found["id"] in used]
+        return [self._cited(calculation_section(programs, self._language))]
+
+
+NODE = "format_answer"
+ASSISTANT = "team_answer"
+_MAX_ANSWER = 2000
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_WORD = re.compile(r"[0-9]+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
+
+
+class Extracted(BaseModel):
+    """The answer in its form."""
+
+    answer: str = Field(description="The answer and nothing else.")
+
+
+async def format_answer(
+    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+) -> TeamUpdate:
+    """Writes the message; raises NothingFound where every source asked, or every model, failed."""
+    given, configuration = services(), settings_of(runtime)
+    raw, pool = state.get("raw_answer", "").strip(), state.get("evidence_pool", [])
+    asked = [found for found in pool if found["kind"] != "code"]
+    nobody_spoke = state.get("ended") == "failures" and not state.get("transcript")
+    if not raw and (nobody_spoke or (asked and all(found["failed"] for found in asked))):
+        gaps = [gap for gap in state.get("gaps", []) if gap["provider"] != ASSISTANT]
+        refuse_if_all_failed(gaps, state["turn"]["language"])
+    meter = meter_of(state, configuration, given, answering=True)
+    extracted, failed = await _extracted(raw, state, configuration, (given, meter))
+    writer = TeamWriter(state, configuration, given, meter)
+    requirement = state["analysis"]["format_requirement"]
+    writer.answer = presentable(extracted, requirement)
+    writer.final = formatted(extracted, requirement)
+    for gap in failed:
+        writer.gaps.append(gap)
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
+    closing = await close(state, writer, ending)
+    trace = [TraceEntry(step=NODE, text=writer.final or "–")]
+    kept = {"final_answer": writer.final, "verified": writer.verified, "reasoning_trace": trace}
+    return cast(TeamUpdate, {**closing, **kept})
+
+
+async def _extracted(
+    raw: str,
+    state: TeamState,
+    configuration: Configuration,
+    asking: tuple[TeamToolbox, Meter],
+) -> tuple[str, list[Gap]]:
+    """What the model takes out of the settled answer; the settled answer where it cannot."""
+    if not raw:
+        return "", []
+    given, meter = asking
+    try:
+        reply = await given.models.ask(
+            configuration.query_generator_model,
+            _prompt(raw, state, configuration.context_token_limit),
+            meter=meter,
+            schema=Extracted,
+            thinking=DEFAULT_THINKING["query"],
+        )
+    except ConfigurationError:
+        raise
+    except AgentError as error:
+        return raw, [gap_of("", error, NODE, state["turn"]["language"])]
+    assert reply.parsed is not None
+    answer = clean_text(reply.parsed.answer, _MAX_ANSWER)
+    requirement = state["analysis"]["format_requirement"]
+    faithful = is_extract(answer, raw, requirement, state["turn"]["language"])
+    return (answer if faithful else raw), []
+
+
+def is_extract(answer: str, raw: str, requirement: str, language: Language) -> bool:
+    """Whether a model took the answer out of the settled one, rather than giving another.
+
+    A requirement may ask for other words or figures, and an answer in Chinese characters may be
+    put into the question's language: then only an answer that has grown is refused.
+    """
+    if not answer or len(answer) > 2 * len(raw) + 40:
+        return False
+    if requirement or (language == "en" and _HAN.search(raw)):
+        return True
+    return set(_WORD.findall(answer.casefold())) <= set(_WORD.findall(raw.casefold()))
+
+
+def _prompt(raw: str, state: TeamState, limit: int) -> list[BaseMessage]:
+    turn = state["turn"]
+    values = {
+        "question": cut_to_tokens(turn["question"], limit // 2),
+        "format_requirement": state["analysis"]["format_requirement"],
+        "answer": cut_to_tokens(raw, limit // 4),
+    }
+    return [
+        SystemMessage(render("team_format_system", turn["language"])),
+        HumanMessage(render("team_format", turn["language"], **values)),
+    ]

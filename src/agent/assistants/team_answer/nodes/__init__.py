@@ -1,1 +1,0 @@
-"""The nodes of `team_answer`, one verb each."""

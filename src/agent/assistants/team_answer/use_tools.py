@@ -1,0 +1,496 @@
+"""Does what a speaker asked for: all calls of its message at once, each with its own outcome."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langgraph.runtime import Runtime
+
+from agent.assistants.common.records import prompt_tokens
+from agent.assistants.common.search import Brought, ask_services
+from agent.assistants.common.toolbox import meter_of
+from agent.assistants.team_answer.state import (
+    Evidence,
+    Speaker,
+    TeamState,
+    TeamUpdate,
+    ToolKind,
+    ToolNote,
+    TraceEntry,
+)
+from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
+from agent.assistants.team_answer.tools import (
+    CODE,
+    MAP_PREFIX,
+    MAX_PROGRAM,
+    SEARCHES,
+    Engines,
+    engines_of,
+    offers_maps,
+    program_of,
+    query_of,
+    results_text,
+    searched_before,
+    shortened,
+)
+from agent.assistants.team_answer.wording import sandbox_gap
+from agent.assistants.team_answer.wording import say_tool as say
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.core.progress import Emit, EventType, event
+from agent.core.strings import valid_text
+from agent.evidence.markdown import link_url
+from agent.evidence.types import Gap, Source
+from agent.mcp.errors import map_gap
+from agent.mcp.types import MapOptions, Survey
+from agent.prompts import element
+from agent.sandbox.programs import CodeResult, CodeRunner
+from agent.state import PlannedQuery, Turn, replaced
+from agent.texts.language import Language
+
+
+class Ledger:
+    """Begins with the turn's sources so far; `sources` are all of them afterwards."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = [Source(**{**each, "quotes": [*each["quotes"]]}) for each in sources]
+        self._known = {_key(each): each for each in self.sources}
+
+    def add_hits(self, name: str, brought: Brought) -> list[str]:
+        """The id of each hit's source: `name-0`, `name-1`, … unless its page is known already.
+
+        A known page gains the new excerpt, so that what is cited from it can be checked.
+        """
+        ids = []
+        for number, hit in enumerate(brought.hits):
+            source = self._entered(
+                Source(
+                    id=f"{name}-{number}",
+                    kind="page",
+                    title=hit.title,
+                    url=link_url(hit.url),
+                    provider=brought.service,
+                    quotes=[],
+                )
+            )
+            if hit.snippet and hit.snippet not in source["quotes"]:
+                source["quotes"].append(hit.snippet)
+            ids.append(source["id"])
+        return ids
+
+    def add_survey(self, survey: Survey) -> dict[str, str]:
+        """By the survey's ids those under which its sources stand here."""
+        return {each["id"]: self._entered(each)["id"] for each in survey.sources}
+
+    def _entered(self, source: Source) -> Source:
+        known = self._known.setdefault(_key(source), source)
+        if known is source:
+            self.sources.append(source)
+        return known
+
+
+def _key(source: Source) -> tuple[str, str, str]:
+    """Map links of different things can be equal; pages are their address."""
+    title = "" if source["kind"] == "page" else source["title"]
+    return source["kind"], source["url"].rstrip("/"), title
+
+
+MAX_CALLS = 12
+_LETTERS: dict[ToolKind, str] = {"search": "s", "map": "a", "code": "c"}
+
+
+@dataclass
+class Job:
+    """One call and what came of it; `kind` is None where it was refused."""
+
+    call: ToolCall
+    kind: ToolKind | None
+    id: str = ""
+    asked: str = ""
+    text: str = ""
+    """The whole result."""
+    hint: str = ""
+    """A line before the result, for the model only."""
+    source_ids: list[str] = field(default_factory=list)
+    cached: bool = False
+    failed: bool = False
+    twin: "Job | None" = None
+    """An equal search of the same message, which alone is asked."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is to be asked for it."""
+        return self.kind is not None and not self.cached
+
+    def refuse(self, text: str) -> None:
+        self.kind, self.failed, self.text = None, True, text
+
+    def fail(self, text: str) -> None:
+        self.failed, self.text = True, text
+
+    def evidence(self, speaker: Speaker, round_: int) -> Evidence:
+        assert self.kind is not None
+        return Evidence(
+            id=self.id,
+            kind=self.kind,
+            tool=self.call["name"],
+            asked=self.asked,
+            text=self.text,
+            source_ids=self.source_ids,
+            speaker=speaker,
+            round=round_,
+            cached=self.cached,
+            failed=self.failed,
+        )
+
+    def note(self, shown: str) -> ToolNote:
+        return ToolNote(tool=self.call["name"], asked=self.asked, evidence=self.id, text=shown)
+
+    def message(self, shown: str) -> ToolMessage:
+        return ToolMessage(
+            content=shown,
+            tool_call_id=self.call["id"] or "",
+            name=self.call["name"],
+            status="error" if self.failed else "success",
+        )
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Turns calls into jobs; `offered` names the tools there are, of the map's only whether."""
+
+    pool: Sequence[Evidence]
+    offered: Sequence[str]
+    maps: bool
+    language: Language
+
+    def jobs(self, message: AIMessage) -> list[Job]:
+        """One for each call, in order, with ids that go on from those of the turn."""
+        count = {kind: _next_number(kind, self.pool) for kind in _LETTERS}
+        planned: list[Job] = []
+        for number, call in enumerate(message.tool_calls):
+            job = Job(call, None)
+            if number >= MAX_CALLS:
+                job.refuse(say("too_many", self.language, limit=str(MAX_CALLS)))
+            else:
+                self._read(job)
+            if job.kind is not None:
+                job.id = f"{_LETTERS[job.kind]}{count[job.kind]}"
+                count[job.kind] += 1
+            if job.kind == "search":
+                self._recall(job, planned)
+            planned.append(job)
+        return planned + [self._unreadable(call) for call in message.invalid_tool_calls]
+
+    def _read(self, job: Job) -> None:
+        name = job.call["name"]
+        if name in SEARCHES and name in self.offered:
+            job.kind, job.asked = "search", query_of(job.call)
+        elif name == CODE and name in self.offered:
+            job.kind, job.asked = "code", program_of(job.call)
+        elif name.startswith(MAP_PREFIX) and self.maps:
+            job.kind, job.asked = "map", map_call_text(job.call)
+        else:
+            job.refuse(self.no_such_tool(name))
+            return
+        if not job.asked:
+            key = "bad_code" if job.kind == "code" else "bad_query"
+            job.refuse(say(key, self.language, name=name, limit=str(MAX_PROGRAM)))
+
+    def no_such_tool(self, name: str, names: Iterable[str] = ()) -> str:
+        """What a model reads that calls something else than there is."""
+        there = [*self.offered, *(names or ([f"{MAP_PREFIX}…"] if self.maps else []))]
+        if not there:
+            return say("no_tool_at_all", self.language)
+        return say("unknown_tool", self.language, name=name[:60], tools=", ".join(there))
+
+    def _recall(self, job: Job, planned: Sequence[Job]) -> None:
+        """What an earlier search, or one of the same message, answers."""
+        tool = job.call["name"]
+        if known := searched_before(tool, job.asked, self.pool):
+            job.cached, job.text = True, known["text"]
+            job.source_ids, job.hint = list(known["source_ids"]), say("cached", self.language)
+            return
+        asked = [other for other in planned if other.kind == "search" and other.is_open]
+        drafts = [other.evidence("researcher", 0) for other in asked]
+        if same := searched_before(tool, job.asked, drafts):
+            job.twin = next(other for other in asked if other.id == same["id"])
+            job.cached, job.hint = True, say("same_step", self.language, id=job.twin.id)
+
+    def _unreadable(self, call: object) -> Job:
+        """Services refuse a conversation in which a call has no answer."""
+        read = call if isinstance(call, dict) else {}
+        name = str(read.get("name") or "")
+        job = Job(ToolCall(name=name, args={}, id=read.get("id")), None)
+        job.refuse(say("bad_arguments", self.language, name=name[:60]))
+        return job
+
+
+def map_call_text(call: ToolCall) -> str:
+    """`maps_geo address=王府井, city=北京`."""
+    given = ", ".join(f"{name}={value}" for name, value in call["args"].items() if value)
+    return f"{call['name']} {given}".strip()[:400]
+
+
+def _next_number(kind: ToolKind, pool: Iterable[Evidence]) -> int:
+    numbers = [int(e["id"].lstrip("abcdefghijklmnopqrstuvwxyz")) for e in pool if e["kind"] == kind]
+    return max(numbers, default=-1) + 1
+
+
+NODE = "use_tools"
+_LINE = 80
+
+
+@dataclass
+class Doing:
+    """Does jobs at once; what they brought is kept by the job's id until it is settled."""
+
+    given: TeamToolbox
+    configuration: Configuration
+    turn: Turn
+    speaker: Speaker
+    meter: Meter
+    emit: Emit
+    engines: Engines
+    runner: CodeRunner | None
+    planner: Planner
+    gaps: list[Gap] = field(default_factory=list)
+    brought: dict[str, Brought] = field(default_factory=dict)
+    surveys: dict[str, Survey] = field(default_factory=dict)
+
+    async def do(self, job: Job) -> None:
+        if job.kind == "search":
+            await self._search(job)
+        elif job.kind == "map":
+            await self._ask_map(job)
+        else:
+            await self._run_code(job)
+
+    async def _search(self, job: Job) -> None:
+        began = time.monotonic()
+        self.tell("search_started", job, job.asked)
+        service = self.engines.services[job.call["name"]]
+        model = self.configuration.research_model
+        brought = await ask_services(
+            job.asked, [service], turn=self.turn, model=model, meter=self.meter
+        )
+        self.brought[job.id] = brought
+        seconds = time.monotonic() - began
+        self.tell("search_done", job, job.asked, count=len(brought.hits), seconds=seconds)
+
+    async def _ask_map(self, job: Job) -> None:
+        turn, survey = self.turn, Survey()
+        options = MapOptions(prefix=job.id, language=turn["language"], near=turn["near"])
+        self.surveys[job.id] = survey
+        try:
+            maps = await self.given.maps.tools(
+                survey,
+                turn["question"],
+                options=options,
+                meter=self.meter,
+                tell=lambda asked: self.tell("map_call", job, asked),
+            )
+        except AgentError as error:
+            gap = map_gap(error, job.asked, turn["language"])
+            survey.gaps.append(gap)
+            job.fail(gap["message"])
+            return
+        names = [tool.name for tool in maps.tools]
+        if job.call["name"] not in names:
+            job.refuse(self.planner.no_such_tool(job.call["name"], names))
+            return
+        answer = await maps.call(job.call)
+        job.text, job.failed = str(answer.text), answer.status == "error"
+
+    async def _run_code(self, job: Job) -> None:
+        began = time.monotonic()
+        assert self.runner is not None
+        try:
+            result = await self.runner.run(job.asked)
+        except AgentError as error:
+            gap = sandbox_gap(error, self.turn["language"])
+            self.gaps.append(gap)
+            job.fail(gap["message"])
+        else:
+            job.text, job.failed = outcome_text(result, self.turn["language"]), bool(result.error)
+        told = f"{short(job.asked)} ⇒ {short(job.text)}"
+        self.tell("code", job, told, seconds=time.monotonic() - began)
+
+    def tell(self, kind: EventType, job: Job, text: str, **more: Any) -> None:
+        self.emit(event(kind, NODE, id=job.id, text=text, speaker=self.speaker, **more))
+
+
+def outcome_text(result: CodeResult, language: Language) -> str:
+    """What a program printed or came to, then its error."""
+    parts = [result.output.rstrip("\n")]
+    if result.truncated:
+        parts.append(say("truncated", language))
+    parts.append(result.error)
+    return valid_text("\n".join(part for part in parts if part)) or say("no_output", language)
+
+
+def short(text: str) -> str:
+    """One line of at most 80 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+
+
+_LEAST_TOKENS = 200
+
+
+async def use_tools(
+    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+) -> TeamUpdate:
+    """Answers every call of the last pending message; a failure is an answer, never raised."""
+    given, configuration = services(), settings_of(runtime)
+    engines = engines_of(given.web, configuration, state["turn"])
+    runner = await given.code_runner()
+    planner = Planner(
+        pool=state.get("evidence_pool", []),
+        offered=[*engines.services, *([CODE] if runner else [])],
+        maps=offers_maps(state, configuration),
+        language=state["turn"]["language"],
+    )
+    doing = Doing(
+        given=given,
+        configuration=configuration,
+        turn=state["turn"],
+        speaker=state["speaker"] or "researcher",
+        meter=meter_of(state, configuration, given),
+        emit=runtime.stream_writer,
+        engines=engines,
+        runner=runner,
+        planner=planner,
+    )
+    jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))
+    await asyncio.gather(*(doing.do(job) for job in jobs if job.is_open))
+    return _Settling(state, doing, Ledger(state.get("sources_gathered", []))).update(jobs)
+
+
+@dataclass
+class _Settling:
+    """Enters what came of the jobs, in the order of the calls, so that ids are the same again."""
+
+    state: TeamState
+    doing: Doing
+    ledger: Ledger
+    gaps: list[Gap] = field(default_factory=list)
+
+    @property
+    def language(self) -> Language:
+        return self.state["turn"]["language"]
+
+    def _settle(self, job: Job) -> None:
+        if job.twin is not None:
+            job.text, job.source_ids = job.twin.text, list(job.twin.source_ids)
+            if job.twin.failed:
+                job.failed, job.hint = True, ""
+        elif job.id in self.doing.brought:
+            self._settle_search(job, self.doing.brought[job.id])
+        elif job.id in self.doing.surveys:
+            self._settle_map(job, self.doing.surveys[job.id])
+        if job.kind == "search" and job.cached:
+            self.doing.tell("search_done", job, job.asked, count=len(job.source_ids), seconds=0.0)
+
+    def _settle_search(self, job: Job, brought: Brought) -> None:
+        self.gaps += brought.gaps
+        if brought.failure:
+            job.fail(self._failure(job, brought))
+            return
+        ids = self.ledger.add_hits(job.id, brought)
+        job.source_ids = list(dict.fromkeys(ids))
+        job.text = results_text(job.id, job.call["name"], brought, ids, self.language)
+
+    def _failure(self, job: Job, brought: Brought) -> str:
+        """Why there is nothing, and what else the model can do."""
+        failing = {gap["provider"] for gap in (*self.state.get("gaps", []), *brought.gaps)}
+        spent = any(gap["code"].startswith("budget_") for gap in brought.gaps)
+        others = [
+            name
+            for name, service in self.doing.engines.services.items()
+            if name != job.call["name"] and service.name not in failing and not spent
+        ]
+        reason = brought.failure.rstrip("。.")
+        if not others:
+            return say("no_tools", self.language, reason=reason)
+        return say("other_tools", self.language, reason=reason, tools=", ".join(others))
+
+    def _settle_map(self, job: Job, survey: Survey) -> None:
+        self.gaps += survey.gaps
+        ids = self.ledger.add_survey(survey)
+        for new, known in ids.items():
+            job.text = job.text.replace(f"[^{new}]", f"[^{known}]")
+        job.source_ids = list(dict.fromkeys(ids.values()))
+        for records in (survey.places, survey.routes, survey.weather):
+            told = cast(list[Any], records)
+            told[:] = [each for each in told if ids.get(each["source"]) == each["source"]]
+
+    def update(self, jobs: Sequence[Job]) -> TeamUpdate:
+        """What the step leaves in the state."""
+        for job in jobs:
+            self._settle(job)
+        state, round_ = self.state, len(self.state.get("transcript", [])) + 1
+        done = [job for job in jobs if job.kind is not None]
+        shown = self._shown(jobs)
+        notes = [job.note(shown[id(job)]) for job in done]
+        answers: list[AnyMessage] = [job.message(shown[id(job)]) for job in jobs]
+        asked = [job.asked for job in done if job.kind == "search" and not job.cached]
+        surveys = self.doing.surveys.values()
+        return TeamUpdate(
+            pending=[*state["pending"], *answers],
+            pending_tools=[*state.get("pending_tools", []), *notes],
+            tool_rounds=state.get("tool_rounds", 0) + 1,
+            evidence_pool=[job.evidence(self.doing.speaker, round_) for job in done],
+            reasoning_trace=[self._trace(jobs, round_)],
+            queries=[PlannedQuery(query=query, map=None, round=round_) for query in asked],
+            sources_gathered=replaced(self.ledger.sources),
+            places=[place for survey in surveys for place in survey.places],
+            routes=[route for survey in surveys for route in survey.routes],
+            weather=[weather for survey in surveys for weather in survey.weather],
+            gaps=self._new_gaps(),
+            usage=self.doing.meter.usage,
+        )
+
+    def _shown(self, jobs: Sequence[Job]) -> dict[int, str]:
+        """What the speaker reads of each job: whole results share what its prompt can hold."""
+        limit = self.doing.configuration.context_token_limit
+        free = (limit - prompt_tokens(self.state["pending"])) // 2
+        share = max(_LEAST_TOKENS, free // max(len(jobs), 1))
+        shown = {}
+        for job in jobs:
+            text = job.text
+            if job.kind == "code":
+                text = element("output", text, id=job.id)
+            parts = [job.hint] if job.twin and job.hint else [job.hint, text]
+            whole = "\n".join(part for part in parts if part)
+            shown[id(job)] = shortened(whole, share, self.language)
+        return shown
+
+    def _new_gaps(self) -> list[Gap]:
+        """Each reason of each provider once in a turn; a spent budget is nobody's own."""
+        known, fresh = {_reason(gap) for gap in self.state.get("gaps", [])}, []
+        for gap in (*self.gaps, *self.doing.gaps):
+            if _reason(gap) not in known:
+                known.add(_reason(gap))
+                fresh.append(gap)
+                self.doing.emit(event("gap", NODE, text=gap["message"], speaker=self.doing.speaker))
+        return fresh
+
+    def _trace(self, jobs: Sequence[Job], round_: int) -> TraceEntry:
+        lines = [f"{job.id or '-'} {job.call['name']}: {short(job.asked)}" for job in jobs]
+        return TraceEntry(
+            step=NODE,
+            text="\n".join(lines),
+            speaker=self.doing.speaker,
+            round=round_,
+            tools=[job.call["name"] for job in jobs],
+        )
+
+
+def _reason(gap: Gap) -> tuple[str, str]:
+    budget = gap["code"].startswith("budget_")
+    return "" if budget else gap["provider"], gap["code"]

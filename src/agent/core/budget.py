@@ -1,0 +1,190 @@
+"""What a run may spend and has spent. Checked before every outside call, so limits bind."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from agent.core.errors import BudgetExceeded
+
+
+class Usage(TypedDict):
+    """What a run has spent. `searches` are executed queries, the unit that is billed."""
+
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    searches: int
+    map_calls: int
+    cost_usd: NotRequired[float | None]
+
+
+Spending = Literal["model_calls", "searches", "map_calls"]
+
+
+def no_usage() -> Usage:
+    """A fresh, empty account."""
+    return Usage(
+        model_calls=0, input_tokens=0, output_tokens=0, searches=0, map_calls=0, cost_usd=0.0
+    )
+
+
+def add_usage(old: Usage | None, new: Usage | None) -> Usage:
+    """Reducer: adds accounts; None empties; an unknown cost stays unknown."""
+    if new is None:
+        return no_usage()
+    if not new or not old:
+        return new or old or no_usage()
+    costs = (old.get("cost_usd", 0.0), new.get("cost_usd", 0.0))
+    return Usage(
+        model_calls=old["model_calls"] + new["model_calls"],
+        input_tokens=old["input_tokens"] + new["input_tokens"],
+        output_tokens=old["output_tokens"] + new["output_tokens"],
+        searches=old["searches"] + new["searches"],
+        map_calls=old["map_calls"] + new["map_calls"],
+        cost_usd=None if None in costs else round(sum(c or 0.0 for c in costs), 6),
+    )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one run, named as in Configuration; seconds are wall clock."""
+
+    max_searches: int
+    max_model_calls: int
+    max_map_calls: int
+    max_run_tokens: int
+    max_run_seconds: float
+    answer_seconds: float
+    """Kept back from `max_run_seconds` so that an answer can still be written."""
+
+
+class Budget:
+    """The account of one run, shared by its parallel branches (and threads)."""
+
+    def __init__(
+        self,
+        turn_id: str,
+        limits: Limits,
+        *,
+        spent: Usage | None = None,
+        elapsed: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.turn_id = turn_id
+        self.limits = limits
+        self.paid: set[str] = set()
+        """Keys of the calls this process has counted."""
+        self._spent = add_usage(no_usage(), spent or no_usage())
+        self._clock = clock
+        self._started = clock() - elapsed
+        self._lock = threading.Lock()
+
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return self._clock() - self._started
+
+    def remaining(self, *, answering: bool = False) -> float:
+        """Seconds left for research, or for the answer when `answering`."""
+        reserve = 0.0 if answering else self.limits.answer_seconds
+        return self.limits.max_run_seconds - reserve - self.seconds()
+
+    def reserve(self, kind: Spending, count: int, *, answering: bool) -> None:
+        """Book `count` calls before they are made, or raise BudgetExceeded."""
+        limit = f"max_{kind}"
+        allowed = getattr(self.limits, limit)
+        if self.remaining(answering=answering) <= 0:
+            raise BudgetExceeded("max_run_seconds", self.limits.max_run_seconds)
+        with self._lock:
+            tokens = self._spent["input_tokens"] + self._spent["output_tokens"]
+            if kind == "model_calls" and not answering and tokens >= self.limits.max_run_tokens:
+                raise BudgetExceeded("max_run_tokens", self.limits.max_run_tokens)
+            # One model call is kept for the answer, so that research cannot starve it.
+            kept = 1 if kind == "model_calls" and not answering else 0
+            if self._spent[kind] + count > allowed - kept:
+                raise BudgetExceeded(limit, allowed)
+            self._spent[kind] += count
+
+    def recall(self, kind: Spending) -> None:
+        """Count a call that was paid for before a crash; nothing refuses that any more."""
+        with self._lock:
+            self._spent[kind] += 1
+
+    def record(self, usage: Usage) -> None:
+        """Add what was learnt only after a call (tokens, cost, executed searches)."""
+        with self._lock:
+            self._spent = add_usage(self._spent, usage)
+
+    def meter(self, *, answering: bool = False) -> "Meter":
+        """An account of one step's own share."""
+        return Meter(self, answering=answering)
+
+
+class Meter:
+    """One step's share of a run's budget; its `usage` goes into the step's state update."""
+
+    def __init__(self, budget: Budget, *, answering: bool = False) -> None:
+        self.budget = budget
+        self.answering = answering
+        self.usage = no_usage()
+
+    @property
+    def turn_id(self) -> str:
+        return self.budget.turn_id
+
+    def remaining(self) -> float:
+        return self.budget.remaining(answering=self.answering)
+
+    def reserve(self, kind: Spending, count: int = 1) -> None:
+        """Book calls before making them; raises BudgetExceeded."""
+        self.budget.reserve(kind, count, answering=self.answering)
+        self.usage[kind] += count
+
+    def recall(self, kind: Spending, key: str) -> None:
+        """Own a call that this turn paid for in a process that is gone; once for each key."""
+        if key not in self.budget.paid:
+            self.budget.paid.add(key)
+            self.budget.recall(kind)
+            self.usage[kind] += 1
+
+    def record(
+        self,
+        *,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        searches: int = 0,
+        cost_usd: float | None = 0.0,
+    ) -> None:
+        """Add what was learnt from a reply; an unknown cost is None."""
+        usage = no_usage()
+        usage["input_tokens"], usage["output_tokens"] = input_tokens, output_tokens
+        usage["searches"], usage["cost_usd"] = searches, cost_usd
+        self.budget.record(usage)
+        self.usage = add_usage(self.usage, usage)
+
+
+class Budgets:
+    """The open budgets of a process by turn; a resumed turn starts from what its state says."""
+
+    def __init__(self, *, keep: int = 10_000) -> None:
+        self._open: dict[str, Budget] = {}
+        self._keep = keep
+        self._lock = threading.Lock()
+
+    def of(
+        self, turn_id: str, limits: Limits, *, spent: Usage | None = None, elapsed: float = 0.0
+    ) -> Budget:
+        """The budget of this turn; created from `spent` and `elapsed` when it is not open yet."""
+        with self._lock:
+            if turn_id not in self._open:
+                while len(self._open) >= self._keep:
+                    self._open.pop(next(iter(self._open)))
+                self._open[turn_id] = Budget(turn_id, limits, spent=spent, elapsed=elapsed)
+            return self._open[turn_id]
+
+    def close(self, turn_id: str) -> None:
+        with self._lock:
+            self._open.pop(turn_id, None)

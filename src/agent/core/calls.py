@@ -1,0 +1,257 @@
+"""The one wrapper of every outside call.
+
+In this order: what this turn has already paid for (journal) → breaker → budget → pace → time limit
+→ the call → retry. Adapters translate third-party errors into `errors.ProviderError` before they
+reach this module, which therefore knows no provider.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from agent.core.budget import Meter, Spending
+from agent.core.errors import (
+    BudgetExceeded,
+    MalformedReply,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
+from agent.core.strings import valid_text
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Journal(Protocol):
+    """Replies already paid for in a turn that has not finished; survives the process."""
+
+    async def load(self, turn_id: str, key: str) -> str | None: ...
+
+    async def save(self, turn_id: str, key: str, reply: str) -> None: ...
+
+    async def ready(self, turn_id: str) -> None:
+        """Return if replies can be kept; else raise StoreFailed, so that nothing is paid for."""
+        ...
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How one kind of call is made; times in seconds."""
+
+    provider: str
+    spends: Spending | None
+    timeout: float
+    attempts: int = 3
+    base_delay: float = 0.3
+    max_delay: float = 8.0
+    max_retry_after: float = 30.0
+    breaker: bool = False
+
+
+class Pace:
+    """A token bucket across threads and event loops: `rate` a second, `burst` at once."""
+
+    def __init__(
+        self, rate: float, burst: float = 1, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._interval = 1 / rate if rate > 0 else 0.0
+        self._burst = burst
+        self._clock = clock
+        self._next_free = float("-inf")
+        self._lock = threading.Lock()
+
+    def reserve(self) -> float:
+        """Book the next place; the seconds to wait for it."""
+        if not self._interval:
+            return 0.0
+        with self._lock:
+            now = self._clock()
+            earliest = now - (self._burst - 1) * self._interval
+            start = max(self._next_free, earliest)
+            self._next_free = start + self._interval
+            return max(0.0, start - now)
+
+    async def wait(self) -> None:
+        """Wait for the next place, however long that takes."""
+        if (delay := self.reserve()) > 0:
+            await asyncio.sleep(delay)
+
+
+class Breaker:
+    """Opens for `cool` seconds after `threshold` failures in a row, then lets one probe through."""
+
+    def __init__(
+        self, threshold: int = 3, cool: float = 60, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._threshold, self._cool, self._clock = threshold, cool, clock
+        self._failures = 0
+        self._open_until = 0.0
+        self._lock = threading.Lock()
+
+    def check(self, provider: str) -> None:
+        with self._lock:
+            if self._clock() < self._open_until:
+                raise ProviderUnavailable(
+                    provider, "failing repeatedly; not asked again for a while", code="breaker_open"
+                )
+            if self._failures >= self._threshold:
+                self._open_until = self._clock() + self._cool
+
+    def succeeded(self) -> None:
+        with self._lock:
+            self._failures, self._open_until = 0, 0.0
+
+    def failed(self) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= self._threshold:
+                self._open_until = self._clock() + self._cool
+
+
+class Calls:
+    """The process-wide wrapper: paces, breakers and the journal by provider."""
+
+    def __init__(self, *, journal: Journal | None = None) -> None:
+        self._journal = journal
+        self._paces: dict[str, Pace] = {}
+        self._breakers: dict[str, Breaker] = {}
+
+    def pace(self, provider: str, *, rate: float, burst: float = 1) -> None:
+        """Limit a provider to `rate` calls a second."""
+        self._paces[provider] = Pace(rate, burst)
+
+    async def once(
+        self,
+        policy: Policy,
+        send: Callable[[], Awaitable[str]],
+        *,
+        meter: Meter,
+        request: Any,
+    ) -> str:
+        """A call whose reply (text) is paid for once in a turn, also after a crash.
+
+        `request` is anything JSON-like that identifies it; replies come back as text so that they
+        can be kept, as `valid_text`.
+        """
+        key = request_key(policy.provider, request)
+        if self._journal and (known := await self._journal.load(meter.turn_id, key)) is not None:
+            log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
+            if policy.spends:
+                meter.recall(policy.spends, key)
+            return known
+        reply = valid_text(await self.call(policy, send, meter=meter))
+        meter.budget.paid.add(key)
+        if self._journal:
+            await self._journal.save(meter.turn_id, key, reply)
+        return reply
+
+    async def call(self, policy: Policy, send: Callable[[], Awaitable[T]], *, meter: Meter) -> T:
+        """One logical call with its retries; raises ProviderError or BudgetExceeded."""
+        breaker = self._breaker(policy)
+        attempt = 1
+        while True:
+            if breaker:
+                breaker.check(policy.provider)
+            try:
+                reply = await self._attempt(policy, send, meter)
+            except ProviderError as error:
+                if breaker and isinstance(error, ProviderUnavailable | RateLimited):
+                    breaker.failed()
+                delay = _delay(policy, error, attempt)
+                if delay is None or delay >= meter.remaining():
+                    raise
+                log.warning(
+                    "turn=%s %s: %s; attempt %d of %d, again in %.1f s",
+                    meter.turn_id, policy.provider, error, attempt, policy.attempts, delay,
+                )  # fmt: skip
+                await asyncio.sleep(delay)
+                attempt += 1
+            else:
+                if breaker:
+                    breaker.succeeded()
+                return reply
+
+    async def _attempt(self, policy: Policy, send: Callable[[], Awaitable[T]], meter: Meter) -> T:
+        if pace := self._paces.get(policy.provider):
+            await _wait_for(pace, meter)
+        if self._journal:
+            await self._journal.ready(meter.turn_id)
+        if policy.spends:
+            meter.reserve(policy.spends)
+        seconds = min(policy.timeout, meter.remaining())
+        if seconds <= 0:
+            raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+        try:
+            async with asyncio.timeout(seconds):
+                return await send()
+        except TimeoutError:
+            raise ProviderUnavailable(
+                policy.provider, f"no answer within {seconds:.0f} s", code="timeout"
+            ) from None
+
+    def _breaker(self, policy: Policy) -> Breaker | None:
+        if not policy.breaker:
+            return None
+        return self._breakers.setdefault(policy.provider, Breaker())
+
+
+async def _wait_for(pace: Pace, meter: Meter) -> None:
+    """Wait for the next free place; a run that would end before it does not wait for it."""
+    delay = pace.reserve()
+    if delay >= meter.remaining():
+        raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+    if delay > 0:
+        await asyncio.sleep(delay)
+
+
+def request_key(provider: str, request: Any) -> str:
+    """A stable name of a request."""
+    text = json.dumps(request, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(f"{provider}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:
+    """Seconds to wait before the next attempt, or None to give up."""
+    if attempt >= policy.attempts:
+        return None
+    if isinstance(error, RateLimited) and error.retry_after is not None:
+        return error.retry_after if error.retry_after <= policy.max_retry_after else None
+    if isinstance(error, ProviderUnavailable | RateLimited | MalformedReply):
+        backoff = min(policy.max_delay, policy.base_delay * 2.0 ** (attempt - 1))
+        return backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
+    return None
+
+
+class SingleFlight:
+    """Equal calls in flight at the same time on one loop share one reply."""
+
+    def __init__(self) -> None:
+        self._flights: dict[tuple[int, str], tuple[asyncio.Task[Any], list[int]]] = {}
+
+    async def do(self, key: str, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The reply of `send`, or that of an equal call already under way.
+
+        One caller's cancellation leaves the call to the others; the last one's ends it.
+        """
+        slot = (id(asyncio.get_running_loop()), key)
+        if slot not in self._flights:
+            task = asyncio.ensure_future(send())
+            self._flights[slot] = (task, [0])
+            task.add_done_callback(lambda _: self._flights.pop(slot, None))
+        task, waiting = self._flights[slot]
+        waiting[0] += 1
+        try:
+            result: T = await asyncio.shield(task)
+            return result
+        finally:
+            waiting[0] -= 1
+            if not waiting[0] and not task.done():
+                task.cancel()

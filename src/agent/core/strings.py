@@ -1,0 +1,87 @@
+"""Text from outside made valid, text as one line, and an estimate of its tokens."""
+
+import json
+import re
+from typing import Any
+
+# Controls (but tab and line ends), bidirectional embeddings, overrides and isolates, halves of
+# characters, and what XML does not know. Marks such as ZWJ, LRM and RLM belong to writing.
+_INVALID = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def valid_text(text: str) -> str:
+    """Return the text without what no store takes, or what would steer a screen.
+
+    The two halves of a character are joined, one alone becomes U+FFFD. Control characters that end
+    a line become a line break; all others go, and so does what turns writing around.
+    """
+    if _INVALID.search(text) is None:
+        return text
+    if _SURROGATE.search(text):
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _INVALID.sub(lambda found: "\n" if found[0] in _LINE_ENDS else "", text)
+
+
+def valid_json(value: Any) -> Any:
+    """Return a JSON-like value in which every text, names of fields too, is `valid_text`."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, dict):
+        return {valid_json(name): valid_json(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [valid_json(inner) for inner in value]
+    return value
+
+
+def parse_json(raw: str | bytes) -> Any:
+    """Return what JSON from outside says, in valid text; raises ValueError where it is none."""
+    try:
+        return valid_json(json.loads(raw))
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+
+
+def ends_in_half(text: str) -> bool:
+    """Return whether the text ends in the first half of a character, as a piece of a stream may."""
+    return "\ud800" <= text[-1:] <= "\udbff"
+
+
+_LONGEST = 600
+
+
+def one_line(text: str, *, longest: int = _LONGEST) -> str:
+    """The text without line breaks and control characters, cut to `longest` characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_CUT = "…"
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens: CJK characters / 1.5 plus other characters / 4, rounded up."""
+    return int(_weight(text) + 0.999)
+
+
+def _weight(text: str) -> float:
+    wide = len(_WIDE.findall(text))
+    return wide / 1.5 + (len(text) - wide) / 4
+
+
+def cut_to_tokens(text: str, tokens: int) -> str:
+    """The beginning of a text that is estimated at most so long; `…` tells of a cut."""
+    if estimated_tokens(text) <= tokens:
+        return text
+    end, left = 0, float(tokens - 1)
+    while left > 0 and end < len(text):
+        # A stretch that fits even if every character of it is wide, so that few steps suffice.
+        step = max(1, int(left * 1.5))
+        left -= _weight(text[end : end + step])
+        end += step
+    end -= left < 0
+    return text[:end].rstrip() + _CUT if end > 0 else ""

@@ -1,0 +1,1 @@
+"""What a server loads: its application, checkpointer and patches."""

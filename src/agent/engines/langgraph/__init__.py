@@ -1,0 +1,1 @@
+"""`langgraph dev` and the licensed image."""

@@ -1,0 +1,175 @@
+"""What our server adds to `langgraph dev` (langgraph.json, `http.app`): recovery, logs, MCP.
+
+The server takes this application over and puts its own API behind it, so the middleware here sees
+every request. Nothing here may fail the start, for a bad setting is an error of the run; only a
+uvicorn that cannot be limited does (`header_timeout`).
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from langgraph_sdk import get_client
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from agent.core.errors import AgentError
+from agent.core.redaction import scrub
+from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
+from agent.engines.langgraph.recording import RecordRuns
+from agent.engines.langgraph.recovery import RunWatch
+from agent.engines.langgraph.request_heads import limited_heads
+from agent.runs.run_log import RunOutbox
+from agent.runs.threads import memory_place
+from agent.server.auth.api_keys import access
+from agent.server.auth.guard import Guard
+from agent.server.auth.rate_limit import Tries
+from agent.server.health import settings_or_reason
+from agent.server.mcp_endpoint import McpEndpoint
+from agent.server.page_routes import page_routes
+from agent.services import LOOKED_FOR, close_process_services
+
+log = logging.getLogger(__name__)
+_PLACE = f"server {os.getcwd()}"
+"""Servers of one folder share their runs, as they share the server's own files there."""
+_SHARED_PLACE = "server"
+"""Servers of one database do, wherever they are."""
+_mcp = McpEndpoint()
+_tries = Tries()
+
+
+class ScrubbingFormatter(logging.Formatter):
+    """Another formatter's finished text, without any key."""
+
+    def __init__(self, inner: logging.Formatter | None) -> None:
+        super().__init__()
+        self._inner = inner or logging.Formatter()
+
+    def format(self, record: logging.LogRecord) -> str:
+        return scrub(self._inner.format(record))
+
+
+class _PlainEnd(logging.Filter):
+    """Keep what is expected free of tracebacks.
+
+    Runs that the server ends with are continued by its next start; our own errors say in one line
+    what to do.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        told = record.msg
+        if isinstance(told, dict) and "exception" in told:
+            lines = str(told["exception"]).splitlines()
+            typed = [line for line in lines if line.startswith(f"{AgentError.__module__}.")]
+            if typed:
+                record.msg = {**told, "exception": typed[-1]}
+            elif lines and lines[-1].endswith("CancelledError"):
+                record.msg = {name: value for name, value in told.items() if name != "exception"}
+        return True
+
+
+_plain_end = _PlainEnd()
+
+
+def scrub_logs() -> None:
+    """No key leaves through a log writer of this process; httpx would write whole addresses."""
+    writers = [w for name in (None, "uvicorn") for w in logging.getLogger(name).handlers]
+    for writer in writers:
+        if not isinstance(writer.formatter, ScrubbingFormatter):
+            writer.setFormatter(ScrubbingFormatter(writer.formatter))
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("langgraph_api.worker").addFilter(_plain_end)
+
+
+def announce() -> None:
+    """One line on what this server will answer from, and one on whom it answers."""
+    _announce_access()
+    settings, reason = settings_or_reason()
+    if settings is None:
+        log.error("every run will fail until this is corrected: %s", reason)
+        return
+    logging.getLogger("agent").setLevel(settings.tanlu_log_level)
+    if settings.mode == "offline":
+        log.warning("offline: answers come from bundled sample data; looked for %s", LOOKED_FOR)
+    else:
+        log.info("online")
+
+
+def _announce_access() -> None:
+    rules = access()
+    careless = rules.open and rules.exposed
+    level = logging.ERROR if rules.problem else logging.WARNING if careless else logging.INFO
+    log.log(level, "%s", rules.summary)
+
+
+@asynccontextmanager
+async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    """Recovery at the start; at the end, and before a hot reload, everything outside is closed."""
+    scrub_logs()
+    announce()
+    closes_later = close_after_runs(close_process_services)
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            if not on_platform():
+                rules = access()
+                stack.enter_context(limited_heads(rules.header_seconds, rules.waiting_connections))
+                await stack.enter_async_context(_watched(app))
+            await stack.enter_async_context(_mcp.running())
+            yield
+    finally:
+        if not closes_later:
+            await close_process_services()
+
+
+@asynccontextmanager
+async def _watched(app: Starlette) -> AsyncIterator[None]:
+    where = memory_place()
+    outbox = RunOutbox(where, _PLACE if isinstance(where, Path) else _SHARED_PLACE)
+    async with get_client() as client:
+        watch = RunWatch(outbox, client)
+        app.state.watch = watch
+        following = asyncio.create_task(watch.run(), name="outbox")
+        following.add_done_callback(_tell)
+        try:
+            with forgetting(outbox.forget):
+                yield
+        finally:
+            app.state.watch = None
+            following.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await following
+            await outbox.aclose()
+
+
+def _tell(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        log.error("interrupted runs are not continued: %s", error, exc_info=error)
+
+
+async def healthz(_: Request) -> JSONResponse:
+    """Whether runs can work here: 200 with the mode, 503 with the reason."""
+    settings, reason = settings_or_reason()
+    reason = reason or access().problem
+    if settings is None or reason:
+        return JSONResponse({"ok": False, "reason": reason}, status_code=503)
+    return JSONResponse({"ok": True, "mode": settings.mode})
+
+
+# Two routes, not a mount: a mount would send clients of `/mcp` on to `/mcp/`, and some do not go.
+app = Starlette(
+    routes=[
+        Route("/healthz", healthz),
+        Route("/mcp", _mcp),
+        Route("/mcp/", _mcp),
+        *page_routes(_tries),
+    ],
+    middleware=[Middleware(Guard, tries=_tries), Middleware(RecordRuns)],
+    lifespan=lifespan,
+)

@@ -1,0 +1,234 @@
+"""What a server accepted is brought to its end, also after kill -9.
+
+`langgraph dev` writes its threads and runs to disk every ten seconds; what came after that is
+unknown to it when it is killed. `recording` writes every run into the outbox; `RunWatch` closes the
+rows of runs that ended, and at the start continues those of a server that died. Where servers on
+several machines share the outbox (Postgres), it also continues those of one that dies later.
+"""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import httpx
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import APIStatusError, NotFoundError
+from langgraph_sdk.schema import Run
+
+from agent.core.errors import AgentError, StoreFailed
+from agent.core.metadata_keys import MARK, OF_THREAD, OWNER
+from agent.runs.run_log import AcceptedRun, End, RunOutbox
+
+log = logging.getLogger(__name__)
+
+HEARD = ("stream_mode", "stream_subgraphs", "stream_resumable")
+"""Of a request: what those who listen to its run are told, and to its continuation as well."""
+_POLL_SECONDS = 5.0
+_LONGEST_PAUSE = 60.0
+_SETTLE_SECONDS = 0.2
+_HOLD_SECONDS = 5.0
+"""A client's reply waits so long at most for each of the two things that write its run down."""
+_LISTED = 20
+_MISSED_SECONDS = 20.0
+"""A living server that lost its connection is back by then, and so is one that restarts."""
+
+
+class RunWatch:
+    """Keeps the outbox of one server true; `client` is a loopback client of that server."""
+
+    def __init__(self, outbox: RunOutbox, client: LangGraphClient) -> None:
+        self._outbox = outbox
+        self._client = client
+        self._look = asyncio.Event()
+
+    async def accepted(self, run: AcceptedRun) -> None:
+        """Write a run down; a full disk costs its recovery, not the run."""
+        with self._held(f"run={run.run_id} is not in the outbox"):
+            async with asyncio.timeout(_HOLD_SECONDS):
+                await self._outbox.accept(run)
+        self._look.set()
+
+    async def answered(self, run: AcceptedRun) -> None:
+        """A paused thread was answered over the event protocol: its newest run goes on with it."""
+        with self._held(f"thread={run.thread_id}: an answered run is not in the outbox"):
+            async with asyncio.timeout(_HOLD_SECONDS):
+                (newest, *_) = await self._client.runs.list(run.thread_id, limit=1)
+            found = replace(run, run_id=newest["run_id"], assistant=newest["assistant_id"])
+            await self.accepted(found)
+
+    @contextlib.contextmanager
+    def _held(self, loss: str) -> Iterator[None]:
+        """While a client waits for its reply: what goes wrong with our tables is not its fault."""
+        try:
+            yield
+        except (sqlite3.Error, httpx.HTTPError, RuntimeError, ValueError, TimeoutError) as error:
+            log.error("%s: %s", loss, str(error) or f"no answer in {_HOLD_SECONDS:g} s")
+
+    def look(self) -> None:
+        """Something may have ended."""
+        self._look.set()
+
+    async def run(self) -> None:
+        """Continue what a dead server left, then follow the runs until cancelled."""
+        recovered, pause = False, _POLL_SECONDS
+        while True:
+            try:
+                if not recovered:
+                    await self.recover()
+                    recovered = True
+                await self._look_once()
+                pause = _POLL_SECONDS
+            except (httpx.HTTPError, sqlite3.Error, AgentError, StoreFailed) as error:
+                log.warning("the outbox could not be brought up to date: %s", error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _look_once(self) -> None:
+        shared = self._outbox.shared
+        working = await self._outbox.working()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_POLL_SECONDS if working or shared else None):
+                await self._look.wait()
+                await asyncio.sleep(_SETTLE_SECONDS)
+        self._look.clear()
+        await self.close_ended()
+        if shared:
+            await self._take_up(await self._outbox.unfinished(missed=_MISSED_SECONDS))
+
+    async def close_ended(self) -> None:
+        """Close the rows of runs whose thread is at rest or gone."""
+        working = await self._outbox.working()
+        wanted = {run.thread_id for run in working}
+        if not wanted:
+            return
+        found = await self._client.threads.search(
+            ids=sorted(wanted), limit=len(wanted), select=["thread_id", "status"]
+        )
+        status = {thread["thread_id"]: thread["status"] for thread in found}
+        for run in working:
+            now = status.get(run.thread_id)
+            if now != "busy":
+                await self._outbox.finish(run.run_id, _END_OF_THREAD.get(now or "", "cancelled"))
+
+    async def recover(self) -> None:
+        """Bring what a dead server of this folder had accepted to its end."""
+        for thread_id, graph, asker in await self._outbox.lately_ended():
+            with contextlib.suppress(APIStatusError):
+                await self._make_known(thread_id, graph, asker)
+        await self._take_up(await self._outbox.unfinished())
+
+    async def _take_up(self, left: list[AcceptedRun]) -> None:
+        for run in left:
+            mine = await self._outbox.take(run)
+            if mine is None:
+                continue
+            try:
+                await self._continue(mine)
+            except APIStatusError as error:
+                log.warning("run=%s cannot be continued: %s", run.run_id, error)
+                await self._outbox.finish(run.run_id, "failed")
+            except httpx.HTTPError as error:
+                log.warning("run=%s is not continued now: %s", run.run_id, error)
+
+    async def _continue(self, run: AcceptedRun) -> None:
+        if await self._server_knows(run) or await self._goes_on(run):
+            return
+        await self._make_known(run.thread_id, run.assistant, run.asker, told=run.options)
+        state = await self._client.threads.get_state(run.thread_id)
+        begun = _belongs(state.get("metadata") or {}, run)
+        if begun and (ended := _ended(state)):
+            await self._outbox.finish(run.run_id, ended)
+            return
+        created = await self._begin(run, begun=begun)
+        await self._outbox.rename(run, created["run_id"])
+        log.info("run=%s continued as %s", run.run_id, created["run_id"])
+
+    async def _begin(self, run: AcceptedRun, *, begun: bool) -> Run:
+        options = dict(run.options)
+        given = options.pop("metadata", None) or {}
+        return await self._client.runs.create(
+            run.thread_id,
+            run.assistant,
+            input=None if begun else run.input,
+            context=run.context or None,
+            metadata={**given, **_owned(run.asker), MARK: run.run_ids[0]},
+            multitask_strategy="enqueue",
+            durability="sync",
+            **{name: options[name] for name in options if name in HEARD or not begun},
+        )
+
+    async def _goes_on(self, run: AcceptedRun) -> bool:
+        """Whether somebody else, as a client that lost it, has gone on with the run already."""
+        try:
+            others = await self._client.runs.list(run.thread_id, limit=_LISTED)
+        except NotFoundError:
+            return False
+        for other in others:
+            marked = (other.get("metadata") or {}).get(MARK)
+            if other["status"] in ("pending", "running") and marked in run.run_ids:
+                await self._outbox.rename(run, other["run_id"])
+                log.info("run=%s goes on as %s", run.run_id, other["run_id"])
+                return True
+        return False
+
+    async def _make_known(
+        self, thread_id: str, assistant: str, asker: str, told: Mapping[str, Any] | None = None
+    ) -> None:
+        """A thread the server forgot is one again; its checkpoints were never lost.
+
+        `told` are the options of a run on it, which may name it.
+        """
+        try:
+            UUID(assistant)
+        except ValueError:
+            graph = assistant
+        else:
+            graph = (await self._client.assistants.get(assistant))["graph_id"]
+        await self._client.threads.create(
+            thread_id=thread_id, if_exists="do_nothing", graph_id=graph,
+            metadata={**_named(told or {}), **_owned(asker)},
+        )  # fmt: skip
+
+    async def _server_knows(self, run: AcceptedRun) -> bool:
+        """Whether the server itself remembers the run; then it also continues it."""
+        try:
+            known = await self._client.runs.get(run.thread_id, run.run_id)
+        except NotFoundError:
+            return False
+        log.info("run=%s is known to the server: %s", run.run_id, known["status"])
+        return True
+
+
+_END_OF_THREAD: dict[str, End] = {
+    "idle": "success",
+    "error": "error",
+    "interrupted": "interrupted",
+}
+
+
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run's metadata says of its whole thread."""
+    given = options.get("metadata") or {}
+    return {name: given[name] for name in OF_THREAD if name in given}
+
+
+def _owned(asker: str) -> dict[str, str]:
+    """The metadata of what the asker makes."""
+    return {OWNER: asker} if asker else {}
+
+
+def _belongs(metadata: Mapping[str, Any], run: AcceptedRun) -> bool:
+    """Whether the thread's last checkpoint is this run's."""
+    return metadata.get("run_id") in run.run_ids or metadata.get(MARK) == run.run_ids[0]
+
+
+def _ended(state: Mapping[str, Any]) -> End | None:
+    """How it ended, or None; a task whose writes await their checkpoint is not in `next`."""
+    if state.get("interrupts"):
+        return "interrupted"
+    return None if state.get("tasks") or state.get("next") else "success"

@@ -1,0 +1,137 @@
+"""Coordinates in GCJ-02 and WGS-84, distances in metres, and how people read them.
+
+GCJ-02 is the offset system of maps in mainland China, 30 to 700 m away from WGS-84.
+"""
+
+import re
+from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
+
+from agent.evidence.types import (
+    Location,
+    Point,
+    TravelMode,
+)
+from agent.texts.language import Language
+
+
+def wgs84_of(location: Location) -> Point:
+    """Rounded to about 0.1 m."""
+    lng, lat = location["lng"], location["lat"]
+    if location["crs"] == "GCJ-02":
+        lng, lat = gcj02_to_wgs84(lng, lat)
+    return Point(lng=round(lng, 6), lat=round(lat, 6))
+
+
+EARTH_RADIUS_M = 6_371_008.8
+_KRASOVSKY_A = 6_378_245.0
+_KRASOVSKY_EE = 0.00669342162296594323
+_INVERSE_STEPS = 30
+_INVERSE_PRECISION = 1e-12
+
+_NUMBER = r"[-+]?\d{1,3}(?:\.\d{1,20})?"
+_PAIR = re.compile(rf"\s*[(（\[]?\s*({_NUMBER})\s*(?:[,，;；]\s*|\s+)({_NUMBER})\s*[)）\]]?\s*")
+
+
+def in_china_box(lng: float, lat: float) -> bool:
+    """Whether the point is in the box outside which the two systems are the same.
+
+    The box also holds places that are not in China (Seoul, Taipei, Hanoi): whether to
+    convert is the caller's decision, by what the map says about the country.
+    """
+    return 72.004 <= lng <= 137.8347 and 0.8293 <= lat <= 55.8271
+
+
+def wgs84_to_gcj02(lng: float, lat: float) -> tuple[float, float]:
+    """WGS-84 degrees to GCJ-02 degrees; unchanged outside the box."""
+    if not in_china_box(lng, lat):
+        return lng, lat
+    d_lng, d_lat = _offset(lng, lat)
+    return lng + d_lng, lat + d_lat
+
+
+def gcj02_to_wgs84(lng: float, lat: float) -> tuple[float, float]:
+    """GCJ-02 degrees to WGS-84 degrees, by iteration (error below a hundredth of a millimetre)."""
+    if not in_china_box(lng, lat):
+        return lng, lat
+    guess_lng, guess_lat = lng, lat
+    for _ in range(_INVERSE_STEPS):
+        d_lng, d_lat = _offset(guess_lng, guess_lat)
+        next_lng, next_lat = lng - d_lng, lat - d_lat
+        moved = hypot(next_lng - guess_lng, next_lat - guess_lat)
+        guess_lng, guess_lat = next_lng, next_lat
+        if moved < _INVERSE_PRECISION:
+            break
+    return guess_lng, guess_lat
+
+
+def distance_m(a: tuple[float, float], b: tuple[float, float]) -> float:
+    """Metres along the sphere between two (lng, lat) points of the same system."""
+    lng_a, lat_a, lng_b, lat_b = map(radians, (*a, *b))
+    h = sin((lat_b - lat_a) / 2) ** 2
+    h += cos(lat_a) * cos(lat_b) * sin((lng_b - lng_a) / 2) ** 2
+    return 2 * EARTH_RADIUS_M * asin(sqrt(min(1.0, h)))
+
+
+def parse_lnglat(text: str) -> tuple[float, float] | None:
+    """The (lng, lat) that a text consists of, or None.
+
+    "lat,lng" is turned round where it can only be that: in China, or beyond 90 degrees.
+    """
+    found = _PAIR.fullmatch(text)
+    if not found:
+        return None
+    lng, lat = float(found[1]), float(found[2])
+    if _is_swapped(lng, lat):
+        lng, lat = lat, lng
+    if not (isfinite(lng) and isfinite(lat)) or abs(lng) > 180 or abs(lat) > 90:
+        return None
+    return lng, lat
+
+
+def _is_swapped(first: float, second: float) -> bool:
+    if 3 <= first <= 54 and 73 <= second <= 136:
+        return True
+    return abs(first) <= 90 < abs(second) <= 180
+
+
+def _offset(lng: float, lat: float) -> tuple[float, float]:
+    """What GCJ-02 adds to a WGS-84 point, in degrees of longitude and latitude."""
+    x, y = lng - 105.0, lat - 35.0
+    wave = 20.0 * sin(6.0 * x * pi) + 20.0 * sin(2.0 * x * pi)
+    north = -100.0 + 2.0 * x + 3.0 * y + 0.2 * y * y + 0.1 * x * y + 0.2 * sqrt(abs(x))
+    north += (wave + 20.0 * sin(y * pi) + 40.0 * sin(y / 3.0 * pi)) * 2.0 / 3.0
+    north += (160.0 * sin(y / 12.0 * pi) + 320.0 * sin(y * pi / 30.0)) * 2.0 / 3.0
+    east = 300.0 + x + 2.0 * y + 0.1 * x * x + 0.1 * x * y + 0.1 * sqrt(abs(x))
+    east += (wave + 20.0 * sin(x * pi) + 40.0 * sin(x / 3.0 * pi)) * 2.0 / 3.0
+    east += (150.0 * sin(x / 12.0 * pi) + 300.0 * sin(x / 30.0 * pi)) * 2.0 / 3.0
+    rad = radians(lat)
+    magic = 1 - _KRASOVSKY_EE * sin(rad) ** 2
+    meridian = _KRASOVSKY_A * (1 - _KRASOVSKY_EE) / (magic * sqrt(magic))
+    parallel = _KRASOVSKY_A / sqrt(magic) * cos(rad)
+    return degrees_of(east, parallel), degrees_of(north, meridian)
+
+
+def degrees_of(metres: float, radius_m: float) -> float:
+    """The angle, in degrees, of an arc of that many metres."""
+    return metres * 180.0 / (radius_m * pi)
+
+
+MODES: dict[Language, dict[TravelMode, str]] = {
+    "zh": {"walking": "步行", "driving": "驾车", "bicycling": "骑行", "transit": "公交"},
+    "en": {"walking": "Walk", "driving": "Drive", "bicycling": "Cycle", "transit": "Transit"},
+}
+
+
+def distance_text(metres: int | None) -> str:
+    """`320 m`, `2.4 km`."""
+    if metres is None:
+        return ""
+    return f"{metres} m" if metres < 1000 else f"{metres / 1000:.1f} km"
+
+
+def duration_text(seconds: int | None, language: Language) -> str:
+    """`24 min`, at least one minute."""
+    if seconds is None:
+        return ""
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} 分钟" if language == "zh" else f"{minutes} min"

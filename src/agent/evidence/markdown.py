@@ -1,0 +1,311 @@
+"""Markdown as far as links and code go: targets, URLs in running text, fenced blocks."""
+
+import html
+import re
+import unicodedata
+from urllib.parse import quote, urlsplit
+
+_COLON, _SLASH, _W = ":：﹕︓", "/／", "wWｗＷ"
+URL_BEGINS = (
+    r"(?<![A-Za-z0-9])(?:(?:https?|ftps?|file)://|www\.|"
+    r"(?:javascript|vbscript|mailto|xmpp):|data:[a-z])"
+    # The rest may begin one that is spelled with other signs, entities or escapes.
+    rf"|[{_COLON}](?=[{_SLASH}&\\])|(?<![A-Za-z0-9:/])[{_SLASH}](?=[{_SLASH}&\\])"
+    rf"|(?<![A-Za-z0-9])[{_W}](?=[{_W}.．&\\])|[&\\]"
+)
+
+_HOLD = -1
+_BEGINS = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
+_BEGINNINGS = (
+    *("http://", "https://", "ftp://", "ftps://", "file://", "www."),
+    *("javascript:", "vbscript:", "mailto:", "xmpp:", "data:x"),
+)
+_PARTIAL = frozenset(word[:end] for word in _BEGINNINGS for end in range(1, len(word)))
+_LONGEST_PARTIAL = max(map(len, _PARTIAL))
+_MAY_BEGIN = frozenset(_COLON + _SLASH + _W)
+_MAX_TARGET = 800
+_MAX_URL = 2000
+_TARGET = re.compile(r"\(((?:[^()\n\\]|\\[^\n]|\((?:[^()\n\\]|\\[^\n])*+\))*+)\)")
+_TARGET_INSIDE = re.compile(r"\s*(?:<[^<>]*>|\S*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*")
+_LOOKS_LIKE_TARGET = re.compile(r"\(\s*<?(?:[a-z][a-z0-9+.-]*:|/|#|www\.)", re.IGNORECASE)
+_URL_CHARS = r"A-Za-z0-9\-._~:/?#@!$&+,;=%０-９Ａ-Ｚａ-ｚ．／"
+_URL_HEAD = re.compile(
+    r"(?:https?|ftps?|file)://(?:\[[0-9a-f:.]{2,45}\])?|www\."
+    r"|(?:javascript|vbscript|mailto|xmpp|data):",
+    re.IGNORECASE | re.ASCII,
+)
+_URL_REST = re.compile(rf"(?:[{_URL_CHARS}]++|\([{_URL_CHARS}]*+\))*+")
+_URL_OPEN_IP = re.compile(r"[a-z]{3,5}://\[[0-9a-f:.]{0,45}", re.IGNORECASE | re.ASCII)
+_NO_DATA = re.compile(r"data:(?![a-z]++/)", re.IGNORECASE | re.ASCII)
+_URL_OPEN_PAREN = re.compile(rf"\([{_URL_CHARS}]*+")
+_URL_TAIL = ".,;:!?_~"
+_SPELLINGS = ("://", "www.", "//")
+_SIGN = re.compile(
+    r"&(?:#[0-9]{1,20}|#x[0-9a-f]{1,20}|[a-z][a-z0-9]{1,31});?|\\?.",
+    re.IGNORECASE | re.ASCII | re.DOTALL,
+)
+_OPEN_SIGN = re.compile(r"\\?|&#?[0-9a-z]{0,31}", re.IGNORECASE | re.ASCII)
+_HOST = re.compile(r"[\w-]{1,63}[.．]\w")
+_OPEN_HOST = re.compile(r"[\w-]{0,63}[.．]?")
+_SPELLS = re.compile(
+    rf"(?:[\\{_SLASH}]\S|[{_COLON}][{_SLASH}&\\]|[{_SLASH}]{{2}}[\w.．-]+\S"
+    rf"|(?<![A-Za-z0-9])[{_W}]{{1,3}}[{_W}.．&\\]|(?<![A-Za-z0-9])[{_W}]{{3}}[.．]\S"
+    r"|&#?\w{0,31}[\w#;]|&#?\w{1,31};\S)\Z"
+)
+_STRUCTURE = re.compile(r"[\s>*+\-\d.)]*")
+_UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
+
+
+def link_url(url: str) -> str:
+    """Return the URL as it can stand in `[n](…)`; empty if it is not http(s) with a host.
+
+    Every URL of an answer and of its exports goes through here, whoever wrote it.
+    """
+    written = "".join(
+        quote(sign, safe="", errors="replace")
+        if sign in _UNSAFE_IN_URL or not sign.isprintable()
+        else sign
+        for sign in url.strip()
+    )
+    try:
+        parts = urlsplit(written)
+    except ValueError:
+        return ""
+    return written if parts.scheme in ("http", "https") and parts.hostname else ""
+
+
+def after_link(text: str, at: int, final: bool) -> int | None:
+    """The end of a link target `(…)` that begins at `at`; None if none does, -1 if undecided."""
+    if text[at : at + 1] != "(":
+        return _HOLD if at >= len(text) and not final else None
+    found = _TARGET.match(text, at, at + _MAX_TARGET)
+    if found:
+        return found.end() if _TARGET_INSIDE.fullmatch(found[1]) else None
+    decided = final or len(text) - at >= _MAX_TARGET or text.find("\n", at, at + _MAX_TARGET) >= 0
+    return None if decided else _HOLD
+
+
+def is_link_target(target: str) -> bool:
+    """Whether `(…)` holds a URL or a path rather than a remark."""
+    return bool(_LOOKS_LIKE_TARGET.match(target))
+
+
+def scan_url(text: str, at: int, final: bool) -> str | None:
+    """The URL at `at`, without the punctuation behind it; empty if none, None if undecided.
+
+    Of a host in other letters than ours only what comes before it, without which it is text.
+    """
+    if not final and _URL_OPEN_IP.fullmatch(text, at):
+        return None
+    head = _URL_HEAD.match(text, at)
+    begin = head.end() if head else _spelled_head(text, at, final)
+    if begin <= at:
+        return None if begin == _HOLD else ""
+    limit = at + _MAX_URL
+    rest = _URL_REST.match(text, begin, limit)
+    end = rest.end() if rest else begin
+    open_paren = _URL_OPEN_PAREN.match(text, end, limit)
+    seen = open_paren.end() if open_paren else end
+    if seen >= len(text) and seen < limit and not final:
+        return None
+    end = begin + len(text[begin:end].rstrip(_URL_TAIL))
+    if _NO_DATA.match(text, at, end):
+        return ""
+    if end == begin and not _may_be_host(text[begin : begin + 1]):
+        return ""
+    return text[at:end]
+
+
+def _spelled_head(text: str, at: int, final: bool) -> int:
+    """The end of `://`, `www.` or `//` at `at`, however spelled; 0 if none, -1 if undecided."""
+    before = text[at - 1 : at] if at and text[at] not in "&\\" else ""
+    begins_word = not (before.isascii() and before.isalnum())
+    for word in _SPELLINGS if begins_word else _SPELLINGS[:1]:
+        end = _spelled(word, text, at, final)
+        if end > 0 and word == "//":
+            end = 0 if before in (":", "/") else _before_host(text, end, final)
+        if end:
+            return end
+    return 0
+
+
+def _spelled(word: str, text: str, at: int, final: bool) -> int:
+    """The end of the word, each sign of which may be wide, an entity or escaped; or 0, or -1."""
+    for letter in word:
+        if not final and _OPEN_SIGN.fullmatch(text, at):
+            return _HOLD
+        sign = _SIGN.match(text, at)
+        if not sign:
+            return 0
+        plain = html.unescape(sign[0]) if sign[0][0] == "&" else sign[0][-1]
+        if unicodedata.normalize("NFKC", plain).lower() != letter:
+            return 0
+        at = sign.end()
+    return at
+
+
+def _before_host(text: str, at: int, final: bool) -> int:
+    """`at` if a name with a dot begins there: `//` alone begins many things; or 0, or -1."""
+    if not final and _OPEN_HOST.fullmatch(text, at):
+        return _HOLD
+    return at if _HOST.match(text, at) else 0
+
+
+def _may_be_host(sign: str) -> bool:
+    """Whether a reader might take the sign behind `http://` for the beginning of a host."""
+    return (
+        bool(sign)
+        and not sign.isspace()
+        and (sign == "\\" or not unicodedata.category(sign).startswith("P"))
+    )
+
+
+def would_spell(before: str, first: str) -> bool:
+    """Whether a URL might begin with the end of a text and the character that comes to it."""
+    return bool(_SPELLS.search(before + first))
+
+
+def without_urls(text: str) -> tuple[str, int]:
+    """A short text less the URLs in it, and how many those were."""
+    total = 0
+    while True:
+        text, removed = _without_urls(text)
+        if not removed:
+            return text, total
+        # What stood apart may be a URL now.
+        total += removed
+
+
+def _without_urls(text: str) -> tuple[str, int]:
+    kept: list[str] = []
+    at = removed = 0
+    while begins := _BEGINS.search(text, at):
+        url = scan_url(text, begins.start(), final=True)
+        removed += bool(url)
+        end = begins.start() if url else begins.start() + 1
+        kept.append(text[at:end])
+        at = begins.start() + len(url or " ")
+    return "".join([*kept, text[at:]]), removed
+
+
+def end_of_plain(text: str, at: int, final: bool) -> int:
+    """How far text without special characters reaches that cannot be the start of a URL."""
+    if final:
+        return len(text)
+    for length in range(min(_LONGEST_PARTIAL, len(text) - at), 0, -1):
+        start = len(text) - length
+        before = text[start - 1 : start]
+        if text[start:].lower() in _PARTIAL and not (before.isascii() and before.isalnum()):
+            return start
+    return len(text) - (text[-1:] in _MAY_BEGIN)
+
+
+class LineHead:
+    """What the current line of the output began with."""
+
+    def __init__(self) -> None:
+        self._open = True
+        self._bracket = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only what structures a line has come so far."""
+        return self._open
+
+    def advance(self, piece: str) -> None:
+        """Take note of text that was put out."""
+        _before, newline, line = piece.rpartition("\n")
+        if newline:
+            self._open, self._bracket = True, False
+        if self._open:
+            end = _STRUCTURE.match(line)
+            first = line[end.end() :] if end else line
+            self._open, self._bracket = not first, first.startswith("[")
+
+    def would_join(self, last: str, first: str) -> bool:
+        """Whether the next character would make a link, a definition or code of the last one."""
+        if last == "]":
+            return first == "(" or (first == ":" and self._bracket)
+        return (last == "\\" and first in "[`") or (last == "`" and first == "`")
+
+
+_MAX_INFO = 200
+_FENCE = re.compile(r"([ \t]{0,40})(`{1,200}|~{1,200}|)([ \t]{0,40}\r?)")
+_LIST_ITEM = re.compile(r"[ \t]{0,40}(?:(?:[-*+]|\d{1,9}[.)])([ \t])?|\d{0,9})")
+_INDENTED_CODE = 4
+
+
+class CodeFences:
+    """Where fenced code begins and ends, line by line.
+
+    A line less indented than its fence may have ended a list and the fence with it, or not:
+    from there on fences are not believed any more, so that nothing goes unchecked.
+    """
+
+    def __init__(self) -> None:
+        self.expects_line = True
+        self.inside = False
+        self._trusted = True
+        self._mark = ""
+        self._indent = 0
+        self._in_list = False
+
+    def step(self, text: str, at: int, final: bool) -> int:
+        """The end of what is code or fence from `at`; `at` itself if nothing is; -1 to wait."""
+        if not self.expects_line:
+            return self._rest_of_line(text, at)
+        found = _FENCE.match(text, at)
+        if not found or (found.end() >= len(text) and not final):
+            return _HOLD
+        if self.inside:
+            return self._line_inside(text, at, found)
+        item = _LIST_ITEM.match(text, at)
+        if item and item.end() >= len(text) and not final:
+            return _HOLD
+        indent = len(found[1].expandtabs(4))
+        if len(found[2]) < 3 or (indent >= _INDENTED_CODE and not self._in_list):
+            self.expects_line = False
+            blank = text[found.end() : found.end() + 1] in ("", "\n")
+            listed = bool(item and item[1])
+            self._in_list = listed or (self._in_list and (blank or indent > 0))
+            return at
+        return self._opening(text, at, final, found)
+
+    def close(self) -> str:
+        """What ends a block left open, so that what follows is no code; empty if none is."""
+        if not self.inside:
+            return ""
+        closing = "" if self.expects_line else "\n"
+        self.inside = self.expects_line = False
+        return f"{closing}{' ' * self._indent}{self._mark}"
+
+    def _opening(self, text: str, at: int, final: bool, found: re.Match[str]) -> int:
+        end = text.find("\n", found.end(), found.end() + _MAX_INFO)
+        seen = text[found.end() : end if end >= 0 else found.end() + _MAX_INFO]
+        if end < 0 and len(seen) < _MAX_INFO and "`" not in seen and not final:
+            return _HOLD
+        self.expects_line = False
+        if "`" in seen or len(seen) >= _MAX_INFO:
+            return at
+        self.inside = self._trusted
+        self._mark, self._indent = found[2], len(found[1].expandtabs(4))
+        return found.end()
+
+    def _line_inside(self, text: str, at: int, found: re.Match[str]) -> int:
+        self.expects_line = False
+        ends_line = text[found.end() : found.end() + 1] in ("", "\n")
+        indent = len(found[1].expandtabs(4))
+        closes = ends_line and indent < self._indent + _INDENTED_CODE
+        if closes and found[2].startswith(self._mark):
+            self.inside = False
+            return found.end()
+        blank = ends_line and not found[2]
+        if not blank and indent < self._indent:
+            self.inside = self._trusted = False
+            return at
+        return found.end() if found.end() > at else self._rest_of_line(text, at)
+
+    def _rest_of_line(self, text: str, at: int) -> int:
+        newline = text.find("\n", at)
+        self.expects_line = newline >= 0
+        return newline + 1 if newline >= 0 else len(text)

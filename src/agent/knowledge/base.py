@@ -1,0 +1,218 @@
+"""The knowledge base of a process: reading files in, downloaded papers, searching."""
+
+import asyncio
+import hashlib
+import importlib.util
+import logging
+import os
+import threading
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent.core.budget import Budget, Limits, Meter
+from agent.core.calls import Calls, SingleFlight
+from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
+from agent.knowledge.embeddings import build_embedder
+from agent.knowledge.files import Filing, Ledger, Source, Target, Tools
+from agent.knowledge.formats import FAILURES, CannotRead
+from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestPlan, Tell
+from agent.knowledge.mineru import MinerU
+from agent.knowledge.readers import FileReaders, ReadLimits
+from agent.knowledge.sqlite import SqliteKnowledgeStore
+from agent.knowledge.types import Collected, Hit, KnowledgeStore, KnownDocument, Scope
+from agent.settings import Settings
+
+
+def build_store(settings: Settings, *, embedder: str = "") -> KnowledgeStore:
+    """The store of KNOWLEDGE_STORE, with vectors where an embedder's model is named.
+
+    Nothing is opened yet. Raises ConfigurationError for Chroma without its extra or an embedder.
+    """
+    if settings.knowledge_store == "sqlite":
+        return SqliteKnowledgeStore(settings.tanlu_data_dir, embedder=embedder)
+    from agent.knowledge.chroma import ChromaKnowledgeStore
+
+    return ChromaKnowledgeStore(settings.tanlu_data_dir, embedder=embedder, url=settings.chroma_url)
+
+
+log = logging.getLogger(__name__)
+PAPER = b"\0paper:"
+"""Before the hash that is a paper's key; no path begins like that."""
+_UNLIMITED = 1_000_000_000
+
+
+class KnowledgeDesk:
+    """Opens its files at the first use; usable from any event loop."""
+
+    def __init__(self, open_tools: Callable[[], Tools], limits: ReadLimits | None = None) -> None:
+        """`open_tools` is called once, at the first use, outside of event loops' threads."""
+        self._open_tools = open_tools
+        self._opened: Tools | None = None
+        self._lock = threading.Lock()
+        self._limits = limits
+        self._flights = SingleFlight()
+
+    async def ingest(
+        self,
+        paths: Sequence[Path],
+        *,
+        target: Target,
+        retry: bool = False,
+        prune: bool = False,
+        tell: Tell | None = None,
+    ) -> Ingest:
+        """A run over these files and folders, to be started with its `run`."""
+        plan = IngestPlan(tuple(paths), target, retry=retry, prune=prune)
+        return Ingest(await self._tools(), plan, own_meter(), tell=tell, limits=self._limits)
+
+    async def add_pdf(
+        self,
+        path: Path,
+        *,
+        title: str,
+        url: str | None,
+        collection: str,
+        meter: Meter,
+        shared: bool = False,
+        owner: str = "",
+    ) -> KnownDocument:
+        """A downloaded paper, each content once in a collection; `title` and `url` are cited.
+
+        Raises ProviderRefused with a code of FAILURES, BudgetExceeded, the store's errors.
+        """
+        target = Target(collection, owner, shared)
+        status = await asyncio.to_thread(os.stat, path)
+        sha256 = await asyncio.to_thread(_hash, path)
+        key = PAPER + sha256.encode()
+        source = Source(key, str(path), path.name, "pdf", status.st_size, status.st_mtime_ns,
+                        sha256, title=title, url=url)  # fmt: skip
+        flight = f"{target.owner}\0{collection}\0{sha256}"
+        return await self._flights.do(flight, lambda: self._paper(source, target, meter))
+
+    async def search(
+        self, query: str, scope: Scope, *, limit: int = 20, meter: Meter | None = None
+    ) -> list[Hit]:
+        """Best first; by words alone where an embedder is set but fails.
+
+        Raises the store's errors and InputError.
+        """
+        tools = await self._tools()
+        embedder, vector = tools.embedder, None
+        if embedder is not None and query.strip():
+            try:
+                (vector,) = await embedder.embed([query], meter=meter or own_meter(), query=True)
+            except (ProviderError, BudgetExceeded) as error:
+                log.warning("searching by words alone: %s", error)
+        return await tools.store.search(query, scope, limit=limit, vector=vector)
+
+    async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
+        """Distinct headings of the texts a search may see."""
+        return await (await self._tools()).store.headings(scope, limit=limit)
+
+    async def collections(self, owner: str = "") -> list[Collected]:
+        """What the owner may read."""
+        return await (await self._tools()).store.collections(owner)
+
+    async def documents(self, scope: Scope) -> list[KnownDocument]:
+        """The documents a search may see."""
+        return await (await self._tools()).store.documents(scope)
+
+    async def delete(self, documents: Collection[str]) -> None:
+        """Take documents out; their files are read again by the next run over them."""
+        await (await self._tools()).store.delete(documents)
+
+    async def health(self) -> list[dict[str, Any]]:
+        """{provider, configured, works, message} of the store and of what reads PDF."""
+        tools = await self._tools()
+        known = await tools.store.collections()
+        documents = sum(collection["documents"] for collection in known)
+        message = f"{documents} documents in {len(known)} collections"
+        store = {"provider": tools.store.name, "configured": True, "works": True}
+        reports = [{**store, "message": message}]
+        if tools.mineru:
+            return [*reports, await tools.mineru.health()]
+        pypdf = await asyncio.to_thread(importlib.util.find_spec, "pypdf") is not None
+        told = "reads PDF; MINERU_URL names a server for tables and scans"
+        pdf = {"provider": "pypdf", "configured": pypdf, "works": pypdf}
+        return [*reports, {**pdf, "message": told if pypdf else "PDF needs tanlu[docs]"}]
+
+    async def aclose(self) -> None:
+        """Close the files and connections, as far as they were opened."""
+        if self._opened is None:
+            return
+        await self._opened.store.aclose()
+        await self._opened.ledger.aclose()
+        if closing := getattr(self._opened.embedder, "aclose", None):
+            await closing()
+
+    async def _tools(self) -> Tools:
+        """Raises ConfigurationError where the settings of store or embedder do not work."""
+        opened = self._opened
+        return opened if opened is not None else await asyncio.to_thread(self._open)
+
+    def _open(self) -> Tools:
+        with self._lock:
+            opened: Tools = self._opened or self._open_tools()
+            self._opened = opened
+            return opened
+
+    async def _paper(self, source: Source, target: Target, meter: Meter) -> KnownDocument:
+        tools = await self._tools()
+        scope = Scope((target.collection,), target.owner, (target.document_id(source.key),))
+        before = await tools.ledger.entry(target.owner, target.collection, source.key)
+        if before and before.status == "failed":
+            raise _refused(before.code)
+        model = tools.embedder.model if tools.embedder else ""
+        found = await self.documents(scope)
+        if not found or before is None or (model and before.model != model):
+            await self._read(tools, source, target, meter)
+            found = await self.documents(scope)
+        if not found:
+            raise _refused("page_empty")
+        return found[0]
+
+    async def _read(self, tools: Tools, source: Source, target: Target, meter: Meter) -> None:
+        seconds = max(0.0, meter.remaining())
+        try:
+            async with asyncio.timeout(seconds), FileReaders(1, self._limits) as readers:
+                await Filing(tools, target, readers, meter).keep(source, None)
+        except TimeoutError:
+            raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds) from None
+        except CannotRead as error:
+            code = str(error)
+            # Nobody can ask for a paper to be tried again, and a busy machine is slow.
+            if code not in (*NOT_REMEMBERED, "timeout"):
+                entry = source.entry(status="failed", code=code)
+                await tools.ledger.save(target.owner, target.collection, entry)
+            raise _refused(code) from None
+
+
+def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeDesk:
+    """The knowledge base of these settings; nothing is opened, and nothing refused, yet."""
+
+    def open_tools() -> Tools:
+        embedder = build_embedder(settings, calls)
+        store = build_store(settings, embedder=embedder.model if embedder else "")
+        mineru = None
+        if settings.mineru_url:
+            mineru = MinerU(settings.mineru_url, settings.mineru_api_key, calls)
+        return Tools(store, Ledger(settings.tanlu_data_dir), embedder, mineru)
+
+    return KnowledgeDesk(open_tools)
+
+
+def own_meter() -> Meter:
+    """An account without limits, for what the owner of the machine asks for."""
+    limits = Limits(_UNLIMITED, _UNLIMITED, _UNLIMITED, _UNLIMITED, float(_UNLIMITED), 0.0)
+    return Budget(f"knowledge-{uuid.uuid4()}", limits).meter()
+
+
+def _refused(code: str) -> ProviderRefused:
+    return ProviderRefused("reader", FAILURES.get(code, code), code=code)
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,367 @@
+"""The knowledge base with its vectors in Chroma: a folder (`tanlu[chroma]`) or a server.
+
+The server is asked by a client of our own: the library's waits without limit and keeps its
+connections open, and nothing need be installed for it.
+
+Chroma has no ranking of words that knows Chinese, and no transactions. So texts, documents, owners
+and lexical search stay in `knowledge.sqlite`; Chroma holds vectors only, and a vector counts only
+where that file knows its edition. What a crash leaves behind in Chroma is never found.
+
+A folder may be written by one process at a time; for several set CHROMA_URL.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import importlib
+import logging
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+
+from agent.core.errors import ConfigurationError, ProviderUnavailable
+from agent.core.private_files import private_folder, private_tree
+from agent.knowledge import sqlite_search as reading
+from agent.knowledge.sqlite import Nearest, SqliteKnowledgeStore, check_names, ready_document
+from agent.knowledge.sqlite_write import place_of
+from agent.knowledge.types import Chunk, Collected, Hit, KnownDocument, Scope
+from agent.models.connections import is_loopback
+
+BATCH = 1_000
+SECONDS = 30.0
+_COSINE = {"hnsw:space": "cosine"}
+_COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
+
+
+class Shelf(Protocol):
+    """Vectors by name of a collection; each belongs to an edition of a document."""
+
+    def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None: ...
+
+    def nearest(
+        self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
+    ) -> list[tuple[float, str]]:
+        """(cosine distance, edition-number), nearest first; only of these editions if given."""
+        ...
+
+    def remove(self, name: str, edition: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def open_shelf(folder: Path, url: str | None) -> Shelf:
+    """On the server where there is a URL; raises ConfigurationError. Nothing is opened yet."""
+    return ServerShelf(url) if url else FolderShelf(folder)
+
+
+class FolderShelf:
+    """Chroma's files in a folder; one process at a time may write them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._library, self._folder = _library(), folder
+        self._client: Any = None
+
+    def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:
+        held = self._opened().get_or_create_collection(
+            name, embedding_function=None, metadata=_COSINE
+        )
+        for part in _batches(edition, vectors):
+            self._asked(held.upsert, **part)
+
+    def nearest(
+        self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
+    ) -> list[tuple[float, str]]:
+        held = self._held(name)
+        if held is None:
+            return []
+        return _near(self._asked(held.query, **_question(vector, most, editions)))
+
+    def remove(self, name: str, edition: str) -> None:
+        if (held := self._held(name)) is not None:
+            self._asked(held.delete, where={"edition": edition})
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+            # Chroma gives its files the modes of the umask.
+            private_tree(self._folder)
+
+    def _opened(self) -> Any:
+        if self._client is None:
+            self._asked(private_folder, self._folder)
+            private_tree(self._folder)
+            quiet = self._library.config.Settings(anonymized_telemetry=False)
+            self._client = self._asked(
+                self._library.PersistentClient, str(self._folder), settings=quiet
+            )
+        return self._client
+
+    def _held(self, name: str) -> Any:
+        try:
+            return self._opened().get_collection(name, embedding_function=None)
+        except self._library.errors.NotFoundError:
+            return None
+
+    def _asked(self, work: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return work(*given, **named)
+        except (self._library.errors.ChromaError, OSError, ValueError, RuntimeError) as error:
+            raise ProviderUnavailable("chroma", f"Chroma fails: {error}") from None
+
+
+class ServerShelf:
+    """A Chroma server (1.x, its second REST interface), at most 30 s a call."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigurationError("CHROMA_URL", "must be like http://host:8000")
+        self._client = httpx.Client(
+            base_url=url,
+            timeout=SECONDS,
+            trust_env=not is_loopback(parts.hostname),
+        )
+
+    def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:
+        made = self._asked("POST", "", name=name, get_or_create=True, metadata=_COSINE)
+        for part in _batches(edition, vectors):
+            self._asked("POST", f"/{made['id']}/upsert", **part)
+
+    def nearest(
+        self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
+    ) -> list[tuple[float, str]]:
+        held = self._asked("GET", f"/{name}")
+        if held is None:
+            return []
+        return _near(
+            self._asked("POST", f"/{held['id']}/query", **_question(vector, most, editions))
+        )
+
+    def remove(self, name: str, edition: str) -> None:
+        if (held := self._asked("GET", f"/{name}")) is not None:
+            self._asked("POST", f"/{held['id']}/delete", where={"edition": edition})
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _asked(self, method: str, path: str, **body: Any) -> Any:
+        """The reply's JSON; None where there is no such collection."""
+        try:
+            reply = self._client.request(method, _COLLECTIONS + path, json=body or None)
+            if reply.status_code == httpx.codes.NOT_FOUND and method == "GET":
+                return None
+            reply.raise_for_status()
+            return reply.json()
+        except httpx.HTTPStatusError as error:
+            problem = f"HTTP {error.response.status_code}: {error.response.text[:200]}"
+            raise ProviderUnavailable("chroma", f"the Chroma server answers {problem}") from None
+        except (httpx.HTTPError, ValueError) as error:
+            problem = str(error) or type(error).__name__
+            raise ProviderUnavailable("chroma", f"the Chroma server fails: {problem}") from None
+
+
+def _batches(edition: str, vectors: dict[int, Sequence[float]]) -> list[dict[str, Any]]:
+    numbers = list(vectors)
+    parts = [numbers[start : start + BATCH] for start in range(0, len(numbers), BATCH)]
+    return [
+        {
+            "ids": [f"{edition}-{number}" for number in part],
+            "embeddings": [list(vectors[number]) for number in part],
+            "metadatas": [{"edition": edition}] * len(part),
+        }
+        for part in parts
+    ]
+
+
+def _question(vector: Sequence[float], most: int, editions: list[str] | None) -> dict[str, Any]:
+    asked: dict[str, Any] = {
+        "query_embeddings": [list(vector)],
+        "n_results": most,
+        "include": ["distances"],
+    }
+    return asked if editions is None else {**asked, "where": {"edition": {"$in": editions}}}
+
+
+def _near(reply: Any) -> list[tuple[float, str]]:
+    """Those that point the same way at all: a distance under 1."""
+    try:
+        pairs = zip(reply["distances"][0], reply["ids"][0], strict=True)
+        return [(float(distance), str(key)) for distance, key in pairs if distance < 1]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise ProviderUnavailable("chroma", "Chroma's reply cannot be read") from None
+
+
+def _library() -> ModuleType:
+    try:
+        for part in ("config", "errors"):
+            importlib.import_module(f"chromadb.{part}")
+        return importlib.import_module("chromadb")
+    except ImportError:
+        raise ConfigurationError(
+            "KNOWLEDGE_STORE",
+            'chroma in a folder needs the extra: pip install "tanlu[chroma]"; or set CHROMA_URL',
+        ) from None
+
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+FOLDER = "chroma"
+_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+class ChromaKnowledgeStore:
+    """`KnowledgeStore` with vectors in Chroma, one of its collections for each of ours and model.
+
+    Raises ConfigurationError without the extra or an embedder, ProviderUnavailable where Chroma
+    does not answer: ask again without a vector for the lexical half.
+    """
+
+    name = "chroma"
+
+    def __init__(self, folder: Path, *, embedder: str, url: str | None = None) -> None:
+        if not embedder:
+            raise ConfigurationError(
+                "EMBEDDING_MODEL", "must be set for KNOWLEDGE_STORE=chroma; nothing is downloaded"
+            )
+        self._model = embedder
+        self._shelf = open_shelf(folder / FOLDER, url)
+        self.text = SqliteKnowledgeStore(folder, embedder=f"chroma {embedder}")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="chroma")
+
+    async def put(
+        self,
+        document: KnownDocument,
+        chunks: Sequence[Chunk],
+        vectors: Sequence[Sequence[float]] | None = None,
+        *,
+        owner: str = "",
+        shared: bool = False,
+    ) -> None:
+        """Vectors first, then the text in one transaction, then the old vectors go."""
+        check_names(document["collection"], owner)
+        ready = await asyncio.to_thread(
+            ready_document, document, chunks, owner=owner, shared=shared,
+            vectors=vectors, embedder=self.text.embedder,
+        )  # fmt: skip
+        before = await self.text.read(lambda db: _homes(db, [document["id"]]))
+        if vectors:
+            name = self._named(owner, document["collection"])
+            numbered = dict(zip([c["number"] for c in chunks], vectors, strict=True))
+            await self._do(self._shelf.add, name, ready.edition, numbered)
+        ready.vectors.clear()
+        ready.signs.clear()
+        await self.text.keep(ready)
+        await self._drop(before)
+
+    async def search(
+        self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
+    ) -> list[Hit]:
+        """Best first; with a vector, lexical and vector search fused by their ranks."""
+        near = None if vector is None else await self._near(vector, scope, max(60, 3 * limit))
+        return await self.text.find(query, scope, limit=limit, near=near)
+
+    async def documents(self, scope: Scope) -> list[KnownDocument]:
+        return await self.text.documents(scope)
+
+    async def collections(self, owner: str = "") -> list[Collected]:
+        return await self.text.collections(owner)
+
+    async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
+        return await self.text.headings(scope, limit=limit)
+
+    async def not_embedded(self, scope: Scope) -> list[str]:
+        """Ids of documents without vectors of the present embedder in Chroma."""
+        return await self.text.not_embedded(scope)
+
+    async def delete(self, documents: Collection[str]) -> None:
+        """Unknown ids are nothing."""
+        before = await self.text.read(lambda db: _homes(db, list(documents)))
+        await self.text.delete(documents)
+        await self._drop(before)
+
+    async def aclose(self) -> None:
+        await self.text.aclose()
+        with contextlib.suppress(RuntimeError):
+            await self._do(self._shelf.close)
+        self._thread.shutdown(wait=True)
+
+    async def _near(self, vector: Sequence[float], scope: Scope, most: int) -> Nearest:
+        homes = await self.text.read(lambda db: _seen_homes(db, scope))
+        names = sorted({self._named(owner, name) for owner, name in homes.collections})
+        found: list[tuple[float, str]] = []
+        for name in names:
+            found += await self._do(self._shelf.nearest, name, vector, most, homes.editions)
+        found.sort()
+        keys = [key for _, key in found[:most]]
+        return lambda db, within, _: _places(db, keys, within)
+
+    async def _drop(self, homes: list[tuple[str, str, str]]) -> None:
+        """Make room; what stays because Chroma is away is never found."""
+        try:
+            for owner, collection, edition in homes:
+                await self._do(self._shelf.remove, self._named(owner, collection), edition)
+        except ProviderUnavailable as error:
+            log.warning("vectors of replaced documents stay in Chroma: %s", error)
+
+    def _named(self, owner: str, collection: str) -> str:
+        """3 to 512 characters of a-z, 0-9 and -: readable where it can be, and never the same."""
+        key = "\n".join([owner, collection, self._model])
+        readable = _SLUG.sub("-", collection.lower()).strip("-")[:32]
+        digest = hashlib.sha256(key.encode()).hexdigest()[:24]
+        return "-".join(part for part in ("tanlu", readable, digest) if part)
+
+    async def _do(self, work: Callable[..., T], *given: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *given))
+
+
+class _Homes:
+    """Chroma's collections to ask, and the editions it may answer with (None: any)."""
+
+    def __init__(self, collections: list[tuple[str, str]], editions: list[str] | None) -> None:
+        self.collections, self.editions = collections, editions
+
+
+def _seen_homes(db: sqlite3.Connection, scope: Scope) -> _Homes:
+    within = reading.seen(db, scope)
+    of = db.execute(
+        "SELECT owner, name FROM collections WHERE number IN (SELECT value FROM json_each(:c))",
+        {"c": within.named()["collections"]},
+    ).fetchall()
+    if within.documents is None:
+        return _Homes(of, None)
+    rows = db.execute(
+        "SELECT edition FROM documents WHERE number IN (SELECT value FROM json_each(:d))",
+        {"d": within.named()["documents"]},
+    )
+    return _Homes(of, [edition for (edition,) in rows])
+
+
+def _homes(db: sqlite3.Connection, documents: list[str]) -> list[tuple[str, str, str]]:
+    """Owner, collection and edition of documents, where they are known."""
+    statement = (
+        "SELECT c.owner, c.name, d.edition FROM documents d"
+        " JOIN collections c ON c.number = d.collection WHERE d.id = ? AND d.embedder != ''"
+    )
+    return [row for known in documents for row in db.execute(statement, (known,))]
+
+
+def _places(db: sqlite3.Connection, keys: list[str], within: reading.Seen) -> list[int]:
+    """Where Chroma's ids stand in the file; those it does not know are left out."""
+    places = []
+    for key in keys:
+        edition, _, number = key.rpartition("-")
+        row = db.execute(
+            "SELECT collection, number FROM documents WHERE edition = ?", (edition,)
+        ).fetchone()
+        if row and row[0] in within.collections:
+            places.append(place_of(row[0], row[1], int(number)))
+    return places

@@ -1,0 +1,378 @@
+"""One file into the knowledge base: read, split, embedded, stored, and registered.
+
+A row is written after the documents it speaks of, so a crash leaves a file that is read again and
+replaces what it has put there. Deleting this file costs reading everything again, nothing else.
+"""
+
+import asyncio
+import hashlib
+import logging
+import os
+import sqlite3
+import tempfile
+from array import array
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from agent.core.budget import Meter
+from agent.core.errors import BudgetExceeded, ProviderError
+from agent.knowledge.formats import FAILURES, CannotRead, Event, title_of
+from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
+from agent.knowledge.mineru import MinerU, placed
+from agent.knowledge.readers import FileReaders
+from agent.knowledge.split import Piece
+from agent.knowledge.types import Chunk, Embedder, KnowledgeStore, KnownDocument
+from agent.runs.sql import SqliteFile
+
+FILE_NAME = "knowledge-files.sqlite"
+Status = Literal["ready", "failed", "same", "writing"]
+"""`writing`: documents of a table may be half there; read it again."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS files (
+    owner TEXT NOT NULL, collection TEXT NOT NULL, key BLOB NOT NULL, shown TEXT NOT NULL,
+    size INTEGER NOT NULL, mtime INTEGER NOT NULL, sha256 TEXT NOT NULL, status TEXT NOT NULL,
+    code TEXT NOT NULL, documents INTEGER NOT NULL, chunks INTEGER NOT NULL, model TEXT NOT NULL,
+    PRIMARY KEY (owner, collection, key)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of one collection."""
+
+    key: bytes
+    """Its absolute path, as the system spells it."""
+    shown: str
+    size: int
+    mtime: int
+    """In nanoseconds, as `size` before it was read."""
+    sha256: str
+    status: Status
+    code: str = ""
+    """Why it failed."""
+    documents: int = 0
+    """How many it has put into the store; of a table at most so many."""
+    chunks: int = 0
+    model: str = ""
+    """Of its vectors; empty without."""
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Entry))
+_PLACES = ", ".join("?" for _ in fields(Entry))
+
+
+class Ledger:
+    """Usable from any event loop and from several processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = SqliteFile(folder / FILE_NAME, lambda db: _prepare(db))
+
+    async def entries(self, owner: str, collection: str) -> dict[bytes, Entry]:
+        """Every file of a collection by its key."""
+        rows = await self._file.run(
+            lambda db: db.execute(
+                f"SELECT {_COLUMNS} FROM files WHERE owner = ? AND collection = ?",  # noqa: S608
+                (owner, collection),
+            ).fetchall()
+        )
+        return {row[0]: Entry(*row) for row in rows}
+
+    async def entry(self, owner: str, collection: str, key: bytes) -> Entry | None:
+        """One file, where it is known."""
+        row = await self._file.run(
+            lambda db: db.execute(
+                f"SELECT {_COLUMNS} FROM files "  # noqa: S608
+                "WHERE owner = ? AND collection = ? AND key = ?",
+                (owner, collection, key),
+            ).fetchone()
+        )
+        return Entry(*row) if row else None
+
+    async def save(self, owner: str, collection: str, entry: Entry) -> None:
+        """Keep what is known of a file now."""
+        row = tuple(getattr(entry, field.name) for field in fields(Entry))
+        await self._file.run(
+            lambda db: db.execute(
+                f"INSERT OR REPLACE INTO files (owner, collection, {_COLUMNS}) "  # noqa: S608
+                f"VALUES (?, ?, {_PLACES})",
+                (owner, collection, *row),
+            )
+        )
+
+    async def forget(self, owner: str, collection: str, keys: Iterable[bytes]) -> None:
+        """These files were never read."""
+        rows = [(owner, collection, key) for key in keys]
+        await self._file.run(
+            lambda db: db.executemany(
+                "DELETE FROM files WHERE owner = ? AND collection = ? AND key = ?", rows
+            )
+        )
+
+    async def aclose(self) -> None:
+        await self._file.aclose()
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.executescript(_SCHEMA)
+
+
+log = logging.getLogger(__name__)
+_RESERVED = 500
+"""Rows of a table that the ledger is told of at a time, before they are put."""
+_EMBEDDED = 128
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where documents go."""
+
+    collection: str
+    owner: str = ""
+    shared: bool = False
+
+    def document_id(self, key: bytes) -> str:
+        """The same for the same file of the same collection and owner."""
+        name = f"{self.owner}\0{self.collection}\0".encode() + key
+        return hashlib.sha256(name).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file whose content is known by its hash."""
+
+    key: bytes
+    path: str
+    shown: str
+    kind: str
+    size: int
+    mtime: int
+    sha256: str
+    title: str = ""
+    """Instead of the file's own."""
+    url: str | None = None
+
+    def entry(self, **known: Any) -> Entry:
+        """What the ledger keeps of it."""
+        return Entry(self.key, self.shown, self.size, self.mtime, self.sha256, **known)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What reading and keeping needs."""
+
+    store: KnowledgeStore
+    ledger: Ledger
+    embedder: Embedder | None = None
+    mineru: MinerU | None = None
+
+
+@dataclass
+class _Text:
+    """A document on its way to the store."""
+
+    document: dict[str, Any]
+    pieces: list[Piece] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def take(self, event: Event) -> None:
+        self.pieces.extend(Piece(*chunk) for chunk in event.get("chunks", ()))
+        if note := event.get("note"):
+            self.notes.append(note)
+
+
+class Filing:
+    """Files into one collection; the readers' event loop is its own."""
+
+    def __init__(self, tools: Tools, target: Target, readers: FileReaders, meter: Meter) -> None:
+        self._tools, self._target, self._readers, self._meter = tools, target, readers, meter
+        self.embedding_problem = ""
+        """Why documents are put without vectors; empty while they are made."""
+
+    @property
+    def model(self) -> str:
+        """Of the vectors that documents get."""
+        return self._tools.embedder.model if self._tools.embedder else ""
+
+    async def keep(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
+        """Put a file's documents; what the ledger keeps now, and a note for the reader.
+
+        Raises CannotRead (and nothing of the file is left) and the store's errors.
+        """
+        try:
+            entry, note = await self._put(source, before)
+        except CannotRead as error:
+            if str(error) != "file_unreadable":
+                await self.remove(source.key, await self._known(source) or before)
+            raise
+        await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
+        return entry, note
+
+    async def remove(self, key: bytes, before: Entry | None) -> None:
+        """Take everything out of the store that a file has put there."""
+        if before is not None:
+            await self._tools.store.delete(self._ids(key, before.documents))
+
+    async def _known(self, source: Source) -> Entry | None:
+        target = self._target
+        return await self._tools.ledger.entry(target.owner, target.collection, source.key)
+
+    def _ids(self, key: bytes, documents: int) -> list[str]:
+        base = self._target.document_id(key)
+        return [base, *(f"{base}-{number}" for number in range(1, documents + 1))]
+
+    async def _put(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
+        if source.kind == "pdf":
+            return await self._put_one(source, await self._pdf(source), before)
+        events = self._readers.read(source.path, source.kind)
+        text: _Text | None = None
+        async for event in events:
+            if "document" in event:
+                if "row" in event["document"]:
+                    return await self._put_rows(source, event, events, before)
+                text = _Text(event["document"])
+            elif text:
+                text.take(event)
+        if text is None:
+            raise CannotRead("page_empty")
+        return await self._put_one(source, text, before)
+
+    async def _put_one(
+        self, source: Source, text: _Text, before: Entry | None
+    ) -> tuple[Entry, str]:
+        base = self._target.document_id(source.key)
+        embedded = await self._put_document(source, text, base)
+        if before is not None and source.kind == "csv":
+            await self._tools.store.delete(self._ids(source.key, before.documents)[1:])
+        model = self.model if embedded else ""
+        known = {"documents": 1, "chunks": len(text.pieces), "model": model}
+        return source.entry(status="ready", **known), _said(text.notes)
+
+    async def _put_rows(
+        self, source: Source, first: Event, events: AsyncIterator[Event], before: Entry | None
+    ) -> tuple[Entry, str]:
+        """A document a row, put as they come; the ledger knows of each before it is there."""
+        old = before.documents if before else 0
+        base, count, chunks, embedded = self._target.document_id(source.key), 0, 0, True
+        reserved, notes = 0, list[str]()
+        async for text in _documents(first, events):
+            count += 1
+            if count > reserved:
+                reserved = count + _RESERVED
+                entry = source.entry(status="writing", documents=max(old, reserved))
+                await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
+            embedded = await self._put_document(source, text, f"{base}-{count}") and embedded
+            chunks += len(text.pieces)
+            notes += text.notes
+        gone = self._ids(source.key, max(old, reserved))
+        await self._tools.store.delete([gone[0], *gone[count + 1 :]])
+        known = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
+        return source.entry(status="ready", **known), _said(notes)
+
+    async def _put_document(self, source: Source, text: _Text, name: str) -> bool:
+        """Put it; whether it has vectors where they are wanted."""
+        if not any(piece.text.strip() for piece in text.pieces):
+            raise CannotRead("page_empty")
+        title = source.title or text.document["title"]
+        chunks = [
+            Chunk(document=name, number=number, text=piece.text,
+                  headings=list(piece.headings), page=piece.page)
+            for number, piece in enumerate(text.pieces)
+        ]  # fmt: skip
+        metadata = {**text.document["metadata"]}
+        if text.notes:
+            metadata["note"] = _said(text.notes)
+        known = KnownDocument(
+            id=name, collection=self._target.collection, title=title, path=source.shown,
+            url=source.url or text.document["url"], kind=source.kind,
+            layer=text.document["layer"], sha256=source.sha256, status="ready", error=None,
+            chunks=len(chunks), metadata=metadata,
+        )  # fmt: skip
+        vectors = await self._vectors(title, chunks)
+        owner, shared = self._target.owner, self._target.shared
+        await self._tools.store.put(known, chunks, vectors, owner=owner, shared=shared)
+        return vectors is not None
+
+    async def _vectors(self, title: str, chunks: Sequence[Chunk]) -> list["array[float]"] | None:
+        """Of each chunk under its headings; None without an embedder, or when it fails."""
+        embedder = self._tools.embedder
+        if embedder is None or self.embedding_problem:
+            return None
+        texts = ["\n".join([*(chunk["headings"] or [title]), chunk["text"]]) for chunk in chunks]
+        vectors: list[array[float]] = []
+        try:
+            for at in range(0, len(texts), _EMBEDDED):
+                found = await embedder.embed(texts[at : at + _EMBEDDED], meter=self._meter)
+                # Lists of Python's floats would take eight times as much memory.
+                vectors.extend(array("f", vector) for vector in found)
+        except (ProviderError, BudgetExceeded) as error:
+            log.warning("no vectors any more: %s", error)
+            self.embedding_problem = error.message
+            return None
+        return vectors
+
+    async def _pdf(self, source: Source) -> _Text:
+        """By the MinerU server where there is one, with pypdf's pages; else by pypdf."""
+        own: _Text | CannotRead
+        try:
+            own = await self._whole(source.path, "pdf")
+        except CannotRead as error:
+            own = error
+        mineru = self._tools.mineru
+        problem = ""
+        if mineru and source.size <= MINERU_BYTES and str(own) != "file_unreadable":
+            try:
+                return await self._by_mineru(mineru, source, own)
+            except (ProviderError, BudgetExceeded) as error:
+                problem = error.message
+            except CannotRead as error:
+                problem = FAILURES.get(str(error), "no text")
+        if isinstance(own, CannotRead):
+            raise own
+        if problem:
+            own.notes.append(f"MinerU did not read it ({problem}); pypdf did")
+        return own
+
+    async def _by_mineru(self, mineru: MinerU, source: Source, own: _Text | CannotRead) -> _Text:
+        markdown = await mineru.markdown(Path(source.path), meter=self._meter)
+        # Split where other files are: what a document holds can keep a pattern busy for minutes.
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "document.md")
+            await asyncio.to_thread(Path(file).write_text, markdown, "utf-8", "replace")
+            text = await self._whole(file, "markdown")
+        if isinstance(own, _Text):
+            text.document = own.document
+            text.pieces = await asyncio.to_thread(placed, text.pieces, own.pieces)
+        elif text.document["title"] == "document":
+            text.document["title"] = title_of(source.path)
+        return text
+
+    async def _whole(self, path: str, kind: str) -> _Text:
+        """A file that is one text."""
+        text: _Text | None = None
+        async for event in self._readers.read(path, kind):
+            if text is None and "document" in event:
+                text = _Text(event["document"])
+            elif text:
+                text.take(event)
+        if text is None or not text.pieces:
+            raise CannotRead("page_empty")
+        return text
+
+
+async def _documents(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[_Text]:
+    text = _Text(first["document"])
+    async for event in events:
+        if "document" in event:
+            yield text
+            text = _Text(event["document"])
+        else:
+            text.take(event)
+    yield text
+
+
+def _said(notes: Sequence[str]) -> str:
+    return "; ".join(dict.fromkeys(notes))

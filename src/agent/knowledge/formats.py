@@ -1,0 +1,607 @@
+"""Files of each kind → documents and their stretches, one event after the other.
+
+Headings, paragraphs, lists and tables in reading order; scripts, styles, forms, menus and the
+page's head and foot are left out. It does not look for the main text as trafilatura does.
+
+Runs in the process that reads files (`file_worker`), which may be killed at any moment.
+"""
+
+import codecs
+import contextlib
+import csv
+import importlib.util
+import io
+import logging
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, TextIO
+
+from typing_extensions import TypedDict
+
+from agent.core.strings import valid_text
+from agent.evidence.markdown import link_url
+from agent.knowledge.markup import (
+    MAX_HEADING,
+    front_title,
+    heading_level,
+    markdown_blocks,
+    plain_blocks,
+)
+from agent.knowledge.split import Block, Piece, Sections, packed, split
+from agent.reading.extract import page_text
+
+_LEFT_OUT = {
+    "script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "button",
+    "select", "iframe", "object",
+}  # fmt: skip
+_BLOCKS = {
+    "p", "div", "section", "article", "main", "header", "ul", "ol", "dl", "dt", "dd", "blockquote",
+    "pre", "figure", "figcaption", "body", "br", "hr", "table",
+}  # fmt: skip
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_READ = 1 << 16
+
+
+def outline(markup: TextIO) -> tuple[str, str]:
+    """Title and text of a page."""
+    parser = _Outline()
+    while part := markup.read(_READ):
+        parser.feed(part)
+    parser.close()
+    return parser.found()
+
+
+class _Outline(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._lines: list[str] = []
+        self._words: list[str] = []
+        self._cells: list[str] | None = None
+        self._rows = 0
+        self._prefix = ""
+        self._skipped: list[str] = []
+        self._title: list[str] = []
+        self._in_title = False
+
+    def found(self) -> tuple[str, str]:
+        self._end_line()
+        return " ".join("".join(self._title).split()), "\n".join(self._lines)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _LEFT_OUT:
+            self._skipped.append(tag)
+        elif tag == "title":
+            self._in_title = True
+        elif tag in _HEADINGS:
+            self._end_line()
+            self._prefix = "#" * _HEADINGS[tag] + " "
+        elif tag == "li":
+            self._end_line(gap=False)
+            self._prefix = "- "
+        elif tag == "table":
+            self._end_line()
+            self._rows = 0
+        elif tag == "tr":
+            self._end_line(gap=False)
+            self._cells = []
+        elif tag in _BLOCKS and self._cells is None:
+            self._end_line()
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._skipped and tag in self._skipped:
+            while self._skipped.pop() != tag:
+                pass
+        elif tag == "title":
+            self._in_title = False
+        elif tag in ("td", "th") and self._cells is not None:
+            self._cells.append(self._taken().replace("|", "/"))
+        elif tag == "tr" and self._cells is not None:
+            self._end_row(self._cells)
+        elif tag in _HEADINGS or (tag in _BLOCKS and self._cells is None):
+            self._end_line()
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self._title.append(data)
+        elif not self._skipped:
+            self._words.append(data)
+
+    def _taken(self) -> str:
+        text = " ".join("".join(self._words).split())
+        self._words.clear()
+        return text
+
+    def _end_row(self, cells: list[str]) -> None:
+        self._cells = None
+        if any(cells):
+            self._lines.append(f"| {' | '.join(cells)} |")
+            if not self._rows:
+                self._lines.append("|" + " --- |" * len(cells))
+            self._rows += 1
+
+    def _end_line(self, *, gap: bool = True) -> None:
+        self._cells = None
+        if text := self._taken():
+            self._lines.append(self._prefix + text)
+        if gap and self._lines and self._lines[-1]:
+            self._lines.append("")
+        self._prefix = ""
+
+
+KINDS: Mapping[str, str] = {
+    ".pdf": "pdf",
+    ".md": "markdown", ".markdown": "markdown", ".mkd": "markdown",
+    ".html": "html", ".htm": "html", ".xhtml": "html",
+    ".txt": "text", ".text": "text",
+    ".csv": "csv", ".tsv": "csv",
+}  # fmt: skip
+MAX_BYTES: Mapping[str, int] = {
+    "pdf": 1 << 30,
+    "csv": 1 << 30,
+    "markdown": 32 << 20,
+    "text": 32 << 20,
+    "html": 16 << 20,
+}
+"""A file beyond these is too large."""
+_BATCH = 64
+_MOST_BAD = 0.1
+_HEAD = 4096
+_HIGH = re.compile(rb"[\x80-\xff]")
+_ALONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
+
+
+class Event(TypedDict, total=False):
+    """One of: a document begins, stretches of it, a page is done, the file cannot be read."""
+
+    document: dict[str, Any]
+    """title, url, layer, metadata; `row` where a file holds many documents."""
+    chunks: list[tuple[str, tuple[str, ...], int | None]]
+    page: int
+    failed: str
+    """A code of FAILURES."""
+    note: str
+
+
+class CannotRead(Exception):
+    """What is wrong with the file, as a code of FAILURES."""
+
+
+FAILURES: Mapping[str, str] = {
+    "page_unreadable": "it is broken",
+    "page_encrypted": "it needs a password",
+    "page_too_complex": "it needs more memory than it gets",
+    "page_empty": "there is no text in it",
+    "page_kind": "this type of file is not read",
+    "too_large": "it is too large",
+    "timeout": "it took too long",
+    "docs_extra_missing": "reading PDF needs the extra tanlu[docs]",
+    "file_unreadable": "it cannot be opened",
+    "embedding_failed": "its vectors could not be made",
+}
+
+
+def kind_of(path: Path) -> str | None:
+    """The kind a file's name says; None for one that is not read."""
+    return KINDS.get(path.suffix.lower())
+
+
+def read(path: str, kind: str, first: int = 1) -> Iterator[Event]:
+    """The events of a file; `first` is the page of a PDF to begin with. Raises CannotRead."""
+    if kind == "pdf":
+        yield from read_pdf(path, first)
+    elif kind == "csv":
+        yield from read_table(path)
+    else:
+        with open(path, "rb") as file:
+            body = file.read(MAX_BYTES[kind] + 1)
+        yield from _READERS[kind](body, title_of(path))
+
+
+def title_of(path: str) -> str:
+    """A file's name as a title."""
+    stem = valid_text(os.fsencode(Path(path).stem).decode("utf-8", "replace"))
+    return " ".join(re.sub(r"[_]+", " ", stem).split()) or "untitled"
+
+
+def one_document(title: str, pieces: Iterable[Piece]) -> Iterator[Event]:
+    """A file that is one text."""
+    yield Event(document={"title": title, "url": None, "layer": "upper", "metadata": {}})
+    yield from batches(pieces)
+
+
+def batches(pieces: Iterable[Piece]) -> Iterator[Event]:
+    """Stretches as events; what is only spaces is none."""
+    waiting: list[tuple[str, tuple[str, ...], int | None]] = []
+    for piece in pieces:
+        waiting.append((piece.text, piece.headings, piece.page))
+        if len(waiting) >= _BATCH:
+            yield Event(chunks=waiting)
+            waiting = []
+    if waiting:
+        yield Event(chunks=waiting)
+
+
+def text_of(body: bytes, content_type: str = "text/plain") -> str:
+    """A file's bytes as text: UTF-8, UTF-16, GB18030, else Western; raises CannotRead."""
+    if not body.strip(b"\x00 \t\r\n"):
+        raise CannotRead("page_empty")
+    codec = _wide(body[:_HEAD])
+    if codec:
+        return valid_text(body.decode(codec, "replace"))
+    if b"\x00" in body[:_HEAD] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise CannotRead("page_unreadable")
+    if is_western(body):
+        return valid_text(body.decode("cp1252", "replace"))
+    text = page_text(body, content_type)
+    if text.count("\ufffd") > len(text) * _MOST_BAD:
+        raise CannotRead("page_unreadable")
+    return valid_text(text)
+
+
+def is_western(body: bytes) -> bool:
+    """Letters with accents among plain ones, which GB18030 would take for Chinese in part."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start > len(body) - 4:
+            return False  # cut within a character
+    else:
+        return False
+    head = body[: 1 << 16]
+    high = len(_HIGH.findall(head))
+    return len(_ALONE.findall(head)) > high / 2 and high < 0.3 * len(head)
+
+
+def _wide(head: bytes) -> str | None:
+    """UTF-16 without a mark at its start: every other byte of its Latin part is zero."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or len(head) < 4:
+        return None
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    half = len(head) / 2
+    if odd > 0.3 * half and even < 0.05 * half:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.3 * half and odd < 0.05 * half else None
+
+
+def _read_markdown(body: bytes, name: str) -> Iterator[Event]:
+    said, text = front_title(text_of(body))
+    return markdown_events(text, said, name)
+
+
+def markdown_events(text: str, said: str, name: str) -> Iterator[Event]:
+    """A Markdown text; its title is the one said, else its first heading, else the name."""
+    blocks = list(markdown_blocks(text))
+    if not blocks:
+        raise CannotRead("page_empty")
+    first = next((block.text for block in blocks if block.level == 1), "")
+    title = said or first or name
+    yield from one_document(title, split(blocks, Sections(title)))
+
+
+def _read_text(body: bytes, name: str) -> Iterator[Event]:
+    blocks = plain_blocks(text_of(body))
+    yield from one_document(name, split(blocks, Sections(name)))
+
+
+def _read_html(body: bytes, name: str) -> Iterator[Event]:
+    markup = text_of(body, "text/html")
+    if importlib.util.find_spec("trafilatura"):
+        from agent.reading.extractors import html_text
+
+        found = html_text(markup)
+        if found.failed:
+            raise CannotRead(found.failed)
+        title, text = found.title, found.text
+    else:
+        title, text = outline(io.StringIO(markup))
+    yield from markdown_events(valid_text(text), valid_text(title), name)
+
+
+_READERS = {"markdown": _read_markdown, "text": _read_text, "html": _read_html}
+
+
+_NAMES = (
+    "organization_name", "company_name", "company", "name", "org_name",
+    "公司名称", "企业名称", "公司", "名称", "公司简称", "简称",
+)  # fmt: skip
+_COMPANY_COLUMNS = """
+short_description description full_description industries industry category_list
+category_groups_list founded_on founded_date founded_year headquarters_location headquarters
+homepage_url website cb_url crunchbase_url employee_count number_of_employees total_funding
+total_funding_usd last_funding_type operating_status company_type legal_name stock_symbol
+founders num_funding_rounds
+简介 公司简介 行业 所属行业 成立日期 成立时间 总部 官网 员工人数 融资总额
+主营业务 经营范围 法定代表人 注册资本 股票代码
+"""
+_OF_COMPANIES = frozenset(_COMPANY_COLUMNS.split())
+_ADDRESSES = ("homepage_url", "website", "官网", "cb_url", "crunchbase_url", "url")
+_NEEDED = 2
+"""Columns besides the name that make a table one of companies."""
+_MAX_FIELD, _MAX_FIELDS = 20_000, 200
+_CUT = "row {number} was cut, maybe others, too; does a quotation mark in it never end?"
+_MAX_METADATA = 1_000
+_PROBE = 1 << 20
+_DELIMITERS = ",\t;|"
+
+
+def read_table(path: str) -> Iterator[Event]:
+    """A row of companies has layer base and its fields as metadata; raises CannotRead."""
+    csv.field_size_limit(1 << 22)
+    with open(path, "rb") as file:
+        probe = file.read(_PROBE)
+        codec = _codec(probe)
+        file.seek(0)
+        text = io.TextIOWrapper(file, encoding=codec, errors="replace", newline="")
+        try:
+            rows = _Rows(csv.reader(text, delimiter=_delimiter(text_of(probe), path)))
+            yield from _events(rows, path)
+            if rows.cut:
+                yield Event(note=_CUT.format(number=rows.cut))
+        except csv.Error:
+            raise CannotRead("page_unreadable") from None
+
+
+class _Rows:
+    """Rows, and the first of them that does not fit into what is kept of one; 0 while all do."""
+
+    def __init__(self, rows: Iterator[list[str]]) -> None:
+        self._rows = enumerate(rows, 1)
+        self.cut = 0
+
+    def __iter__(self) -> "_Rows":
+        return self
+
+    def __next__(self) -> list[str]:
+        number, row = next(self._rows)
+        if not self.cut and (len(row) > _MAX_FIELDS or max(map(len, row), default=0) > _MAX_FIELD):
+            self.cut = number
+        return row
+
+
+def _events(rows: Iterator[list[str]], path: str) -> Iterator[Event]:
+    header = next((row for row in rows if any(cell.strip() for cell in row)), [])
+    columns = [valid_text(cell).strip() for cell in header][:_MAX_FIELDS]
+    name = _name_column(columns)
+    if name is None:
+        yield from _plain_table(columns, rows, title_of(path))
+    else:
+        yield from _companies(columns, name, rows)
+
+
+def _name_column(columns: list[str]) -> int | None:
+    """Where the company's name is; None for any other table."""
+    keys = [_key(column) for column in columns]
+    if len(_OF_COMPANIES.intersection(keys)) < _NEEDED:
+        return None
+    return next((keys.index(name) for name in _NAMES if name in keys), None)
+
+
+def _key(column: str) -> str:
+    return re.sub(r"[\s\-]+", "_", column.strip().casefold())
+
+
+def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iterator[Event]:
+    for number, row in enumerate(rows, 1):
+        cells = [valid_text(cell).strip()[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
+        if len(cells) <= name or not cells[name]:
+            continue
+        fields = {
+            column: cell for column, cell in zip(columns, cells, strict=False) if cell and column
+        }
+        title = " ".join(cells[name].split())[:300]
+        metadata = {column: cell[:_MAX_METADATA] for column, cell in fields.items()}
+        document = {"title": title, "url": _address(fields), "layer": "base", "metadata": metadata}
+        yield Event(document={**document, "row": number})
+        lines = [Block(f"{column}: {cell}") for column, cell in fields.items()]
+        yield from batches(Piece(_lines(text), (title,)) for text in packed(lines))
+
+
+def _lines(text: str) -> str:
+    return text.replace("\n\n", "\n")
+
+
+def _address(fields: Mapping[str, str]) -> str | None:
+    by_key = {_key(column): cell for column, cell in fields.items()}
+    for key in _ADDRESSES:
+        said = by_key.get(key, "")
+        if said and (url := link_url(said if "://" in said else f"https://{said}")):
+            return url
+    return None
+
+
+def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> Iterator[Event]:
+    """Rows as lines of `column: value`, as many as fit into a stretch; never cut within a row."""
+    document: dict[str, Any] = {"title": title, "url": None, "layer": "base", "metadata": {}}
+    yield Event(document=document)
+    lines = (Block(line, table=True) for line in _rows_as_lines(columns, rows))
+    waiting: list[Block] = []
+    for line in lines:
+        waiting.append(line)
+        if len(waiting) >= 256:
+            yield from batches(Piece(_lines(text), (title,)) for text in packed(waiting))
+            waiting = []
+    yield from batches(Piece(_lines(text), (title,)) for text in packed(waiting))
+
+
+def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    for row in rows:
+        cells = [" ".join(valid_text(cell).split())[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
+        named = zip([*columns, *[""] * len(cells)], cells, strict=False)
+        parts = [f"{column}: {cell}" if column else cell for column, cell in named if cell]
+        if parts:
+            yield "; ".join(parts)
+
+
+def _codec(probe: bytes) -> str:
+    if not probe.strip():
+        raise CannotRead("page_empty")
+    if probe.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if probe.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for codec in ("cp1252",) if is_western(probe) else ("utf-8", "gb18030"):
+        try:
+            # Not final: the probe may end within a character.
+            codecs.getincrementaldecoder(codec)().decode(probe)
+        except UnicodeDecodeError:
+            continue
+        return codec
+    return "cp1252"
+
+
+def _delimiter(text: str, path: str) -> str:
+    """The one that the first lines have most often, where they have it equally often."""
+    if Path(path).suffix.lower() == ".tsv":
+        return "\t"
+    lines = [line for line in text.splitlines()[:20] if line.strip()]
+    first = lines[0] if lines else ""
+    return max(_DELIMITERS, key=first.count)
+
+
+_FORGET = 50
+"""Pages after which what the parser keeps is dropped."""
+_MAX_BOOKMARKS, _MAX_DEPTH = 2000, 4
+_MAX_CHARS = 40_000_000
+_NO_TITLE = re.compile(
+    r"untitled|microsoft (word|powerpoint|excel)|\.(docx?|tex|dvi|indd|pptx?|xlsx?|qxp)$", re.I
+)
+_NUMBER = re.compile(r"^(?:[\d.]+|第.{1,4}[章节])[\s、.]*")
+Bookmarks = dict[int, list[tuple[int, str]]]
+"""By page, from 1: level and text."""
+
+
+def read_pdf(path: str, first: int) -> Iterator[Event]:
+    """Document, then stretches and `page` after each page; a page that is broken has no text.
+
+    Raises CannotRead.
+    """
+    try:
+        from pypdf import PdfReader
+    except ImportError:
+        raise CannotRead("docs_extra_missing") from None
+    from pypdf.errors import PyPdfError
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    with open(path, "rb") as file:
+        try:
+            reader = PdfReader(file)
+            _unlock(reader)
+            total, title = len(reader.pages), _title(reader) or title_of(path)
+            bookmarks = _bookmarks(reader)
+        except (PyPdfError, *_BROKEN):
+            raise CannotRead("page_unreadable") from None
+        document = {"title": title, "url": None, "layer": "upper", "metadata": {"pages": total}}
+        yield Event(document=document)
+        yield from _pages(reader, range(first, total + 1), Sections(title), bookmarks)
+
+
+_BROKEN = (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError)
+"""What a broken PDF makes the parser raise."""
+
+
+def _pages(
+    reader: Any, numbers: range, sections: Sections, bookmarks: Bookmarks
+) -> Iterator[Event]:
+    length = 0
+    for number in numbers:
+        text = _text(reader, number)
+        length += len(text)
+        marks = bookmarks.get(number, [])
+        level_of = partial(_level_in, _by_wording(marks)) if bookmarks else heading_level
+        for level, heading in marks:
+            if not _stands_in(heading, text):
+                sections.enter(level, heading)
+        yield from batches(split(plain_blocks(text, level_of), sections, page=number))
+        yield Event(page=number)
+        if number % _FORGET == 0:
+            _forget(reader)
+        if length > _MAX_CHARS:
+            yield Event(note=f"only the first {number} pages were read")
+            return
+
+
+def _text(reader: Any, number: int) -> str:
+    from pypdf.errors import PyPdfError
+
+    try:
+        return valid_text(reader.pages[number - 1].extract_text()).strip()
+    except (PyPdfError, *_BROKEN):
+        return ""  # one broken page; the others may be whole
+
+
+def _unlock(reader: Any) -> None:
+    """With the empty password, as every viewer does."""
+    if not reader.is_encrypted:
+        return
+    from pypdf.errors import DependencyError
+
+    try:
+        opened = reader.decrypt("")
+    except (DependencyError, NotImplementedError):
+        opened = False
+    if not opened:
+        raise CannotRead("page_encrypted")
+
+
+def _title(reader: Any) -> str:
+    said = ""
+    with contextlib.suppress(*_BROKEN):
+        said = str((reader.metadata.title if reader.metadata else "") or "")
+    title = " ".join(valid_text(said).split())[:300]
+    return "" if len(title) < 3 or _NO_TITLE.search(title) else title
+
+
+def _bookmarks(reader: Any) -> Bookmarks:
+    """The outline by page; an outline that is broken or huge is none."""
+    found: Bookmarks = defaultdict(list)
+
+    def walk(items: Any, level: int) -> None:
+        for item in items:
+            if isinstance(item, list):
+                if level < _MAX_DEPTH:
+                    walk(item, level + 1)
+                continue
+            page = reader.get_destination_page_number(item)
+            text = " ".join(valid_text(str(item.title or "")).split())[:MAX_HEADING]
+            if (
+                page is not None
+                and page >= 0
+                and text
+                and sum(map(len, found.values())) < _MAX_BOOKMARKS
+            ):
+                found[page + 1].append((level, text))
+
+    try:
+        walk(reader.outline, 1)
+    except Exception:  # noqa: BLE001 - an outline is worth no document
+        return {}
+    return dict(found)
+
+
+def _by_wording(marks: list[tuple[int, str]]) -> dict[str, int]:
+    return {_wording(heading): level for level, heading in marks}
+
+
+def _level_in(known: dict[str, int], line: str) -> int:
+    return known.get(_wording(line), 0)
+
+
+def _stands_in(heading: str, text: str) -> bool:
+    wanted = _wording(heading)
+    return any(_wording(line) == wanted for line in text.splitlines())
+
+
+def _wording(line: str) -> str:
+    return "".join(_NUMBER.sub("", line.strip()).split()).casefold()
+
+
+def _forget(reader: Any) -> None:
+    """Parsed objects are kept for good otherwise; they are read again where they are needed."""
+    kept: Callable[[], None] | None = getattr(reader.resolved_objects, "clear", None)
+    if kept:
+        kept()

@@ -1,0 +1,479 @@
+"""Many files into the knowledge base: only what is new or changed, whatever ended the last run."""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import stat
+import time
+from collections import Counter
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agent.core.budget import Meter
+from agent.core.errors import InputError
+from agent.core.strings import valid_text
+from agent.knowledge.files import Entry, Filing, Source, Target, Tools
+from agent.knowledge.formats import FAILURES, MAX_BYTES, CannotRead, kind_of
+from agent.knowledge.readers import FileReaders, ReadLimits
+from agent.knowledge.types import Scope
+
+Outcome = Literal["read", "unchanged", "same", "failed", "left_out", "gone", "removed"]
+"""`same`: another file has this content; `left_out`: a type that is not read, in a folder;
+`gone`: it was read once and is not there any more; `removed`: that is out of the store, too."""
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """A file; `path` is as a citation names it."""
+
+    path: str
+    outcome: Outcome
+    reason: str = ""
+    """Why it failed or was left out, or the file it is the same as."""
+    code: str = ""
+    documents: int = 0
+    chunks: int = 0
+    note: str = ""
+    """What a reader should know of a file that was read."""
+
+
+@dataclass
+class Report:
+    """A run of reading files in."""
+
+    results: list[FileResult] = field(default_factory=list)
+    """All but unchanged files."""
+    counts: Counter[str] = field(default_factory=Counter)
+    total: int = 0
+    chunks: int = 0
+    documents: int = 0
+    seconds: float = 0.0
+    stopped: bool = False
+    """It was interrupted; what is left is read by the next run."""
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, result: FileResult) -> None:
+        self.counts[result.outcome] += 1
+        self.chunks += result.chunks
+        self.documents += result.documents
+        if result.outcome != "unchanged":
+            self.results.append(result)
+
+    def of(self, outcome: Outcome) -> Iterator[FileResult]:
+        return (result for result in self.results if result.outcome == outcome)
+
+    @property
+    def failed(self) -> list[FileResult]:
+        return list(self.of("failed"))
+
+    @property
+    def done(self) -> int:
+        """Files that were looked at."""
+        return sum(n for outcome, n in self.counts.items() if outcome not in ("gone", "removed"))
+
+
+class Tell(Protocol):
+    """Who is told how it goes."""
+
+    def began(self, total: int) -> None: ...
+
+    def told(self, result: FileResult, report: Report) -> None: ...
+
+    def said(self, line: str) -> None: ...
+
+
+class Quiet:
+    """Tells nobody."""
+
+    def began(self, total: int) -> None: ...
+
+    def told(self, result: FileResult, report: Report) -> None: ...
+
+    def said(self, line: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file to be read."""
+
+    path: str
+    """Absolute, as it was found; may hold surrogates where the name is not UTF-8."""
+    shown: str
+    """Below the folder that was named, with that folder's name."""
+    kind: str | None
+    size: int
+    mtime: int
+    named: bool
+    """It was named itself, not found in a folder."""
+
+    @property
+    def key(self) -> bytes:
+        return os.fsencode(self.path)
+
+
+@dataclass
+class Walk:
+    """What was found; `problems` are folders and links that cannot be followed."""
+
+    files: list[FoundFile] = field(default_factory=list)
+    problems: list[FileResult] = field(default_factory=list)
+    blind: list[bytes] = field(default_factory=list)
+    """Folders that could not be listed: what is known below them is not gone."""
+    roots: list[bytes] = field(default_factory=list)
+
+    def covers(self, key: bytes) -> bool:
+        """Whether a file of this key would have been found if it were there."""
+        below = any(key == root or key.startswith(_below(root)) for root in self.roots)
+        return below and not any(key.startswith(_below(folder)) for folder in self.blind)
+
+
+def _below(folder: bytes) -> bytes:
+    return folder.rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
+
+
+def walk(paths: Sequence[Path]) -> Walk:
+    """Files in the order of their names; hidden ones and repeated ones are passed over.
+
+    Blocks. Raises InputError for a path that is not there.
+    """
+    found, seen = Walk(), set[tuple[int, int]]()
+    for path in paths:
+        absolute = os.path.abspath(path)
+        try:
+            status = os.stat(absolute)
+        except OSError as error:
+            raise InputError("PATH", f"{show(str(path))}: {error.strerror}") from None
+        found.roots.append(os.fsencode(absolute))
+        name = os.path.basename(absolute)
+        if stat.S_ISDIR(status.st_mode):
+            _walk_folder(absolute, name, found, seen)
+        else:
+            _add(absolute, name, status, found, seen, named=True)
+    return found
+
+
+def _walk_folder(top: str, shown: str, found: Walk, seen: set[tuple[int, int]]) -> None:
+    waiting = [(top, shown)]
+    while waiting:
+        folder, name = waiting.pop()
+        deeper: list[tuple[str, str]] = []
+        for entry in _listed(folder, name, found, seen):
+            below = os.path.join(name, entry.name) if name else entry.name
+            try:
+                status = entry.stat()
+            except OSError as error:
+                reason = error.strerror or "cannot be read"
+                found.problems.append(FileResult(show(below), "failed", reason, "file_unreadable"))
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                deeper.append((entry.path, below))
+            else:
+                _add(entry.path, below, status, found, seen, named=False)
+        waiting.extend(reversed(deeper))
+
+
+def _listed(
+    folder: str, shown: str, found: Walk, seen: set[tuple[int, int]]
+) -> Iterator["os.DirEntry[str]"]:
+    """A folder's visible entries by name; none of a folder that was listed already."""
+    try:
+        status = os.stat(folder)
+        if _repeated(status, seen):
+            return
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: os.fsencode(entry.name))
+    except OSError as error:
+        reason = error.strerror or "cannot be listed"
+        found.problems.append(FileResult(show(shown), "failed", reason, "file_unreadable"))
+        found.blind.append(os.fsencode(folder))
+        return
+    yield from (entry for entry in entries if not entry.name.startswith("."))
+
+
+def _add(
+    path: str, shown: str, status: os.stat_result, found: Walk, seen: set[tuple[int, int]],
+    *, named: bool,
+) -> None:  # fmt: skip
+    """A file; a device or a pipe would keep its reader for ever."""
+    if not stat.S_ISREG(status.st_mode):
+        found.problems.append(FileResult(show(shown), "left_out", "not a file", "page_kind"))
+        return
+    if _repeated(status, seen):
+        return
+    found.files.append(
+        FoundFile(
+            path=path,
+            shown=show(shown),
+            kind=kind_of(Path(path)),
+            size=status.st_size,
+            mtime=status.st_mtime_ns,
+            named=named,
+        )
+    )
+
+
+def _repeated(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
+    """Links lead to the same file or folder again; Windows may not number them."""
+    place = (status.st_dev, status.st_ino)
+    if not status.st_ino:
+        return False
+    if place in seen:
+        return True
+    seen.add(place)
+    return False
+
+
+def show(path: str) -> str:
+    """A path as text, with `/` between its parts."""
+    text = valid_text(os.fsencode(path).decode("utf-8", "replace"))
+    return text.replace(os.sep, "/")
+
+
+NOT_REMEMBERED = ("file_unreadable", "docs_extra_missing")
+"""Failures that may end without the file being changed."""
+_PART = 1 << 20
+
+
+@dataclass(frozen=True)
+class IngestPlan:
+    """What is asked for."""
+
+    paths: tuple[Path, ...]
+    target: Target
+    retry: bool = False
+    """Try again what failed and has not changed."""
+    prune: bool = False
+    """Take files out that are not there any more."""
+    workers: int = 0
+    """Processes that read; 0 is as many as processors, at most four."""
+
+
+class Ingest:
+    """One run; `stop` lets the files in flight be finished."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        plan: IngestPlan,
+        meter: Meter,
+        *,
+        tell: Tell | None = None,
+        limits: ReadLimits | None = None,
+    ) -> None:
+        self._tools, self._plan, self._meter = tools, plan, meter
+        self._tell = tell or Quiet()
+        self._limits = limits
+        self._known: dict[bytes, Entry] = {}
+        self._first: dict[str, tuple[bytes, str]] = {}
+        """Content → the file that has put it into the store: key and path."""
+        self._busy: dict[str, asyncio.Lock] = {}
+        self.report = Report()
+
+    def stop(self) -> None:
+        """Begin no further file."""
+        self.report.stopped = True
+
+    async def run(self) -> Report:
+        """Read what is to be read. Raises InputError for paths, ProviderError for the store."""
+        began, plan = time.monotonic(), self._plan
+        found = await asyncio.to_thread(walk, plan.paths)
+        await self._learn()
+        self.report.total = len(found.files) + len(found.problems)
+        self._tell.began(self.report.total)
+        for problem in found.problems:
+            self._tell_of(problem)
+        workers = plan.workers or min(4, os.cpu_count() or 1)
+        async with FileReaders(workers, self._limits) as readers:
+            filing = Filing(self._tools, plan.target, readers, self._meter)
+            files = iter(found.files)
+            # One more than reads, so that the store is not waited for.
+            await _all([self._work(files, filing) for _ in range(workers + 1)])
+            await self._gone(found, filing)
+            self._note_embedding(filing)
+        self.report.stopped = self.report.stopped and self.report.done < self.report.total
+        self.report.seconds = time.monotonic() - began
+        return self.report
+
+    async def _learn(self) -> None:
+        """What earlier runs have read, as far as the store still has it."""
+        target, store = self._plan.target, self._tools.store
+        self._known = await self._tools.ledger.entries(target.owner, target.collection)
+        ready = {key: e for key, e in self._known.items() if e.status == "ready"}
+        mine = [c for c in await store.collections(target.owner)
+                if (c["name"], c["owner"]) == (target.collection, target.owner)]  # fmt: skip
+        if sum(c["documents"] for c in mine) != sum(e.documents for e in ready.values()):
+            await self._distrust(ready)
+        present = await asyncio.to_thread(_still_there, ready)
+        self._first = {e.sha256: (key, e.shown) for key, e in ready.items() if key in present}
+
+    async def _distrust(self, ready: dict[bytes, Entry]) -> None:
+        """Store and ledger differ: forget the files whose documents are not in the store."""
+        target = self._plan.target
+        scope = Scope((target.collection,), target.owner)
+        there = {
+            document["id"].partition("-")[0]
+            for document in await self._tools.store.documents(scope)
+        }
+        for key in list(ready):
+            if target.document_id(key) not in there:
+                del ready[key], self._known[key]
+
+    async def _work(self, files: Iterator[FoundFile], filing: Filing) -> None:
+        for file in files:
+            if self.report.stopped:
+                return
+            self._tell_of(await self._one(file, filing))
+            await asyncio.sleep(0)
+
+    def _tell_of(self, result: FileResult) -> None:
+        self.report.add(result)
+        self._tell.told(result, self.report)
+
+    async def _one(self, file: FoundFile, filing: Filing) -> FileResult:
+        """What becomes of a file."""
+        if file.kind is None:
+            kind = Path(file.path).suffix or "without an ending"
+            outcome = (
+                _failed(file, "page_kind") if file.named else FileResult(file.shown, "left_out")
+            )
+            return replace(outcome, reason=f"files {kind[:20]} are not read", code="page_kind")
+        before = self._known.get(file.key)
+        same = before and (before.size, before.mtime) == (file.size, file.mtime)
+        if before and same and (known := self._as_before(file, before, filing.model)):
+            return known
+        try:
+            if file.size == 0:
+                raise CannotRead("page_empty")
+            if file.size > MAX_BYTES[file.kind]:
+                raise CannotRead("too_large")
+            sha256 = await asyncio.to_thread(_hash, file.path)
+        except CannotRead as error:
+            return await self._cannot(file, str(error), "", before, filing)
+        except OSError:
+            return _failed(file, "file_unreadable")
+        async with self._busy.setdefault(sha256, asyncio.Lock()):
+            return await self._by_content(file, file.kind, sha256, before, filing)
+
+    async def _by_content(
+        self, file: FoundFile, kind: str, sha256: str, before: Entry | None, filing: Filing
+    ) -> FileResult:
+        if before and before.sha256 == sha256:
+            known = self._as_before(file, before, filing.model)
+            if known:
+                await self._save(replace(before, size=file.size, mtime=file.mtime))
+                return known
+        source = Source(file.key, file.path, file.shown, kind, file.size, file.mtime, sha256)
+        first = self._first.get(sha256)
+        if first and first[0] != file.key:
+            await filing.remove(file.key, before)
+            await self._save(source.entry(status="same"))
+            return FileResult(file.shown, "same", f"the same as {first[1]}")
+        try:
+            entry, note = await filing.keep(source, before)
+        except CannotRead as error:
+            return await self._cannot(file, str(error), sha256, None, filing)
+        self._first[sha256] = (file.key, file.shown)
+        return FileResult(
+            file.shown, "read", documents=entry.documents, chunks=entry.chunks, note=note
+        )
+
+    def _as_before(self, file: FoundFile, before: Entry, model: str) -> FileResult | None:
+        """What is known of an unchanged file; None where it is to be read nevertheless."""
+        if before.status == "failed" and not self._plan.retry:
+            return replace(_failed(file, before.code), note="as before")
+        first = self._first.get(before.sha256)
+        if before.status == "same" and first and first[0] != file.key:
+            return FileResult(file.shown, "unchanged")
+        current = before.status == "ready" and (not model or before.model == model)
+        return FileResult(file.shown, "unchanged") if current else None
+
+    async def _cannot(
+        self, file: FoundFile, code: str, sha256: str, before: Entry | None, filing: Filing
+    ) -> FileResult:
+        """Remembered until the file changes; its earlier content is not what it says now."""
+        if code not in NOT_REMEMBERED:
+            await filing.remove(file.key, before)
+            shown, size, mtime = file.shown, file.size, file.mtime
+            await self._save(Entry(file.key, shown, size, mtime, sha256, "failed", code))
+        return _failed(file, code)
+
+    async def _save(self, entry: Entry) -> None:
+        target = self._plan.target
+        await self._tools.ledger.save(target.owner, target.collection, entry)
+
+    async def _gone(self, found: Walk, filing: Filing) -> None:
+        """Files that were read once and would have been found if they were still there."""
+        here = {file.key for file in found.files}
+        for key, entry in self._known.items():
+            if key in here or not found.covers(key):
+                continue
+            if await asyncio.to_thread(os.path.lexists, os.fsdecode(key)):
+                continue
+            if self._plan.prune and not self.report.stopped:
+                await filing.remove(key, entry)
+                target = self._plan.target
+                await self._tools.ledger.forget(target.owner, target.collection, [key])
+                self._tell_of(FileResult(entry.shown, "removed"))
+            elif entry.documents:
+                self._tell_of(FileResult(entry.shown, "gone", self._moved(entry)))
+
+    def _moved(self, entry: Entry) -> str:
+        """Where the content of a file that is gone is now: until pruned it is there twice."""
+        now = self._first.get(entry.sha256)
+        return f"its content is {now[1]} now" if now else ""
+
+    def _note_embedding(self, filing: Filing) -> None:
+        if filing.embedding_problem:
+            self.report.notes.append(
+                f"some files have no vectors yet ({filing.embedding_problem}); they are found by "
+                "their words, and the next run adds the vectors"
+            )
+
+
+def _failed(file: FoundFile, code: str) -> FileResult:
+    return FileResult(file.shown, "failed", _reason(file, code), code)
+
+
+def _reason(file: FoundFile, code: str) -> str:
+    """What is wrong with a file, and what its owner can do where that is not plain."""
+    said = FAILURES.get(code, code)
+    if code == "file_unreadable" and not os.path.lexists(file.path):
+        return "it was removed meanwhile"
+    if code == "too_large" and file.kind:
+        return f"{said} (over {MAX_BYTES[file.kind] >> 20} MiB)"
+    if code == "page_empty" and file.kind == "pdf" and file.size:
+        return f"{said}; only MinerU reads scans (MINERU_URL)"
+    return said
+
+
+async def _all(works: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """All of them; the first that fails ends the others."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _hash(path: str) -> str:
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(_PART):
+            found.update(part)
+    return found.hexdigest()
+
+
+def _still_there(ready: dict[bytes, Entry]) -> set[bytes]:
+    """Files that are as they were when they were read."""
+    there = set()
+    for key, entry in ready.items():
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(os.fsdecode(key))
+            if (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime):
+                there.add(key)
+    return there

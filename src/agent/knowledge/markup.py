@@ -1,0 +1,191 @@
+"""Markdown, plain text and pages of PDF → blocks for `split`."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from agent.knowledge.split import Block
+
+MAX_HEADING = 200
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_SETEXT = re.compile(r" {0,3}(=+|-+)\s*$")
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_RULE_OF_TABLE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
+_FRONT = re.compile(r"\A---\s*\n(.*?)\n(?:---|\.\.\.)\s*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title\s*:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+[\"'][^\"']*[\"'])?\)")
+_HTML_TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL | re.IGNORECASE)
+_HTML_ROW = re.compile(r"<tr\b[^>]*>(.*?)</tr>", re.DOTALL | re.IGNORECASE)
+_HTML_CELL = re.compile(r"<t[dh]\b[^>]*>(.*?)</t[dh]>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]{1,200}>")
+
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.、]?\s+(\S.*)")
+_CHAPTER = re.compile(r"第[一二三四五六七八九十百\d]{1,4}([章篇部节条])\s*\S{0,40}")
+_CHINESE_NUMBERED = re.compile(
+    r"(?:([一二三四五六七八九十]{1,3})、|[（(][一二三四五六七八九十]{1,3}[）)])\S.{0,40}"
+)
+_NAMED = re.compile(
+    r"(abstract|introduction|background|(?:materials and )?methods?|results?(?: and discussion)?"
+    r"|discussion|conclusions?|references|acknowledge?ments?|appendix|summary"
+    r"|摘\s*要|引\s*言|前\s*言|概\s*述|背\s*景|结\s*论|总\s*结|参考文献|致\s*谢|附\s*录)[:：]?",
+    re.IGNORECASE,
+)
+_WORD = re.compile("[A-Za-z\u00c0-\u024f]{4}|[\u3400-\u9fff]{2}")
+_ENDS = ".,;:!?。，；：！？、"
+_CHINESE = re.compile("[\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef]")
+_LONGEST_LINE = 80
+LevelOf = Callable[[str], int]
+
+
+def front_title(text: str) -> tuple[str, str]:
+    """The title a Markdown file's front matter gives, and the text without it."""
+    found = _FRONT.match(text)
+    if not found:
+        return "", text
+    title = _FRONT_TITLE.search(found[1])
+    return (title[1].strip() if title else ""), text[found.end() :]
+
+
+def markdown_blocks(text: str) -> Iterator[Block]:
+    """Headings, paragraphs, code and tables of Markdown; links are their texts."""
+    text = _HTML_TABLE.sub(_table_of_html, _COMMENT.sub("", text))
+    lines, waiting, at = text.splitlines(), list[str](), 0
+    while at < len(lines):
+        line = lines[at]
+        taken, blocks = _construct(lines, at, waiting)
+        if not taken:
+            if line.strip():
+                waiting.append(line)
+            taken = 1
+            if line.strip():
+                at += taken
+                continue
+        yield from _paragraph(waiting)
+        waiting.clear()
+        yield from blocks
+        at += taken
+    yield from _paragraph(waiting)
+
+
+def _construct(lines: Sequence[str], at: int, waiting: list[str]) -> tuple[int, list[Block]]:
+    """How many lines a heading, a fence or a table takes here, and what it is; 0 is none."""
+    line = lines[at]
+    if found := _ATX.match(line):
+        return 1, _heading(found[2] or "", len(found[1]))
+    if waiting and (found := _SETEXT.match(line)):
+        heading = _heading(" ".join(waiting), 1 if found[1][0] == "=" else 2)
+        waiting.clear()
+        return 1, heading
+    if found := _FENCE.match(line):
+        end = at + 1
+        while end < len(lines) and not lines[end].lstrip().startswith(found[1]):
+            end += 1
+        return end + 1 - at, [Block("\n".join(lines[at + 1 : end]))]
+    if "|" in line and at + 1 < len(lines) and _is_rule(lines[at + 1]):
+        end = at + 2
+        while end < len(lines) and "|" in lines[end]:
+            end += 1
+        rows = "\n".join(_plain(row).strip() for row in lines[at:end])
+        return end - at, [Block(rows, table=True)]
+    return 0, []
+
+
+def _is_rule(line: str) -> bool:
+    return "-" in line and "|" in line and _RULE_OF_TABLE.match(line) is not None
+
+
+def _heading(text: str, level: int) -> list[Block]:
+    plain = " ".join(_plain(text).split()).strip("*_ ")[:MAX_HEADING]
+    return [Block(plain, level)] if plain else []
+
+
+def _paragraph(lines: Sequence[str]) -> Iterator[Block]:
+    text = _plain("\n".join(lines)).strip()
+    if text and not re.fullmatch(r"[\s*_-]+", text):
+        yield Block(text)
+
+
+def _plain(text: str) -> str:
+    return _TAG.sub("", _LINK.sub(r"\1", text)) if "[" in text or "<" in text else text
+
+
+def _table_of_html(found: "re.Match[str]") -> str:
+    """As rows of Markdown, the way other tables come."""
+    rows = [
+        [" ".join(_TAG.sub(" ", cell).split()) for cell in _HTML_CELL.findall(row)]
+        for row in _HTML_ROW.findall(found[0])
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in rows if row]
+    if lines:
+        lines.insert(1, "|" + " --- |" * len(rows[0]))
+    return "\n\n" + "\n".join(lines) + "\n\n"
+
+
+def plain_blocks(text: str, level_of: LevelOf | None = None) -> Iterator[Block]:
+    """Paragraphs of plain text, with the lines that are headings (by their form, if not told)."""
+    level_of = level_of or heading_level
+    by_form = level_of is heading_level
+    for paragraph in re.split(r"\n\s*\n", text):
+        lines = [line.strip() for line in paragraph.splitlines() if line.strip()]
+        body: list[str] = []
+        levels = [level_of(line) for line in lines]
+        for at, (line, level) in enumerate(zip(lines, levels, strict=True)):
+            if not level or (by_form and _is_listed(levels, at)):
+                body.append(line)
+                continue
+            if body:
+                yield Block(unwrapped(body))
+            body = []
+            yield Block(line[:MAX_HEADING], level)
+        if body:
+            yield Block(unwrapped(body))
+
+
+def _is_listed(levels: Sequence[int], at: int) -> bool:
+    """Numbered lines of one level in a row are a list."""
+    before = levels[at - 1] if at else 0
+    after = levels[at + 1] if at + 1 < len(levels) else 0
+    return before == levels[at] or 0 < after <= levels[at]
+
+
+def heading_level(line: str) -> int:
+    """From 1, for a line that is a heading by its form: `2.1 Methods`, `第三章 …`; else 0."""
+    if not 1 < len(line) <= _LONGEST_LINE or (line[-1] in _ENDS and not _NAMED.fullmatch(line)):
+        return 0
+    if found := _CHAPTER.fullmatch(line):
+        return 2 if found[1] in "节条" else 1
+    if found := _CHINESE_NUMBERED.fullmatch(line):
+        return 1 if found[1] else 2
+    if _NAMED.fullmatch(line):
+        return 1
+    if (found := _NUMBERED.fullmatch(line)) and _is_wording(found[2]):
+        return found[1].count(".") + 1
+    return 0
+
+
+def _is_wording(text: str) -> bool:
+    """Words that begin like a heading, not the cells of a table or the middle of a sentence."""
+    letters = sum(character.isalpha() for character in text)
+    solid = sum(not character.isspace() for character in text)
+    return letters >= 0.8 * solid and not text[0].islower() and _WORD.search(text) is not None
+
+
+def unwrapped(lines: Sequence[str]) -> str:
+    """Lines that were broken for the page's width joined again; short ones (tables) stay lines."""
+    full = 0.6 * max(map(_width, lines))
+    text = lines[0]
+    for before, line in pairwise(lines):
+        if _width(before) < full or before[-1] in "。！？.!?:：":
+            text += "\n" + line
+        elif before[-1] == "-" and line[0].islower():
+            text = text[:-1] + line
+        elif _CHINESE.match(before[-1]) and _CHINESE.match(line[0]):
+            text += line
+        else:
+            text += " " + line
+    return text
+
+
+def _width(line: str) -> int:
+    return len(line) + len(_CHINESE.findall(line))

@@ -1,0 +1,129 @@
+"""What the servers that rank and embed share: their addresses, errors, and batches that fit."""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard, TypeVar
+
+from pydantic import SecretStr
+
+from agent.core.calls import Policy
+from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
+from agent.search.http import SearchHttp, said
+
+T = TypeVar("T")
+R = TypeVar("R")
+Ask = Callable[[Sequence[T]], Coroutine[Any, Any, list[R]]]
+MAX_REPLY = 64 << 20
+"""Bytes; a hundred vectors of 3,072 numbers are some six million."""
+_TOO_MUCH = (413, 422)
+_FAILED = 424
+_TOO_LARGE = frozenset({"too_large", "model_bad_request", "model_context"})
+"""Codes of refusals that fewer texts at once may avoid."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server by its full address; `variable` is the setting that names it."""
+
+    provider: str
+    variable: str
+    url: str
+    key: SecretStr | None
+    timeout: float
+
+    @property
+    def policy(self) -> Policy:
+        """Not counted as a search: what a ranking costs is its time."""
+        return Policy(
+            self.provider,
+            spends=None,
+            timeout=self.timeout,
+            attempts=2,
+            base_delay=0.1,
+            breaker=True,
+        )
+
+    async def post(self, http: SearchHttp, body: dict[str, Any]) -> Any:
+        """The JSON the server answers with; raises ProviderError."""
+        headers = {"Authorization": f"Bearer {self.key.get_secret_value()}"} if self.key else None
+        try:
+            return await http.post_any(
+                self.provider, self.url, body, headers=headers, refine=self._refine
+            )
+        except ProviderRefused as error:
+            raise self._named(error) from None
+
+    def _refine(self, status: int, body: Any) -> ProviderError | None:
+        message = f"HTTP {status}: {said(body)}".rstrip(": ")
+        if status in _TOO_MUCH or (status == 400 and "batch" in message.lower()):
+            return ProviderRefused(self.provider, message, code="too_large")
+        if status == _FAILED:
+            return ProviderUnavailable(self.provider, message)
+        return None
+
+    def _named(self, error: ProviderRefused) -> ProviderRefused:
+        """The same with our setting's name, in words that fit more than searches."""
+        message = error.message.replace(f"{self.provider.upper()}_BASE_URL", self.variable)
+        code = error.code.replace("search_", "server_")
+        return ProviderRefused(self.provider, message, code=code)
+
+
+class Batches:
+    """Asks for many texts in batches, several at once; a batch refused as too large is halved."""
+
+    def __init__(self, size: int, *, at_once: int = 4) -> None:
+        self.size = size
+        self._at_once = at_once
+
+    async def run(self, texts: Sequence[T], ask: "Ask[T, R]") -> list[R]:
+        """One result for each text, in their order; the first error ends it all."""
+        free = asyncio.Semaphore(self._at_once)
+
+        async def asked(batch: Sequence[T]) -> list[R]:
+            async with free:
+                return await self._fitting(batch, ask)
+
+        batches = [texts[at : at + self.size] for at in range(0, len(texts), self.size)]
+        found = await together([asked(batch) for batch in batches])
+        return [result for results in found for result in results]
+
+    async def _fitting(self, batch: Sequence[T], ask: "Ask[T, R]") -> list[R]:
+        try:
+            return await ask(batch)
+        except ProviderRefused as error:
+            if error.code not in _TOO_LARGE or len(batch) < 2:
+                raise
+        half = (len(batch) + 1) // 2
+        found = [*await self._fitting(batch[:half], ask), *await self._fitting(batch[half:], ask)]
+        # Both halves went through: it was the size, not one of the texts.
+        self.size = min(self.size, half)
+        return found
+
+
+async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
+    """All results in their order; the first error cancels the others and is raised."""
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+def sendable(text: str, limit: int) -> str:
+    """At most `limit` characters that UTF-8 can say; half a surrogate pair becomes `?`."""
+    return text[:limit].encode("utf-8", "replace").decode()
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value of a reply is a finite number."""
+    if type(value) not in (int, float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

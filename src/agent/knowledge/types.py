@@ -1,0 +1,158 @@
+"""What the knowledge base keeps and finds, and how results are put in order."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NotRequired, Protocol
+
+from typing_extensions import TypedDict
+
+from agent.core.budget import Meter
+
+Layer = Literal["base", "upper"]
+"""`base` is records (a row of a table of companies), `upper` is texts on the same; upper first."""
+DocumentStatus = Literal["ready", "failed"]
+
+
+class Chunk(TypedDict):
+    """A stretch of a document that can be found and cited."""
+
+    document: str
+    number: int
+    """Its place in the document, from 0."""
+    text: str
+    headings: list[str]
+    """From the title down to the section it stands in."""
+    page: int | None
+    """Of a PDF, from 1."""
+
+
+class KnownDocument(TypedDict):
+    """A document of a collection."""
+
+    id: str
+    """Stable for the same file in the same collection."""
+    collection: str
+    title: str
+    path: str
+    """Where it was read; what a citation names."""
+    url: str | None
+    """Where it can be opened by others, if anywhere."""
+    kind: str
+    """pdf, markdown, html, text, csv."""
+    layer: Layer
+    sha256: str
+    """Of the file's bytes."""
+    status: DocumentStatus
+    error: str | None
+    chunks: int
+    metadata: NotRequired[dict[str, Any]]
+
+
+class Collected(TypedDict):
+    """A collection: whose it is, and whether everybody may read it."""
+
+    name: str
+    owner: str
+    """Empty for whoever runs the command line."""
+    shared: bool
+    documents: int
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a search may see: these collections of this owner and shared ones."""
+
+    collections: tuple[str, ...] = ()
+    """Empty: all that the owner may read."""
+    owner: str = ""
+    documents: tuple[str, ...] = ()
+    """Only these, where given."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A chunk that was found, best first; `score` is comparable within one search only."""
+
+    chunk: Chunk
+    document: KnownDocument
+    score: float
+    ranks: dict[str, int] = field(default_factory=dict)
+    """Its place (from 1) in each list that was fused: lexical, vector."""
+
+
+class KnowledgeStore(Protocol):
+    """Keeps chunks; one implementation a file."""
+
+    name: str
+
+    async def put(
+        self,
+        document: KnownDocument,
+        chunks: Sequence[Chunk],
+        vectors: Sequence[Sequence[float]] | None = None,
+        *,
+        owner: str = "",
+        shared: bool = False,
+    ) -> None:
+        """Replace a document and all its chunks at once: a crash leaves the old or the new."""
+        ...
+
+    async def search(
+        self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
+    ) -> list[Hit]:
+        """Hybrid by reciprocal rank fusion where a vector is given and vectors are kept."""
+        ...
+
+    async def documents(self, scope: Scope) -> list[KnownDocument]: ...
+
+    async def collections(self, owner: str = "") -> list[Collected]:
+        """What the owner may read."""
+        ...
+
+    async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
+        """Distinct headings of the texts, for the question pool."""
+        ...
+
+    async def delete(self, documents: Collection[str]) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; `model` is kept with them, so that models are never mixed."""
+
+    model: str
+
+    async def embed(
+        self, texts: Sequence[str], *, meter: Meter, query: bool = False
+    ) -> list[list[float]]:
+        """Unit vectors in the order of the texts; raises ProviderError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Indices of the texts with their scores, best first, cut by threshold and top-n."""
+
+    order: list[tuple[int, float]]
+    backend: str
+    note: str = ""
+    """Why another back-end than the configured one served; empty where it did not."""
+
+
+class Reranker(Protocol):
+    """Puts texts in the order of their bearing on a query."""
+
+    name: str
+
+    async def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        meter: Meter,
+        top_n: int | None = None,
+        threshold: float | None = None,
+    ) -> Ranked:
+        """Never raises ProviderError: a back-end that fails is replaced and noted."""
+        ...

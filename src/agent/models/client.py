@@ -1,0 +1,309 @@
+"""The one way to ask a model: journaled, budgeted, paced, judged, repaired once, accounted for."""
+
+import asyncio
+import base64
+import importlib
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from datetime import UTC, date, datetime
+from typing import Any, TypeVar, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ToolMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
+
+from agent.core.budget import Meter
+from agent.core.calls import Calls, Policy
+from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
+from agent.core.strings import valid_json
+from agent.models import catalogue
+from agent.models.catalogue import ModelName, Provider, parse
+from agent.models.google import Google
+from agent.models.streaming import Telling
+from agent.models.types import LISTING, Finish, Reply, Request, Response, Thinking, Vendor
+from agent.models.validation import GaveUp, Patience, judge, parsed, repair_request, schema_of
+from agent.settings import Settings
+
+
+def to_text(response: Response) -> str:
+    """JSON; bytes in a message (thought signatures) become {"__bytes__": base64}."""
+    return json.dumps(
+        {
+            "message": messages_to_dict([response.message])[0],
+            "text": response.text,
+            "parts": list(response.parts),
+            "finish": response.finish,
+            "reason": response.reason,
+            "grounding": response.grounding,
+            "input_tokens": response.input_tokens,
+            "output_tokens": response.output_tokens,
+            "served_by": response.served_by,
+        },
+        ensure_ascii=False,
+        default=_plain,
+    )
+
+
+def from_text(text: str) -> Response:
+    """The response that `to_text` wrote, in valid text."""
+    kept = valid_json(json.loads(text, object_hook=_bytes))
+    return Response(
+        message=cast(AIMessage, messages_from_dict([kept["message"]])[0]),
+        text=kept["text"],
+        parts=tuple(kept["parts"]),
+        finish=cast(Finish, kept["finish"]),
+        reason=kept["reason"],
+        grounding=kept["grounding"],
+        input_tokens=kept["input_tokens"],
+        output_tokens=kept["output_tokens"],
+        served_by=kept["served_by"],
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"__bytes__": base64.b64encode(value).decode()}
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    return str(getattr(value, "value", value))
+
+
+def _bytes(value: dict[str, Any]) -> Any:
+    return base64.b64decode(value["__bytes__"]) if set(value) == {"__bytes__"} else value
+
+
+S = TypeVar("S", bound=BaseModel)
+log = logging.getLogger(__name__)
+_PROVIDERS: tuple[Provider, ...] = ("google", "openai")
+
+
+class ModelDesk:
+    """Implements `Models`; one per process, usable from any event loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        calls: Calls,
+        *,
+        vendors: Mapping[Provider, Vendor] | None = None,
+        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+    ) -> None:
+        self._settings, self._calls, self._today = settings, calls, today
+        self._vendors: dict[Provider, Vendor] = dict(vendors or {})
+        self._served: set[tuple[str, str]] = set()
+        for provider in _PROVIDERS if settings.model_rpm else ():
+            rate, burst = paced(settings.model_rpm)
+            calls.pace(f"model:{provider}", rate=rate, burst=burst)
+
+    def is_google(self, model: str) -> bool:
+        return parse(model).provider == "google"
+
+    async def ask(
+        self,
+        model: str,
+        messages: Sequence[BaseMessage],
+        *,
+        meter: Meter,
+        schema: type[S] | None = None,
+        tools: Sequence[BaseTool] = (),
+        search: bool = False,
+        thinking: Thinking | None = None,
+    ) -> Reply[S]:
+        """One reply; see Models.ask."""
+        name = parse(model)
+        if search and name.provider != "google":
+            raise ConfigurationError("web_search", f"{model} cannot search with Google")
+        request = Request(name.id, tuple(messages), schema, tuple(tools), search, thinking)
+        response = await self._once(name, request, meter)
+        if schema is None:
+            return _reply(response, name)
+        try:
+            return _reply(response, name, parsed(response.text, schema))
+        except ValueError as problem:
+            return await self._repair(name, request, meter, response, problem)
+
+    async def _repair(
+        self, name: ModelName, request: Request, meter: Meter, first: Response, problem: ValueError
+    ) -> Reply[Any]:
+        log.info("turn=%s %s: asked again: %s", meter.turn_id, name.id, problem)
+        schema = cast(type[BaseModel], request.schema)
+        messages = (*request.messages, AIMessage(first.text), repair_request(str(problem)))
+        again = Request(
+            request.model, messages, schema, request.tools, request.search, request.thinking
+        )
+        second = await self._once(name, again, meter)
+        try:
+            return _reply(second, name, parsed(second.text, schema))
+        except ValueError as still:
+            raise MalformedReply(
+                f"model:{name.provider}",
+                f"{name.id}: the answer does not fit its schema, twice: {still}",
+                code="model_schema",
+            ) from None
+
+    async def _once(self, name: ModelName, request: Request, meter: Meter) -> Response:
+        vendor = await self._vendor(name)
+        patience, paid = Patience(), False
+
+        async def send() -> str:
+            nonlocal paid
+            response = await vendor.complete(request)
+            paid = True
+            self._account(name, meter, response)
+            with patience.once_more():
+                judge(response, request, f"model:{name.provider}")
+            return to_text(response)
+
+        try:
+            text = await self._calls.once(
+                self._policy(name), send, meter=meter, request=_identity(request)
+            )
+        except GaveUp as end:
+            raise end.error from None
+        response = from_text(text)
+        if not paid:
+            # A step repeated after a crash still owns what its first life paid.
+            self._account(name, meter, response)
+        return response
+
+    async def stream(
+        self,
+        model: str,
+        messages: Sequence[BaseMessage],
+        *,
+        meter: Meter,
+        fallback: str | None,
+        thinking: Thinking | None = None,
+    ) -> AsyncIterator[str]:
+        """The text as it comes; see Models.stream."""
+        names = [parse(model)]
+        if fallback and parse(fallback) != names[0]:
+            names.append(parse(fallback))
+        level = thinking or catalogue.DEFAULT_THINKING["answer"]
+        telling = Telling(
+            self._calls, self._vendor, self._policy, self._account, meter=meter, thinking=level
+        )
+        async with aclosing(telling.tell(names, messages)) as texts:
+            async for text in texts:
+                yield text
+
+    def _policy(self, name: ModelName) -> Policy:
+        return Policy(
+            provider=f"model:{name.provider}",
+            spends="model_calls",
+            timeout=self._settings.model_timeout_seconds,
+            attempts=4,
+            base_delay=0.2,
+        )
+
+    def _account(self, name: ModelName, meter: Meter, spent: Any) -> None:
+        """Record the tokens and cost of a Response or Piece; searches are the search layer's."""
+        if not (spent.input_tokens or spent.output_tokens or spent.served_by):
+            return  # nothing came
+        served = spent.served_by.removeprefix("models/")
+        if served and name.provider == "google" and served != name.id:
+            self._tell_served(name.id, served)
+        billed = served if served in catalogue.GOOGLE_MODELS else name.id
+        cost = catalogue.price(
+            f"{name.provider}:{billed}",
+            spent.input_tokens,
+            spent.output_tokens,
+            on=self._today(),
+        )
+        meter.record(
+            input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost_usd=cost
+        )
+
+    def _tell_served(self, asked: str, served: str) -> None:
+        if (asked, served) not in self._served:
+            self._served.add((asked, served))
+            log.warning("asked for %s, served by %s", asked, served)
+
+    async def list_models(self, provider: Provider = "google") -> list[str]:
+        """Ids the service knows; raises ProviderError or ConfigurationError."""
+        async with asyncio.timeout(self._settings.model_timeout_seconds):
+            return await (await self._vendor(ModelName(provider, LISTING))).list_models()
+
+    async def check(self, model: str, field: str = "model") -> str | None:
+        """What is wrong with a configured model, in one line; None if the service knows it."""
+        try:
+            name = parse(model, field)
+            if name.provider == "google" and (successor := catalogue.retired(name.id)):
+                return f"{field}: {name.id} is retired; use {successor}"
+            known = await self.list_models(name.provider)
+        except TimeoutError:
+            return "no answer in time"
+        except (ProviderError, ConfigurationError) as error:
+            return error.message.removeprefix(f"{LISTING}: ")
+        if name.id in known or not known:
+            return None
+        return f"{field}: the service does not know {name.id}"
+
+    async def aclose(self) -> None:
+        """Close the connections of every event loop."""
+        for vendor in self._vendors.values():
+            await vendor.aclose()
+
+    async def _vendor(self, name: ModelName) -> Vendor:
+        if name.provider not in self._vendors:
+            self._vendors[name.provider] = await self._make(name.provider)
+        return self._vendors[name.provider]
+
+    async def _make(self, provider: Provider) -> Vendor:
+        if provider == "google":
+            return Google(self._settings)
+        try:
+            # Importing takes a second of CPU: off the event loop.
+            module = await asyncio.to_thread(importlib.import_module, "agent.models.openai")
+        except ImportError as error:
+            raise ConfigurationError(
+                "model", "openai:… models need the extra: pip install 'tanlu[openai]'"
+            ) from error
+        return cast(Vendor, module.OpenAI(self._settings))
+
+
+def paced(rpm: int) -> tuple[float, int]:
+    """(calls a second, burst) that never exceed `rpm` in any minute."""
+    burst = max(1, rpm // 3)
+    return (rpm - burst + 1) / 60, burst
+
+
+def _identity(request: Request) -> dict[str, Any]:
+    """What makes two requests the same, free of random message ids."""
+    return {
+        "model": request.model,
+        "messages": [_told(message) for message in request.messages],
+        "schema": schema_of(request.schema) if request.schema else None,
+        "tools": [tool.name for tool in request.tools],
+        "search": request.search,
+        "thinking": request.thinking,
+    }
+
+
+def _told(message: BaseMessage) -> list[Any]:
+    told: list[Any] = [message.type, message.content]
+    if isinstance(message, AIMessage):
+        told.append([[call["name"], call["args"], call["id"]] for call in message.tool_calls])
+    if isinstance(message, ToolMessage):
+        told.append(message.tool_call_id)
+    return told
+
+
+def _reply(response: Response, name: ModelName, value: S | None = None) -> Reply[S]:
+    return Reply(
+        text=response.text,
+        message=response.message,
+        model=response.served_by or name.id,
+        parsed=value,
+        parts=response.parts,
+        grounding=response.grounding,
+        truncated=response.finish == "length",
+    )

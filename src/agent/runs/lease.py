@@ -1,0 +1,176 @@
+"""Who works on a run, and whether that process still lives."""
+
+import contextlib
+import hashlib
+import logging
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+from agent.core.private_files import private_database
+from agent.runs.sql import Place, Tables
+
+_HELD = (
+    "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
+    " WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+log = logging.getLogger(__name__)
+
+_claims: dict[Path, sqlite3.Connection] = {}
+_JOURNAL = "-journal"
+_OWNER = re.compile(rf"\d+-[0-9a-f]{{12}}({_JOURNAL})?")
+"""A file of `FileOwner`, or what SQLite keeps beside it and leaves there at kill -9."""
+
+
+class Owner(Protocol):
+    """This process as others see it. All methods block and run in the outbox's thread."""
+
+    @property
+    def id(self) -> str: ...
+
+    def open(self, tables: Tables) -> None:
+        """Be alive for others, from now until the process ends; called for each connection."""
+        ...
+
+    def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
+        """Those whose process is gone."""
+        ...
+
+    def close(self) -> None:
+        """Be dead for others."""
+        ...
+
+
+def owner_in(where: Place) -> Owner:
+    """An owner beside the tables of this place."""
+    return FileOwner(where / "owners") if isinstance(where, Path) else LockOwner()
+
+
+def claim(folder: Path) -> bool:
+    """Whether a folder is this process's alone: it is, until the process ends, if no other's is.
+
+    By the lock of a file there, as `FileOwner` is alive; a folder that cannot be locked is let be.
+    """
+    path = folder.resolve() / "tanlu-server.lock"
+    if path in _claims:
+        return True
+    with contextlib.ExitStack() as undo:
+        try:
+            private_database(path)
+            lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+            undo.callback(lock.close)
+            lock.execute("BEGIN EXCLUSIVE")
+        except (OSError, sqlite3.Error) as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                return False
+            log.warning("whether another server uses %s cannot be told: %s", folder, error)
+            return True
+        undo.pop_all()
+    _claims[path] = lock
+    return True
+
+
+def _new_id() -> str:
+    return f"{os.getpid()}-{uuid4().hex[:12]}"
+
+
+def _lock_of(owner: str) -> int:
+    """The number of an owner's advisory lock."""
+    digest = hashlib.blake2b(f"tanlu owner {owner}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+class FileOwner:
+    """An open transaction on a file of its own.
+
+    SQLite's file lock works alike on every system and ends with the process, also at kill -9.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.id = _new_id()
+        self._folder = folder
+        self._lock: sqlite3.Connection | None = None
+
+    def open(self, tables: Tables) -> None:
+        if self._lock is not None:
+            return
+        private_database(self._folder / self.id)
+        lock = sqlite3.connect(
+            self._folder / self.id, isolation_level=None, check_same_thread=False
+        )
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error:
+            lock.close()
+            raise
+        self._lock = lock
+        self._clean()
+
+    def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
+        return {owner for owner in owners if self._is_dead(owner)}
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+            (self._folder / self.id).unlink(missing_ok=True)
+
+    def _is_dead(self, owner: str) -> bool:
+        path = self._folder / owner
+        if owner == self.id or not path.exists():
+            return owner != self.id
+        with contextlib.closing(
+            # Another process may be asking the same; that takes milliseconds, a life does not.
+            sqlite3.connect(path, timeout=0.25, isolation_level=None, check_same_thread=False)
+        ) as lock:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.Error:
+                return False
+        return True
+
+    def _clean(self) -> None:
+        """Remove the files of dead processes; a fresh one may not have its lock yet."""
+        for path in self._folder.iterdir():
+            # What cannot be removed is no reason to work without recovery.
+            with contextlib.suppress(OSError, sqlite3.Error):
+                if _OWNER.fullmatch(path.name) and time.time() - path.stat().st_mtime > 60:
+                    self._clean_one(path)
+
+    def _clean_one(self, path: Path) -> None:
+        owner = path.with_name(path.name.removesuffix(_JOURNAL))
+        if path == owner:
+            if self._is_dead(path.name):
+                path.unlink(missing_ok=True)
+        elif not owner.exists():
+            # Whoever looks at a dead owner's file has SQLite remove the journal beside it.
+            path.unlink(missing_ok=True)
+
+
+class LockOwner:
+    """An advisory lock held by a connection to the database.
+
+    The database drops it when the connection ends: at once when the process is killed, within a
+    minute when its machine is gone.
+    """
+
+    def __init__(self) -> None:
+        self.id = _new_id()
+
+    def open(self, tables: Tables) -> None:
+        # Shared: a new connection has it while the database still believes in the lost one.
+        tables.execute("SELECT pg_advisory_lock_shared(?)", (_lock_of(self.id),))
+
+    def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
+        # Looking takes no lock, so that nobody who looks is mistaken for the owner.
+        alive = {number for (number,) in tables.execute(_HELD)}
+        return {owner for owner in owners if owner != self.id and _lock_of(owner) not in alive}
+
+    def close(self) -> None:
+        """The lock ends with the connection."""

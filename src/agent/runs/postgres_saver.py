@@ -1,0 +1,200 @@
+"""LangGraph's checkpoints in the database, from threads: no event loop waits or is bound to it."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from pydantic import SecretStr
+
+from agent.core.errors import ConfigurationError
+from agent.core.metadata_keys import OWNER
+from agent.runs.postgres import NAME, Connection, Session, setting_up, storable
+
+try:
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from langgraph.checkpoint.postgres.base import BasePostgresSaver
+except ImportError:
+    raise ConfigurationError(NAME, 'needs the extra: pip install "tanlu[postgres]"') from None
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_CONNECTIONS = 4
+
+_BY_RUN = "CREATE INDEX IF NOT EXISTS checkpoints_by_run ON checkpoints ((metadata ->> 'run_id'))"
+_FORGET_RUNS = (
+    "DELETE FROM checkpoint_writes AS w USING checkpoints AS c"
+    " WHERE c.metadata ->> 'run_id' = ANY(%(runs)s) AND w.thread_id = c.thread_id"
+    " AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.checkpoint_id",
+    "WITH gone AS (DELETE FROM checkpoints WHERE metadata ->> 'run_id' = ANY(%(runs)s)"
+    " RETURNING thread_id) SELECT DISTINCT thread_id FROM gone",
+)
+_ASKERS = "SELECT DISTINCT coalesce(metadata ->> %s, '') FROM checkpoints WHERE thread_id = %s"
+_UNUSED_VALUES = (
+    "DELETE FROM checkpoint_blobs AS b WHERE b.thread_id = ANY(%s) AND NOT EXISTS ("
+    "SELECT 1 FROM checkpoints AS c WHERE c.thread_id = b.thread_id"
+    " AND c.checkpoint_ns = b.checkpoint_ns"
+    " AND c.checkpoint -> 'channel_versions' ->> b.channel = b.version)"
+)
+
+
+class PostgresThreads(BasePostgresSaver):
+    """LangGraph's own tables and bytes; each of a few threads has a connection of its own.
+
+    Asynchronous psycopg would bind the saver to one event loop and does not run on Windows' usual
+    one. A lost connection is opened again; what a step writes may be written twice without harm.
+    """
+
+    def __init__(self, url: SecretStr, *, serde: SerializerProtocol) -> None:
+        super().__init__(serde=serde)
+        self._url = url
+        self._threads = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="postgres-threads")
+        self._mine = threading.local()
+        self._sessions: list[Session] = []
+        self._works = False
+
+    async def connect(self) -> None:
+        """Connect now, not at the first use. Raises ConfigurationError."""
+        await self._run(lambda connection: None)
+
+    def _opened(self, connection: Connection) -> None:
+        if not self._works:
+            with setting_up(connection):
+                PostgresSaver(connection).setup()
+                connection.execute(_BY_RUN)
+            self._works = True
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint of a config, or the last one of its thread."""
+        return await self._saved(lambda saver: saver.get_tuple(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Checkpoints, the newest first."""
+        for found in await self._saved(
+            lambda saver: list(saver.list(config, filter=filter, before=before, limit=limit))
+        ):
+            yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint; its config."""
+        stored = _storable(checkpoint)
+        return await self._saved(lambda saver: saver.put(config, stored, metadata, new_versions))
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what one task of a step wrote."""
+        await self._saved(lambda saver: saver.put_writes(config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Remove a thread."""
+        await self._saved(lambda saver: saver.delete_thread(thread_id))
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Remove every checkpoint these runs wrote (a client's `rollback`)."""
+        runs = {"runs": [str(run_id) for run_id in run_ids]}
+
+        def work(connection: Connection) -> None:
+            with connection.transaction():
+                connection.execute(_FORGET_RUNS[0], runs)
+                threads = [thread for (thread,) in connection.execute(_FORGET_RUNS[1], runs)]
+                connection.execute(_UNUSED_VALUES, (threads,))
+
+        await self._run(work)
+
+    async def askers(self, thread_id: str) -> set[str]:
+        """Whose keys a thread's steps were made with; "" for steps without one."""
+        values = (OWNER, thread_id)
+        rows = await self._run(lambda connection: connection.execute(_ASKERS, values).fetchall())
+        return {str(asker) for (asker,) in rows}
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """`keep_latest` leaves each thread its last checkpoint, `delete_all` nothing."""
+        how = "delete" if strategy == "delete_all" else strategy
+        await self._saved(lambda saver: saver.prune(list(thread_ids), strategy=how))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """The history of channels that are stored as differences."""
+        return await self._saved(
+            lambda saver: saver.get_delta_channel_history(config=config, channels=channels)
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection, after what is being written."""
+        await asyncio.to_thread(self._threads.shutdown, wait=True)
+        for session in self._sessions:
+            session.close()
+
+    async def _saved(self, work: Callable[[PostgresSaver], T]) -> T:
+        return await self._run(
+            lambda connection: work(PostgresSaver(cast(Any, connection), serde=self.serde))
+        )
+
+    async def _run(self, work: Callable[[Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._do, work)
+
+    def _do(self, work: Callable[[Connection], T]) -> T:
+        session: Session | None = getattr(self._mine, "session", None)
+        if session is None:
+            session = self._mine.session = Session(self._url, self._opened)
+            session.was_open = self._works
+            self._sessions.append(session)
+        return session.run(work)
+
+
+@asynccontextmanager
+async def open_database(
+    url: SecretStr, serde: SerializerProtocol, *, may_wait: bool
+) -> AsyncIterator[PostgresThreads]:
+    """The threads of a database; tables are made as soon as it is there. Raises ConfigurationError.
+
+    `may_wait`: a database that cannot be used is logged, and is an error of each use until it can.
+    """
+    saver = PostgresThreads(url, serde=serde)
+    try:
+        try:
+            await saver.connect()
+        except ConfigurationError as error:
+            if not may_wait:
+                raise
+            log.error("every run will fail until this is corrected: %s", error)
+        yield saver
+    finally:
+        await saver.aclose()
+
+
+def _storable(checkpoint: Checkpoint) -> Checkpoint:
+    """Texts that are a channel's whole value are stored as JSON, the others packed."""
+    values = {name: storable(value) for name, value in checkpoint["channel_values"].items()}
+    return {**checkpoint, "channel_values": values}

@@ -1,0 +1,154 @@
+"""Tables of this installation, and the journal of paid replies in them.
+
+By default an SQLite file with one connection in one thread, in WAL with `synchronous=NORMAL`: what
+is committed survives a killed process; a power cut can lose the last commits but never damages the
+file. With a DATABASE_URL the same tables are in Postgres (`agent.postgres`).
+"""
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.core.errors import ConfigurationError, ProviderError, StoreFailed
+from agent.runs.sql import KEEP_SECONDS, Place, T, Tables, open_ledger
+
+log = logging.getLogger(__name__)
+
+_OPEN_TURNS = 10_000
+
+_SAVE = (
+    "INSERT INTO replies VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (turn_id, key) DO UPDATE SET reply = excluded.reply, at = excluded.at"
+)
+_TRIAL = ""
+"""No call's key: of the row that is written and removed to see whether one can be."""
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS replies (
+    turn_id TEXT NOT NULL, key TEXT NOT NULL, reply TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (turn_id, key)
+)""",
+    "CREATE INDEX IF NOT EXISTS replies_at ON replies (at)",
+)
+
+
+class ReplyJournal:
+    """`calls.Journal`: a turn's replies until it ends, at most seven days.
+
+    A store that fails raises StoreFailed: what cannot be kept must not be paid for. A reply that
+    came too late for that stays here, and is saved before this process pays for anything else.
+    """
+
+    def __init__(self, where: Place, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._ledger = open_ledger(where, self._prepare)
+        self._known: dict[str, set[str]] = {}
+        self._tried: dict[str, bool] = {}
+        self._unsaved: dict[tuple[str, str], str] = {}
+
+    def _prepare(self, tables: Tables) -> None:
+        for statement in _SCHEMA:
+            tables.execute(statement)
+        tables.execute("DELETE FROM replies WHERE at < ?", (self._clock() - KEEP_SECONDS,))
+
+    async def load(self, turn_id: str, key: str) -> str | None:
+        """The reply this turn has paid for, or None; a turn belongs to one process at a time."""
+        if (unsaved := self._unsaved.get((turn_id, key))) is not None:
+            return unsaved
+        # Where machines share it, a turn may come back after another one worked on it.
+        if not self._ledger.shared:
+            known = self._known.get(turn_id)
+            if known is None:
+                known = await self._open(turn_id)
+            if key not in known:
+                return None
+        row = await self._try(
+            lambda db: db.execute(
+                "SELECT reply FROM replies WHERE turn_id = ? AND key = ?", (turn_id, key)
+            ).fetchone()
+        )
+        return row[0] if row else None
+
+    async def save(self, turn_id: str, key: str, reply: str) -> None:
+        """Keep a reply until the turn ends; one that no table takes is not kept."""
+        row = (turn_id, key, reply, self._clock())
+        try:
+            await self._try(lambda db: db.execute(_SAVE, row))
+        except StoreFailed:
+            self._unsaved[turn_id, key] = reply
+            raise
+        except (ValueError, OverflowError) as error:
+            # The error's own text would show the reply.
+            log.warning("a paid reply cannot be kept: %s", type(error).__name__)
+            return
+        if (known := self._known.get(turn_id)) is not None:
+            known.add(key)
+
+    async def ready(self, turn_id: str) -> None:
+        """Save what could not be saved before; try to write once in a turn, even if all was."""
+        unsaved = list(self._unsaved.items())
+        if turn_id in self._tried and not unsaved:
+            return
+
+        def work(db: Tables) -> None:
+            for (turn, key), reply in [*unsaved, ((turn_id, _TRIAL), "")]:
+                db.execute(_SAVE, (turn, key, reply, self._clock()))
+            db.execute("DELETE FROM replies WHERE turn_id = ? AND key = ?", (turn_id, _TRIAL))
+
+        await self._try(work)
+        for (turn, key), _ in unsaved:
+            self._unsaved.pop((turn, key), None)
+            self._known.get(turn, set()).add(key)
+        _remember(self._tried, turn_id, True)
+
+    async def forget(self, turn_id: str) -> None:
+        """The turn has ended: its replies are in its answer, and may as well stay for a while."""
+        self._known.pop(turn_id, None)
+        self._tried.pop(turn_id, None)
+        for name in [name for name in list(self._unsaved) if name[0] == turn_id]:
+            self._unsaved.pop(name, None)
+        try:
+            await self._try(
+                lambda db: db.execute("DELETE FROM replies WHERE turn_id = ?", (turn_id,))
+            )
+        except StoreFailed as error:
+            log.warning("the replies of a turn that has ended are not removed: %s", error)
+
+    async def _open(self, turn_id: str) -> set[str]:
+        """What the ledger knows of a turn, asked once: most turns are new to it."""
+        rows = await self._try(
+            lambda db: db.execute(
+                "SELECT key FROM replies WHERE turn_id = ?", (turn_id,)
+            ).fetchall()
+        )
+        if rows is None:
+            return set()
+        return _remember(self._known, turn_id, {key for (key,) in rows})
+
+    async def aclose(self) -> None:
+        await self._ledger.aclose()
+
+    async def _try(self, work: Callable[[Tables], T]) -> T | None:
+        try:
+            return await self._ledger.run(work)
+        except ConfigurationError as error:
+            # A node would make a gap of it and go on.
+            raise StoreFailed(error.name, error.problem) from None
+        except (sqlite3.Error, ProviderError) as error:
+            log.warning("the journal of paid replies does not work: %s", error)
+            return None
+
+
+def _remember(turns: dict[str, T], turn_id: str, value: T) -> T:
+    """Return what is known of a turn; the oldest turns are forgotten."""
+    while len(turns) >= _OPEN_TURNS:
+        turns.pop(next(iter(turns)), None)
+    return turns.setdefault(turn_id, value)
+
+
+class SqliteJournal(ReplyJournal):
+    """The journal in a folder's `runs.sqlite`."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(folder, clock)

@@ -1,0 +1,255 @@
+"""The outbox of accepted runs: what a restarted process must bring to its end.
+
+A row is written when a run is accepted and closed when it ends. It belongs to the process that
+works on it; whether that process lives is told by a lock that is dropped with it (`owners`).
+"""
+
+import asyncio
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from langgraph.types import Command
+
+from agent.core.redaction import scrub
+from agent.runs.lease import owner_in
+from agent.runs.sql import KEEP_SECONDS, Place, Tables, open_ledger
+
+log = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 3
+"""Times a run is taken up again after its process died."""
+
+End = Literal["success", "error", "timeout", "interrupted", "cancelled", "failed"]
+
+_SECRET_NAME = re.compile(r"(?i)(^|[_-])(key|token|secret|password|authorization|cookie)$")
+_COLUMNS = (
+    "run_id, thread_id, assistant, input, context, options, url, earlier, attempts, accepted_at,"
+    " owner, asker"
+)
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, assistant TEXT NOT NULL,
+    input TEXT NOT NULL, context TEXT NOT NULL, options TEXT NOT NULL, url TEXT,
+    earlier TEXT NOT NULL, attempts INTEGER NOT NULL, accepted_at DOUBLE PRECISION NOT NULL,
+    owner TEXT NOT NULL, place TEXT NOT NULL, status TEXT NOT NULL,
+    ended_at DOUBLE PRECISION, asker TEXT NOT NULL DEFAULT ''
+)""",
+    "CREATE INDEX IF NOT EXISTS runs_by_status ON runs (status, place, accepted_at)",
+)
+_AGAIN = ", ".join(
+    f"{column} = excluded.{column}"
+    for column in (*_COLUMNS.split(", ")[1:], "place", "status", "ended_at")
+)
+
+
+@dataclass(frozen=True)
+class AcceptedRun:
+    """What is needed to begin a run again; plain JSON values only."""
+
+    run_id: str
+    thread_id: str
+    assistant: str
+    input: Any
+    context: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    """Further arguments of the server's `runs.create` (command, checkpoint_id, …)."""
+    url: str | None = None
+    """The server it runs on, where that is not this process."""
+    earlier: tuple[str, ...] = ()
+    """Ids it had before it was begun again under the present one."""
+    attempts: int = 0
+    """Times it was taken up again."""
+    accepted_at: float = 0.0
+    owner: str = ""
+    """The process that works on it."""
+    asker: str = ""
+    """Whose key it was asked with; empty where no keys are used."""
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        return (*self.earlier, self.run_id)
+
+    @property
+    def graph_input(self) -> Any:
+        """What the graph is given, first time and again: the input, or an answer to its pause."""
+        resume = (self.options.get("command") or {}).get("resume")
+        return self.input if resume is None else Command(resume=resume)
+
+
+class RunOutbox:
+    """The runs of one place: the command line (`cli`), or the servers that share them."""
+
+    def __init__(
+        self, where: Place, place: str = "cli", clock: Callable[[], float] = time.time
+    ) -> None:
+        self.place = place
+        self._clock = clock
+        self._owner = owner_in(where)
+        self._ledger = open_ledger(where, self._prepare, stays=True)
+        self._missed: dict[str, float] = {}
+
+    @property
+    def shared(self) -> bool:
+        """Whether other machines work on runs of this place, too."""
+        return self._ledger.shared
+
+    def _prepare(self, db: Tables) -> None:
+        for statement in _SCHEMA:
+            db.execute(statement)
+        # Tables of before there were keys.
+        if "asker" not in [
+            column[0] for column in db.execute("SELECT * FROM runs LIMIT 0").description
+        ]:
+            db.execute("ALTER TABLE runs ADD COLUMN asker TEXT NOT NULL DEFAULT ''")
+        db.execute("DELETE FROM runs WHERE accepted_at < ?", (self._clock() - KEEP_SECONDS,))
+        self._owner.open(db)
+
+    async def accept(self, run: AcceptedRun) -> None:
+        """Write down a run before it is worked on; keys are never stored."""
+        row = (
+            run.run_id, run.thread_id, run.assistant, _stored(run.input),
+            _stored(_without_secrets(run.context)), _stored(run.options), run.url,
+            _stored(list(run.earlier)), run.attempts, run.accepted_at or self._clock(),
+            self._owner.id, self.place, "open", None, run.asker,
+        )  # fmt: skip
+        marks = ", ".join("?" * len(row))
+        await self._ledger.run(
+            lambda db: db.execute(
+                f"INSERT INTO runs VALUES ({marks}) ON CONFLICT (run_id) DO UPDATE SET {_AGAIN}",  # noqa: S608
+                row,
+            )
+        )
+
+    async def finish(self, run_id: str, status: End = "success") -> None:
+        """Close a run of ours; what was asked is not kept any longer."""
+        await self._close(run_id, status, self._owner.id)
+
+    async def _close(self, run_id: str, status: End, owner: str) -> None:
+        # A run that another process took up since, as we seemed to be dead, is that one's to close.
+        row = (status, self._clock(), run_id, owner)
+        await self._ledger.run(
+            lambda db: db.execute(
+                "UPDATE runs SET status = ?, ended_at = ?, input = 'null', context = '{}',"
+                " options = '{}' WHERE run_id = ? AND status = 'open' AND owner = ?",
+                row,
+            )
+        )
+
+    async def forget(self, thread_id: str) -> None:
+        """Remove all that is known of a thread's runs, whoever works on them."""
+        await self._ledger.run(
+            lambda db: db.execute("DELETE FROM runs WHERE thread_id = ?", (thread_id,))
+        )
+
+    async def unfinished(self, *, missed: float = 0.0) -> list[AcceptedRun]:
+        """Open runs of this place whose process is gone, oldest first.
+
+        `missed`: only if it was gone in our eyes for so many seconds, as one that lost its
+        connection for a moment is not dead.
+        """
+
+        def work(db: Tables) -> list[AcceptedRun]:
+            runs = self._open_runs(db)
+            dead = self._owner.dead(db, {run.owner for run in runs})
+            now = time.monotonic()
+            self._missed = {owner: self._missed.get(owner, now) for owner in dead}
+            return [r for r in runs if r.owner in dead and now - self._missed[r.owner] >= missed]
+
+        return await self._ledger.run(work)
+
+    async def working(self) -> list[AcceptedRun]:
+        """Open runs of this process."""
+        runs = await self._ledger.run(self._open_runs)
+        return [run for run in runs if run.owner == self._owner.id]
+
+    async def ends(self, run_ids: Collection[str]) -> dict[str, End]:
+        """How those of these runs ended that have, wherever that was."""
+        marks = ", ".join("?" * len(run_ids))
+        rows = await self._ledger.run(
+            lambda db: db.execute(
+                f"SELECT run_id, status FROM runs WHERE status != 'open' AND run_id IN ({marks})",  # noqa: S608
+                tuple(run_ids),
+            ).fetchall()
+        )
+        return dict(rows)
+
+    async def lately_ended(self) -> list[tuple[str, str, str]]:
+        """(thread, assistant, asker) of what other processes ended in their last half minute."""
+        rows = await self._ledger.run(
+            lambda db: db.execute(
+                "SELECT DISTINCT thread_id, assistant, asker FROM runs AS r"
+                " WHERE place = ? AND owner != ? AND status IN ('success', 'error', 'interrupted')"
+                " AND ended_at > (SELECT max(ended_at) FROM runs WHERE owner = r.owner) - 30",
+                (self.place, self._owner.id),
+            ).fetchall()
+        )
+        return [(thread_id, assistant, asker) for thread_id, assistant, asker in rows]
+
+    async def take(self, run: AcceptedRun) -> AcceptedRun | None:
+        """Make a dead process's run ours; None if another was faster or it failed too often."""
+        if run.attempts >= MAX_ATTEMPTS:
+            log.warning("run=%s given up after %d attempts", run.run_id, run.attempts)
+            await self._close(run.run_id, "failed", run.owner)
+            return None
+        mine = replace(run, owner=self._owner.id, attempts=run.attempts + 1)
+        row = (mine.owner, mine.attempts, run.run_id, run.owner)
+        taken = await self._ledger.run(
+            lambda db: (
+                db.execute(
+                    "UPDATE runs SET owner = ?, attempts = ?"
+                    " WHERE run_id = ? AND owner = ? AND status = 'open'",
+                    row,
+                ).rowcount
+            )
+        )
+        return mine if taken else None
+
+    async def rename(self, run: AcceptedRun, run_id: str) -> AcceptedRun:
+        """It was begun again under another id, as a server gives every run its own."""
+        renamed = replace(run, run_id=run_id, earlier=run.run_ids)
+        row = (run_id, _stored(list(renamed.earlier)), run.run_id)
+        await self._ledger.run(
+            lambda db: db.execute("UPDATE runs SET run_id = ?, earlier = ? WHERE run_id = ?", row)
+        )
+        return renamed
+
+    async def aclose(self) -> None:
+        """Let go of what is still open: the next process of this place takes it up."""
+        await self._ledger.aclose()
+        await asyncio.to_thread(self._owner.close)
+
+    def _open_runs(self, db: Tables) -> list[AcceptedRun]:
+        rows = db.execute(
+            f"SELECT {_COLUMNS} FROM runs WHERE status = 'open' AND place = ?"  # noqa: S608
+            " ORDER BY accepted_at, run_id",
+            (self.place,),
+        )
+        return [_run(row) for row in rows]
+
+
+def _run(row: tuple[Any, ...]) -> AcceptedRun:
+    run_id, thread_id, assistant, given, context, options, url, earlier, *rest = row
+    return AcceptedRun(
+        run_id,
+        thread_id,
+        assistant,
+        json.loads(given),
+        json.loads(context),
+        json.loads(options),
+        url,
+        tuple(json.loads(earlier)),
+        *rest,
+    )
+
+
+def _stored(value: Any) -> str:
+    return scrub(json.dumps(value, ensure_ascii=False))
+
+
+def _without_secrets(context: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in context.items() if not _SECRET_NAME.search(name)}

@@ -1,0 +1,174 @@
+"""Our tables in one place: an SQLite file, or a Postgres database.
+
+By default an SQLite file with one connection in one thread, in WAL with `synchronous=NORMAL`: what
+is committed survives a killed process; a power cut can lose the last commits but never damages the
+file. With a DATABASE_URL the same tables are in Postgres (`agent.runs.postgres`).
+"""
+
+import asyncio
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from pydantic import SecretStr
+
+from agent.core.errors import ConfigurationError, StoreFailed
+from agent.core.private_files import private_data, private_database
+
+T = TypeVar("T")
+
+
+KEEP_SECONDS = 7 * 86_400
+
+
+BUSY_SECONDS = 10.0
+
+
+Place = Path | SecretStr
+"""A folder for SQLite files, or the address of a Postgres database."""
+
+
+class Rows(Protocol):
+    """What a statement found."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    @property
+    def description(self) -> Any:
+        """A sequence for each column; its first element is the column's name."""
+        ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Tables(Protocol):
+    """A connection to a file or a database: the SQL both understand, `?` for each value."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Rows: ...
+
+
+class Ledger(Protocol):
+    """Tables in one place."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other machines use them, too."""
+        ...
+
+    async def run(self, work: Callable[[Tables], T]) -> T:
+        """Do `work`, whose statements must bear being repeated, in the ledger's own thread."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+def open_ledger(where: Place, opened: Callable[[Tables], None], *, stays: bool = False) -> Ledger:
+    """The tables of a place; connects at the first use, and then calls `opened`.
+
+    `stays`: the connection holds a lock, so that one that is lost is opened again at once.
+    """
+    if isinstance(where, Path):
+        return SqliteFile(where / "runs.sqlite", opened)
+    from agent.runs.postgres import PostgresLedger
+
+    return PostgresLedger(where, opened, stays=stays)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """An open file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
+    try:
+        private_database(path)
+        private_data(path.parent)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+        with _closed_on_failure(connection):
+            _use_wal(connection)
+            connection.execute("PRAGMA synchronous=NORMAL")
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigurationError("TANLU_DATA_DIR", f"{path} cannot be used: {reason}") from None
+    return connection
+
+
+@contextlib.contextmanager
+def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+@contextlib.contextmanager
+def failures_of(path: Path) -> Iterator[None]:
+    """Raise StoreFailed where the file or its disk fails, not where a value is refused."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError):
+            raise
+        raise StoreFailed("TANLU_DATA_DIR", f"{path} cannot be used: {error}") from None
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Two processes that open a new file at once: the loser is refused without waiting."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+class SqliteFile:
+    """A file that any event loop may use; opened at the first use, one transaction per `run`."""
+
+    shared = False
+
+    def __init__(self, path: Path, opened: Callable[[sqlite3.Connection], None]) -> None:
+        self.path = path
+        self._opened = opened
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sqlite-{path.stem}")
+        self._connection: sqlite3.Connection | None = None
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do `work` in the file's thread and commit; a cancelled caller does not undo it.
+
+        Raises StoreFailed, also where another process has the file locked for too long, and
+        ConfigurationError where it cannot be opened.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with failures_of(self.path):
+            if self._connection is None:
+                connection = connect(self.path)
+                with _closed_on_failure(connection):
+                    self._opened(connection)
+                    connection.commit()
+                self._connection = connection
+            with self._connection:
+                return work(self._connection)
+
+    async def aclose(self) -> None:
+        """Close for good; harmless when it was never opened or is closed already."""
+        with contextlib.suppress(RuntimeError):
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=True)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

@@ -1,0 +1,146 @@
+"""Threads in an SQLite file: LangGraph's own tables and bytes."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from agent.core.metadata_keys import OWNER
+from agent.runs.sql import BUSY_SECONDS, SqliteFile, connect, failures_of
+
+T = TypeVar("T")
+THREADS_FILE = "threads.sqlite"
+
+
+class ThreadSaver(AsyncSqliteSaver):
+    """AsyncSqliteSaver that can also undo a run and shorten a thread's history.
+
+    What every step of a run needs goes to the file in one hop to a thread: the parent takes three
+    to five under one lock, so that a busy event loop makes all runs wait for each other.
+    """
+
+    def __init__(
+        self, connection: aiosqlite.Connection, file: SqliteFile, *, serde: SerializerProtocol
+    ) -> None:
+        super().__init__(connection, serde=serde)
+        self._file = file
+        self._blocking: SqliteSaver | None = None
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint of a config, or the last one of its thread."""
+        return await self._in_one_hop(lambda saver: saver.get_tuple(config))
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint; its config."""
+        return await self._in_one_hop(
+            lambda saver: saver.put(config, checkpoint, metadata, new_versions)
+        )
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what one task of a step wrote."""
+        await self._in_one_hop(lambda saver: saver.put_writes(config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Remove a thread; through the same connection, so that runs do not wait for its lock."""
+        await self._in_one_hop(lambda saver: saver.delete_thread(thread_id))
+
+    async def _in_one_hop(self, work: Callable[[SqliteSaver], T]) -> T:
+        def with_saver(connection: sqlite3.Connection) -> T:
+            if self._blocking is None:
+                self._blocking = SqliteSaver(connection, serde=self.serde)
+            return work(self._blocking)
+
+        return await self._file.run(with_saver)
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Remove every checkpoint these runs wrote (a client's `rollback`)."""
+        await self.setup()
+        async with self._own_connection():
+            for run_id in run_ids:
+                await self._delete(
+                    "json_extract(CAST(metadata AS TEXT), '$.run_id') = ?", (str(run_id),)
+                )
+
+    async def askers(self, thread_id: str) -> set[str]:
+        """Whose keys a thread's steps were made with; "" for steps without one."""
+        query = (
+            "SELECT DISTINCT coalesce(json_extract(CAST(metadata AS TEXT), ?), '')"
+            " FROM checkpoints WHERE thread_id = ?"
+        )
+        values = (f"$.{OWNER}", thread_id)
+        rows = await self._file.run(lambda db: db.execute(query, values).fetchall())
+        return {str(asker) for (asker,) in rows}
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """`keep_latest` leaves each thread its last checkpoint, `delete_all` nothing."""
+        await self.setup()
+        keep = (
+            " AND checkpoint_id < (SELECT max(c.checkpoint_id) FROM checkpoints AS c"
+            " WHERE c.thread_id = checkpoints.thread_id"
+            " AND c.checkpoint_ns = checkpoints.checkpoint_ns)"
+        )
+        async with self._own_connection():
+            for thread_id in thread_ids:
+                condition = "thread_id = ?" + ("" if strategy == "delete_all" else keep)
+                await self._delete(condition, (str(thread_id),))
+
+    @asynccontextmanager
+    async def _own_connection(self) -> AsyncIterator[None]:
+        """The parent's connection, in one transaction. Raises StoreFailed."""
+        with failures_of(self._file.path):
+            async with self.lock:
+                try:
+                    yield
+                    await self.conn.commit()
+                except BaseException:
+                    await self.conn.rollback()
+                    raise
+
+    async def _delete(self, condition: str, values: tuple[str, ...]) -> None:
+        chosen = (
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE {condition}"  # noqa: S608
+        )
+        key = "(thread_id, checkpoint_ns, checkpoint_id)"
+        await self.conn.execute(f"DELETE FROM writes WHERE {key} IN ({chosen})", values)  # noqa: S608
+        await self.conn.execute(f"DELETE FROM checkpoints WHERE {condition}", values)  # noqa: S608
+
+
+@asynccontextmanager
+async def open_folder(folder: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadSaver]:
+    path = folder / THREADS_FILE
+    await asyncio.to_thread(lambda: connect(path).close())
+    file = SqliteFile(path, lambda opened: None)
+    async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
+        await connection.execute("PRAGMA synchronous=NORMAL")
+        saver = ThreadSaver(connection, file, serde=serde)
+        try:
+            await saver.setup()
+            yield saver
+        finally:
+            await file.aclose()

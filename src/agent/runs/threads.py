@@ -1,0 +1,167 @@
+"""Threads, run log and reply cache of a process: in TANLU_DATA_DIR, or in Postgres.
+
+`open_threads` serves the command line. Several processes may share the folder, several machines
+the database (DATABASE_URL). Why: docs/decisions/0004-threads-on-sqlite.md and 0011.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import UUID
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.pregel import Pregel
+from pydantic import SecretStr
+
+from agent.core.errors import AgentError, StoreFailed
+from agent.core.redaction import hide
+from agent.runs.reply_cache import ReplyJournal
+from agent.runs.run_log import AcceptedRun, End, RunOutbox
+from agent.runs.sql import Place
+from agent.runs.sqlite_saver import ThreadSaver, open_folder
+from agent.settings import Settings
+
+if TYPE_CHECKING:
+    from agent.runs.postgres_saver import PostgresThreads
+
+
+log = logging.getLogger(__name__)
+
+Saver: TypeAlias = "ThreadSaver | PostgresThreads"
+
+
+Opened = contextlib.AbstractAsyncContextManager[Saver]
+
+
+_of_server: "Saver | None" = None
+
+
+@asynccontextmanager
+async def open_saver(where: Place, *, may_wait: bool = False) -> AsyncIterator[Saver]:
+    """The threads of a folder or a database, created when missing. Raises ConfigurationError.
+
+    `may_wait`: a database that cannot be used is an error of each use, not of opening it.
+    """
+    # Only LangGraph's and LangChain's own types are built from stored bytes, never others.
+    serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+    if isinstance(where, Path):
+        opened: Opened = open_folder(where, serde)
+    else:
+        opened = await asyncio.to_thread(_in_database, where, serde, may_wait)
+    async with opened as saver:
+        yield saver
+
+
+def serve_from(saver: "Saver | None") -> None:
+    """Name the saver of the server in this process; None once it is closed."""
+    global _of_server
+    _of_server = saver
+
+
+def serving() -> bool:
+    """Return whether a server of this process has its threads in a saver of ours."""
+    return _of_server is not None
+
+
+async def askers_of(thread_id: str) -> set[str]:
+    """Return whose keys the steps of a thread were made with, "" for none; empty if it has none.
+
+    A server that was killed, or another one of the same database, has the steps of threads that
+    its own list does not show.
+    """
+    return await _of_server.askers(thread_id) if _of_server is not None else set()
+
+
+def _in_database(url: SecretStr, serde: SerializerProtocol, may_wait: bool) -> Opened:
+    from agent.runs.postgres_saver import open_database
+
+    return open_database(url, serde, may_wait=may_wait)
+
+
+def data_folder() -> Path:
+    """TANLU_DATA_DIR alone: a mistake in another setting must not stop a server."""
+    if named := os.environ.get("TANLU_DATA_DIR"):
+        return Path(named)
+    folder: Path = Settings.model_fields["tanlu_data_dir"].get_default(call_default_factory=True)
+    return folder
+
+
+def memory_place() -> Place:
+    """DATABASE_URL, else TANLU_DATA_DIR; as there, whatever else is configured."""
+    if url := os.environ.get("DATABASE_URL"):
+        hide(url)
+        return SecretStr(url)
+    return data_folder()
+
+
+@dataclass(frozen=True)
+class Threads:
+    """What the command line keeps between its runs."""
+
+    saver: Saver
+    runs: RunOutbox
+    journal: ReplyJournal
+
+
+@asynccontextmanager
+async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
+    """Threads, outbox and journal of the command line; closes them at the end."""
+    where = settings.memory
+    async with contextlib.AsyncExitStack() as stack:
+        saver = await stack.enter_async_context(open_saver(where))
+        runs, journal = RunOutbox(where, "cli"), ReplyJournal(where)
+        stack.push_async_callback(runs.aclose)
+        stack.push_async_callback(journal.aclose)
+        yield Threads(saver, runs, journal)
+
+
+def run_config(run: AcceptedRun) -> RunnableConfig:
+    """The config of a run, first time and again.
+
+    With the same run id LangGraph goes on from the run's last checkpoint, if it has one, and
+    begins with the input otherwise; so a caller need not know which.
+    """
+    return RunnableConfig(
+        configurable={"thread_id": run.thread_id},
+        metadata={"run_id": run.run_id},
+        run_id=UUID(run.run_id),
+    )
+
+
+async def continue_interrupted(
+    threads: Threads,
+    graph_of: Callable[[str], Pregel[Any, Any, Any, Any]],
+    tell: Callable[[AcceptedRun, End | Literal["continuing"]], None],
+) -> None:
+    """Bring the local runs of dead processes to their end, one after the other.
+
+    `graph_of(assistant)` is a graph compiled with `threads.saver`; `tell(run, status)` hears
+    "continuing" and how each ended.
+    """
+    for run in await threads.runs.unfinished():
+        if run.url is None and (mine := await threads.runs.take(run)):
+            tell(mine, "continuing")
+            tell(mine, await _to_the_end(threads, mine, graph_of(mine.assistant)))
+
+
+async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any, Any, Any]) -> End:
+    status: End = "error"
+    try:
+        result = await graph.ainvoke(
+            run.graph_input, run_config(run), context=run.context or None, durability="sync"
+        )
+        status = "interrupted" if "__interrupt__" in result else "success"
+    except (AgentError, StoreFailed) as error:
+        log.warning("run=%s failed: %s", run.run_id, error)
+    except Exception:
+        log.exception("run=%s failed", run.run_id)
+    await threads.runs.finish(run.run_id, status)
+    return status

@@ -1,0 +1,424 @@
+"""Amap's REST service over the bundled sample: its paths, parameters, shapes and errors.
+
+The real map server is pointed here. Empty values are `[]` and numbers are text, as Amap writes
+them; questions outside the sample get Amap's own "nothing" (ENGINE_RESPONSE_DATA_ERROR, no pois).
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from aiohttp import web
+
+from agent.evidence.geo import distance_m, parse_lnglat
+from agent.sample.corpus import (
+    Anchor,
+    Place,
+    find_anchor,
+    find_city,
+    load_sample,
+    place_by_id,
+    places_in,
+    places_near,
+)
+from agent.sample.service import Service
+
+_DETOUR = {"line": 1.0, "walking": 1.3, "bicycling": 1.3, "driving": 1.45, "transit": 1.4}
+_METRES_A_SECOND = {"line": 10.0, "walking": 1.2, "bicycling": 4.0, "driving": 7.0, "transit": 5.0}
+_WORDS = {"walking": "步行", "bicycling": "骑行", "driving": "行驶"}
+_KNOWN_WITHIN_M = 60_000
+_SHANGHAI = timezone(timedelta(hours=8))
+Point = tuple[float, float]
+
+
+def poi_of(place: Place, metres: float | None = None) -> dict[str, Any]:
+    """A place as searches and details return it."""
+    extra: dict[str, Any] = {
+        "rating": f"{place.rating:.1f}" if place.rating is not None else [],
+        "cost": f"{place.cost:.2f}" if place.cost is not None else [],
+    }
+    if place.open_time:
+        extra |= {"open_time": place.open_time, "opentime2": place.open_time}
+    return {
+        "id": place.id,
+        "parent": [],
+        "name": place.name,
+        "alias": place.name_en or [],
+        "type": place.type,
+        "typecode": place.typecode,
+        "biz_type": [],
+        "address": place.address or [],
+        "location": f"{place.lng:.6f},{place.lat:.6f}",
+        "tel": place.tel or [],
+        "distance": str(round(metres)) if metres is not None else [],
+        "business_area": [],
+        "pname": place.province,
+        "cityname": place.city,
+        "adname": place.district,
+        "adcode": place.adcode,
+        "citycode": place.citycode,
+        "biz_ext": extra,
+        "photos": [],
+    }
+
+
+def geocode_of(anchor: Anchor) -> dict[str, Any]:
+    """A named spot as the geocoder returns it."""
+    return {
+        "formatted_address": f"{anchor.province}{anchor.city}{anchor.district}{anchor.name}",
+        "country": "中国",
+        "province": anchor.province,
+        "citycode": anchor.citycode or [],
+        "city": anchor.city or [],
+        "district": anchor.district or [],
+        "township": [],
+        "neighborhood": {"name": [], "type": []},
+        "building": {"name": [], "type": []},
+        "adcode": anchor.adcode,
+        "street": [],
+        "number": [],
+        "location": f"{anchor.lng:.6f},{anchor.lat:.6f}",
+        "level": anchor.level,
+    }
+
+
+def regeocode_at(lng: float, lat: float) -> dict[str, Any]:
+    """The nearest district the sample knows; far from all of them every field is empty."""
+    districts = [(city, part) for city in load_sample().cities for part in city.districts]
+    metres, (city, part) = min(
+        ((distance_m((lng, lat), (d.lng, d.lat)), (c, d)) for c, d in districts),
+        key=lambda pair: pair[0],
+    )
+    empty: dict[str, Any] = {"province": [], "city": [], "district": [], "adcode": []}
+    if metres > _KNOWN_WITHIN_M:
+        return {"formatted_address": [], "addressComponent": empty}
+    component = {
+        "country": "中国",
+        "province": city.province,
+        # Amap leaves the city of a municipality empty.
+        "city": [] if city.province == city.name else city.name,
+        "district": part.name,
+        "adcode": part.adcode,
+        "citycode": city.citycode,
+        "township": [],
+    }
+    address = f"{city.province}{component['city'] or ''}{part.name}"
+    return {"formatted_address": address, "addressComponent": component}
+
+
+def weather_of(name: str) -> dict[str, Any] | None:
+    """Four days of a sample city from today, or None."""
+    city = find_city(name)
+    known = next((w for w in load_sample().weather if city and w.city == city.name), None)
+    if known is None:
+        return None
+    today = datetime.now(_SHANGHAI).date()
+    casts = []
+    for day in known.days:
+        date = today + timedelta(days=day.offset)
+        casts.append(
+            {
+                "date": date.isoformat(),
+                "week": str(date.isoweekday()),
+                "dayweather": day.dayweather,
+                "nightweather": day.nightweather,
+                "daytemp": str(day.daytemp),
+                "nighttemp": str(day.nighttemp),
+                "daywind": day.daywind,
+                "nightwind": day.nightwind,
+                "daypower": day.daypower,
+                "nightpower": day.nightpower,
+            }
+        )
+    return {
+        "city": known.city,
+        "adcode": known.adcode,
+        "province": known.province,
+        "reporttime": f"{today.isoformat()} 08:00:00",
+        "casts": casts,
+    }
+
+
+def travel(start: Point, end: Point, kind: str) -> tuple[int, int, list[dict[str, Any]]]:
+    """Metres, seconds and steps of a way that the sample guesses from the straight line."""
+    metres = round(distance_m(start, end) * _DETOUR[kind])
+    seconds = round(metres / _METRES_A_SECOND[kind])
+    step = {
+        "instruction": f"沿示例道路{_WORDS.get(kind, '行进')}{metres}米到达目的地",
+        "orientation": [],
+        "road": "示例道路",
+        "distance": str(metres),
+        "duration": str(seconds),
+        "polyline": f"{start[0]:.6f},{start[1]:.6f};{end[0]:.6f},{end[1]:.6f}",
+        "action": [],
+        "assistant_action": "到达目的地",
+    }
+    return metres, seconds, [step]
+
+
+def transit_of(start: Point, end: Point) -> dict[str, Any]:
+    """One way by a bus line of the sample, with a walk to it."""
+    metres, seconds, _ = travel(start, end, "transit")
+    walk, walk_seconds, steps = travel(start, (start[0] + 0.002, start[1]), "walking")
+    ends = {"origin": _text(start), "destination": _text(end)}
+    walking = {**ends, "distance": str(walk), "duration": str(walk_seconds), "steps": steps}
+    line = {
+        "name": "示例公交线路",
+        "id": "SAMPLE-LINE",
+        "departure_stop": {"name": "示例起点站"},
+        "arrival_stop": {"name": "示例终点站"},
+        "distance": str(metres),
+        "duration": str(seconds),
+        "via_num": "0",
+        "via_stops": [],
+    }
+    segment = {
+        "walking": walking,
+        "bus": {"buslines": [line]},
+        "entrance": {"name": [], "location": []},
+        "exit": {"name": [], "location": []},
+        "railway": {"name": [], "trip": [], "spaces": []},
+        "taxi": [],
+    }
+    transit = {
+        "cost": [],
+        "duration": str(seconds + walk_seconds),
+        "nightflag": "0",
+        "walking_distance": str(walk),
+        "distance": str(metres),
+        "segments": [segment],
+    }
+    return {"distance": str(metres), "taxi_cost": [], "transits": [transit]}
+
+
+def _text(point: Point) -> str:
+    return f"{point[0]:.6f},{point[1]:.6f}"
+
+
+_PAGE = 20
+_CODES = {
+    "INVALID_USER_KEY": "10001",
+    "DAILY_QUERY_OVER_LIMIT": "10003",
+    "CUQPS_HAS_EXCEEDED_THE_LIMIT": "10021",
+    "INVALID_PARAMS": "20000",
+    "OVER_DIRECTION_RANGE": "20803",
+    "ENGINE_RESPONSE_DATA_ERROR": "30001",
+}
+_WALKING_RANGE_M = 100_000
+
+Reply = dict[str, Any]
+Latency = Callable[[web.Request, Any], float]
+
+
+class AmapError(Exception):
+    """Answered in Amap's shape, with status 200 as Amap does."""
+
+
+class AmapService(Service):
+    """Mount its `app`; `key` is the only one accepted (None: any but an empty one).
+
+    `qps` limits the requests in any one second; `daily_spent` answers every place search, and
+    `failing` every request, with that error name.
+    """
+
+    def __init__(
+        self,
+        *,
+        key: str | None = None,
+        qps: int | None = None,
+        latency: Latency | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__("amap", latency)
+        # Before requests come: they are answered on an event loop, which must not read files.
+        load_sample()
+        self.key, self.qps = key, qps
+        self.daily_spent = False
+        self.failing: str | None = None
+        self.refused = 0
+        self._clock = clock
+        self._recent: deque[float] = deque()
+        for path, answer in _ANSWERS.items():
+            self.app.router.add_get(path, self._answered(answer, v4=path.startswith("/v4")))
+
+    def asked(self, path: str) -> list[dict[str, str]]:
+        """The parameters of the requests for a path so far, without the key."""
+        return [
+            {name: value for name, value in request.query.items() if name not in _COMMON}
+            for request in self.requests
+            if request.path == path
+        ]
+
+    def _answered(
+        self, answer: Callable[[Mapping[str, str]], Reply], *, v4: bool
+    ) -> Callable[[web.Request], Any]:
+        async def handle(request: web.Request) -> web.Response:
+            try:
+                self._admit(request)
+                found = answer(request.query)
+            except AmapError as error:
+                return web.json_response(_refusal(str(error), v4=v4))
+            good: Reply = {"errcode": 0, "errmsg": "OK", "errdetail": None}
+            if not v4:
+                good = {"status": "1", "info": "OK", "infocode": "10000"}
+            return web.json_response({**good, **found})
+
+        return handle
+
+    def _admit(self, request: web.Request) -> None:
+        given = request.query.get("key", "")
+        if self.failing:
+            raise AmapError(self.failing)
+        if not given or (self.key is not None and given != self.key):
+            raise AmapError("INVALID_USER_KEY")
+        if self.daily_spent and request.path.startswith("/v3/place/"):
+            raise AmapError("DAILY_QUERY_OVER_LIMIT")
+        if self.qps is not None:
+            now = self._clock()
+            while self._recent and now - self._recent[0] >= 1:
+                self._recent.popleft()
+            if len(self._recent) >= self.qps:
+                self.refused += 1
+                raise AmapError("CUQPS_HAS_EXCEEDED_THE_LIMIT")
+            self._recent.append(now)
+
+
+_COMMON = ("key", "source")
+
+
+def _refusal(name: str, *, v4: bool) -> Reply:
+    code = _CODES.get(name, "10000")
+    if v4:
+        return {"errcode": int(code), "errmsg": name, "errdetail": None, "data": None}
+    return {"status": "0", "info": name, "infocode": code}
+
+
+def _geocode(asked: Mapping[str, str]) -> Reply:
+    anchor = find_anchor(_needed(asked, "address"), asked.get("city") or None)
+    if anchor is None:
+        raise AmapError("ENGINE_RESPONSE_DATA_ERROR")
+    return {"count": "1", "geocodes": [geocode_of(anchor)]}
+
+
+def _regeocode(asked: Mapping[str, str]) -> Reply:
+    return {"regeocode": regeocode_at(*_point(asked, "location"))}
+
+
+def _text_search(asked: Mapping[str, str]) -> Reply:
+    words, city = _needed(asked, "keywords"), asked.get("city") or None
+    found = places_in(city, words) if city is None or find_city(city) else []
+    if city and asked.get("citylimit") != "true":
+        found = [*found, *(place for place in places_in(None, words) if place not in found)]
+    pois = [poi_of(place) for place in found[:_PAGE]]
+    suggestion: Reply = {"keywords": [], "cities": []}
+    return {"count": str(len(found)), "suggestion": suggestion, "pois": pois}
+
+
+def _around(asked: Mapping[str, str]) -> Reply:
+    lng, lat = _point(asked, "location")
+    try:
+        radius = float(asked.get("radius") or 5000)
+    except ValueError:
+        raise AmapError("INVALID_PARAMS") from None
+    found = places_near(lng, lat, min(radius, 50_000), asked.get("keywords", ""))
+    pois = [poi_of(place, metres) for place, metres in found[:_PAGE]]
+    return {
+        "count": str(len(found)),
+        "suggestion": {"keywords": [], "cities": []},
+        "pois": pois,
+    }
+
+
+def _detail(asked: Mapping[str, str]) -> Reply:
+    place = place_by_id(_needed(asked, "id"))
+    return {"count": "1" if place else "0", "pois": [poi_of(place)] if place else []}
+
+
+def _weather(asked: Mapping[str, str]) -> Reply:
+    forecast = weather_of(_needed(asked, "city"))
+    return {"count": "1" if forecast else "0", "forecasts": [forecast] if forecast else []}
+
+
+def _ip(asked: Mapping[str, str]) -> Reply:
+    """The sample knows no addresses; Amap answers so for those of local networks."""
+    _needed(asked, "ip")
+    return {"province": [], "city": [], "adcode": [], "rectangle": []}
+
+
+def _distance(asked: Mapping[str, str]) -> Reply:
+    kind = {"0": "line", "3": "walking"}.get(asked.get("type", "1"), "driving")
+    end = _point(asked, "destination")
+    results = []
+    for number, text in enumerate(_needed(asked, "origins").split("|"), 1):
+        start = parse_lnglat(text)
+        if start is None:
+            raise AmapError("INVALID_PARAMS")
+        metres, seconds, _ = travel(start, end, kind)
+        one = {"origin_id": str(number), "dest_id": "1"}
+        results.append({**one, "distance": str(metres), "duration": str(seconds)})
+    return {"results": results}
+
+
+def _walking(asked: Mapping[str, str]) -> Reply:
+    return {"count": "1", "route": _route(asked, "walking")}
+
+
+def _driving(asked: Mapping[str, str]) -> Reply:
+    return {"count": "1", "route": {**_route(asked, "driving"), "taxi_cost": []}}
+
+
+def _transit(asked: Mapping[str, str]) -> Reply:
+    start, end = _point(asked, "origin"), _point(asked, "destination")
+    _needed(asked, "city")
+    return {"count": "1", "route": {**_ends(asked), **transit_of(start, end)}}
+
+
+def _bicycling(asked: Mapping[str, str]) -> Reply:
+    route = _route(asked, "bicycling")
+    for path in route["paths"]:
+        path["distance"], path["duration"] = int(path["distance"]), int(path["duration"])
+    return {"data": route}
+
+
+def _route(asked: Mapping[str, str], kind: str) -> Reply:
+    start, end = _point(asked, "origin"), _point(asked, "destination")
+    metres, seconds, steps = travel(start, end, kind)
+    if kind != "driving" and metres > _WALKING_RANGE_M:
+        raise AmapError("OVER_DIRECTION_RANGE")
+    path = {"distance": str(metres), "duration": str(seconds), "steps": steps}
+    return {**_ends(asked), "paths": [path]}
+
+
+def _ends(asked: Mapping[str, str]) -> Reply:
+    return {"origin": asked["origin"], "destination": asked["destination"]}
+
+
+def _needed(asked: Mapping[str, str], name: str) -> str:
+    if not asked.get(name):
+        raise AmapError("INVALID_PARAMS")
+    return asked[name]
+
+
+def _point(asked: Mapping[str, str], name: str) -> tuple[float, float]:
+    point = parse_lnglat(_needed(asked, name))
+    if point is None:
+        raise AmapError("INVALID_PARAMS")
+    return point
+
+
+_ANSWERS: dict[str, Callable[[Mapping[str, str]], Reply]] = {
+    "/v3/geocode/geo": _geocode,
+    "/v3/geocode/regeo": _regeocode,
+    "/v3/place/text": _text_search,
+    "/v3/place/around": _around,
+    "/v3/place/detail": _detail,
+    "/v3/weather/weatherInfo": _weather,
+    "/v3/ip": _ip,
+    "/v3/distance": _distance,
+    "/v3/direction/walking": _walking,
+    "/v3/direction/driving": _driving,
+    "/v3/direction/transit/integrated": _transit,
+    "/v4/direction/bicycling": _bicycling,
+}

@@ -1,0 +1,213 @@
+"""SEC EDGAR on loopback: full-text search, list of companies, submissions and XBRL concepts.
+
+A file is an object with a `note` and a list `companies` of
+{"cik": 9990001, "ticker", "title": the registrant's name, "aliases": [other names, also Chinese],
+"industry": the SIC description,
+"filings": [{"adsh": "0009990001-26-000001", "form": "10-K", "filed": "2026-02-20",
+  "period": "2025-12-31", "document": "tsec-20251231.htm", "text": what full-text search looks in}],
+"facts": {"Revenues": {"unit": "USD", "values": [{"start": "2025-01-01" (flows only),
+  "end": "2025-12-31", "val": 1000000, "adsh": of the filing, "fy": 2025, "fp": "FY" or "Q1"…,
+  "form": "10-K", "filed": "2026-02-20"}]}}} — the concepts are those of us-gaap, as in XBRL.
+
+A CIK of 9990001 and up belongs to nobody; use such ones for companies that are made up.
+
+One service for three hosts: /efts, /www and /data stand for them.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from aiohttp import web
+
+from agent.sample.records import terms
+from agent.sample.service import Service
+
+
+@dataclass(frozen=True)
+class Filing:
+    adsh: str
+    form: str
+    filed: str
+    period: str
+    document: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Company:
+    cik: int
+    ticker: str
+    title: str
+    aliases: tuple[str, ...]
+    industry: str
+    filings: tuple[Filing, ...]
+    facts: dict[str, dict[str, Any]]
+
+
+@cache
+def sample_companies() -> tuple[Company, ...]:
+    """The companies of all files, in the order of the files' names."""
+    folder = resources.files(__package__) / "data"
+    files = sorted(
+        (entry for entry in folder.iterdir() if entry.name.startswith("filings_")),
+        key=lambda entry: entry.name,
+    )
+    sheets = [json.loads(entry.read_text(encoding="utf-8")) for entry in files]
+    return tuple(_company(row) for sheet in sheets for row in sheet["companies"])
+
+
+def _company(row: dict[str, Any]) -> Company:
+    filings = tuple(Filing(**filing) for filing in row["filings"])
+    return Company(**{**row, "aliases": tuple(row["aliases"]), "filings": filings})
+
+
+_MAIL = re.compile(r"\S+@\S+")
+Companies = Callable[[], Sequence[Company]]
+
+
+class SecService(Service):
+    """403 in HTML for who names no mail address, as the real hosts have it."""
+
+    SEARCH = "/efts/LATEST/search-index"
+
+    def __init__(self, *, companies: Companies = sample_companies) -> None:
+        super().__init__("sec")
+        # Before requests come: they are answered on an event loop, which must not read files.
+        sample_companies()
+        self._companies = companies
+        for path, answer in {
+            self.SEARCH: self._full_text,
+            "/www/files/company_tickers.json": self._tickers,
+            "/data/submissions/CIK{cik}.json": self._submissions,
+            "/data/api/xbrl/companyconcept/CIK{cik}/{taxonomy}/{concept}.json": self._concept,
+        }.items():
+            self.app.router.add_get(path, _introduced(answer))
+
+    def null_lists(self) -> None:
+        """Every host answers, and none has anything in it but the list of companies."""
+        nothing = {"hits": {"total": {"value": 0}, "hits": None}, "filings": None, "units": None}
+
+        def elsewhere(request: web.Request, _: Any) -> bool:
+            return not request.path.endswith("company_tickers.json")
+
+        self.fail("status", status=200, times=None, match=elsewhere, body=nothing)
+
+    async def _full_text(self, request: web.Request) -> web.Response:
+        wanted = terms(request.query.get("q", ""))
+        forms = set(filter(None, request.query.get("forms", "").split(",")))
+        ciks = {int(cik) for cik in request.query.get("ciks", "").split(",") if cik.isdigit()}
+        hits = [
+            _hit(company, filing)
+            for company in self._companies()
+            if not ciks or company.cik in ciks
+            for filing in company.filings
+            if (not forms or filing.form in forms) and wanted <= terms(_searched(company, filing))
+        ]
+        total = {"value": len(hits), "relation": "eq"}
+        return web.json_response(
+            {"took": 1, "timed_out": False, "hits": {"total": total, "hits": hits}}
+        )
+
+    async def _tickers(self, request: web.Request) -> web.Response:
+        listed = {
+            str(number): {"cik_str": row.cik, "ticker": row.ticker, "title": row.title}
+            for number, row in enumerate(self._companies())
+        }
+        return web.json_response(listed)
+
+    async def _submissions(self, request: web.Request) -> web.Response:
+        company = self._company(request)
+        filings = sorted(company.filings, key=lambda filing: filing.filed, reverse=True)
+        recent = {
+            "accessionNumber": [filing.adsh for filing in filings],
+            "filingDate": [filing.filed for filing in filings],
+            "reportDate": [filing.period for filing in filings],
+            "form": [filing.form for filing in filings],
+            "primaryDocument": [filing.document for filing in filings],
+            "primaryDocDescription": [filing.form for filing in filings],
+        }
+        return web.json_response(
+            {
+                "cik": f"{company.cik:010d}",
+                "name": company.title,
+                "tickers": [company.ticker],
+                "sicDescription": company.industry,
+                "filings": {"recent": recent, "files": []},
+            }
+        )
+
+    async def _concept(self, request: web.Request) -> web.Response:
+        company, concept = self._company(request), request.match_info["concept"]
+        fact = company.facts.get(concept)
+        if fact is None or request.match_info["taxonomy"] != "us-gaap":
+            raise _not_found()
+        values = [
+            {**{n: v for n, v in row.items() if n != "adsh"}, "accn": row["adsh"]}
+            for row in fact["values"]
+        ]
+        return web.json_response(
+            {
+                "cik": company.cik,
+                "taxonomy": "us-gaap",
+                "tag": concept,
+                "label": concept,
+                "entityName": company.title,
+                "units": {fact["unit"]: values},
+            }
+        )
+
+    def _company(self, request: web.Request) -> Company:
+        cik = request.match_info["cik"]
+        number = int(cik) if cik.isdigit() and len(cik) == 10 else -1
+        company = next((row for row in self._companies() if row.cik == number), None)
+        if company is None:
+            raise _not_found()
+        return company
+
+
+Answer = Callable[[web.Request], Any]
+
+
+def _introduced(answer: Answer) -> Answer:
+    async def checked(request: web.Request) -> web.StreamResponse:
+        if not _MAIL.search(request.headers.get("User-Agent", "")):
+            text = "<html><body>Undeclared Automated Tool</body></html>"
+            return web.Response(text=text, status=403, content_type="text/html")
+        response: web.StreamResponse = await answer(request)
+        return response
+
+    return checked
+
+
+def _not_found() -> web.HTTPNotFound:
+    text = '<?xml version="1.0"?><Error><Code>NoSuchKey</Code></Error>'
+    return web.HTTPNotFound(text=text, content_type="application/xml")
+
+
+def _searched(company: Company, filing: Filing) -> str:
+    return " ".join((company.title, *company.aliases, filing.text))
+
+
+def _hit(company: Company, filing: Filing) -> dict[str, Any]:
+    cik = f"{company.cik:010d}"
+    return {
+        "_index": "edgar_file",
+        "_id": f"{filing.adsh}:{filing.document}",
+        "_score": 1.0,
+        "_source": {
+            "adsh": filing.adsh,
+            "ciks": [cik],
+            "display_names": [f"{company.title}  ({company.ticker})  (CIK {cik})"],
+            "form": filing.form,
+            "root_forms": [filing.form],
+            "file_date": filing.filed,
+            "period_ending": filing.period,
+            "file_type": filing.form,
+            "items": [],
+        },
+    }

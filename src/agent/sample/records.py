@@ -1,0 +1,309 @@
+"""Records of the bundled sample, and the words of its look-ups. Coordinates are GCJ-02 degrees."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from itertools import pairwise
+from typing import Any
+
+_CJK = re.compile("[\u3400-\u9fff]")
+_TOKEN = re.compile("[\u3400-\u9fff]+|[a-z0-9]+")
+_LATIN_WORD = re.compile(r"[a-z0-9]+")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_FILLER = re.compile(
+    "有没有|为什么|好去处|怎么样|是什么|附近|周边|适合|哪些|哪里|哪个|哪家|什么|怎么|怎样|如何|多少|"
+    "是否|可以|推荐|去处|好玩|地方|请问|介绍|最新|今年|现在|攻略|指南|的|了|吗|呢|和|与|是|在|有"
+)
+_STOPWORDS = re.compile(
+    "a|about|an|and|any|are|around|as|at|be|best|by|can|compare|do|does|explain|find|for|from|"
+    "good|guide|has|have|how|i|in|is|it|its|latest|like|me|my|near|nearby|now|of|on|or|should|"
+    "tell|that|the|their|there|these|they|this|to|up|was|what|when|where|which|who|why|will|with|"
+    "you"
+)
+
+
+def phrase(text: str) -> str:
+    """Normal form of a name or keyword: folded case and width, English plurals cut."""
+    folded = _fold(text).replace("'", "").replace("’", "")
+    return " ".join(_LATIN_WORD.sub(lambda match: _stem(match[0]), folded).split())
+
+
+def key(text: str) -> str:
+    """Letters and digits only, folded: what names are compared by."""
+    return "".join(char for char in _fold(text) if char.isalnum())
+
+
+def has(words: str, wanted: str) -> bool:
+    """Whether the normal form `wanted` is in `words`; Latin text only as whole words."""
+    if not wanted:
+        return False
+    if _CJK.search(wanted):
+        return wanted in words
+    return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}(?![a-z0-9])", words) is not None
+
+
+def is_chinese(text: str) -> bool:
+    return _CJK.search(text) is not None
+
+
+def segments(text: str, vocabulary: Collection[str]) -> list[str]:
+    """The normal form `text` cut into known phrases, longest first; empty if something is left."""
+    found: list[str] = []
+    rest = text
+    while rest:
+        ends = (end for end in range(len(rest), 0, -1) if rest[:end] in vocabulary)
+        end = next(ends, 0)
+        if not end:
+            return []
+        found.append(rest[:end])
+        rest = rest[end:].lstrip()
+    return found
+
+
+def terms(text: str) -> frozenset[str]:
+    """What pages are searched by: pairs of Chinese characters, stemmed English words.
+
+    A Chinese character standing alone is a term, too. Filler phrases, stop words and years are
+    left out: they say nothing about the subject.
+    """
+    found: set[str] = set()
+    for token in _TOKEN.findall(_FILLER.sub(" ", _fold(text).replace("'", ""))):
+        if _CJK.match(token):
+            found.update(a + b for a, b in pairwise(token))
+            if len(token) == 1:
+                found.add(token)
+        elif not _STOPWORDS.fullmatch(token) and not _YEAR.fullmatch(token):
+            found.add(_stem(token))
+    return frozenset(found)
+
+
+def unseen(wanted: frozenset[str], known: Collection[str]) -> frozenset[str]:
+    """The terms that are new to `known`, without single characters and word borders.
+
+    A new pair between two known ones (都带 in 成都带孩子) is where two words meet, not a word.
+    """
+    seen = {term for term in wanted if term in known}
+    ends = {term[-1] for term in seen}
+    starts = {term[0] for term in seen}
+    return frozenset(
+        term
+        for term in wanted - seen
+        if not (_CJK.match(term) and (len(term) == 1 or (term[0] in ends and term[1] in starts)))
+    )
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _stem(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+@dataclass(frozen=True)
+class Place:
+    """A sample place; `rating`, `cost` (yuan a head) and `open_time` are sample values."""
+
+    id: str
+    area: str
+    name: str
+    name_en: str
+    type: str
+    typecode: str
+    tags: tuple[str, ...]
+    """Words (zh, en) the place answers to."""
+    address: str
+    address_en: str | None
+    district: str
+    city: str
+    province: str
+    adcode: str
+    citycode: str
+    lng: float
+    lat: float
+    rating: float | None
+    cost: float | None
+    open_time: str | None
+    scope: frozenset[str]
+    """Names of its area and city, in normal form: a keyword that is one of them narrows."""
+    tel: str | None = None
+
+    @cached_property
+    def words(self) -> str:
+        """What keywords are looked up in: its names, type and tags in normal form."""
+        return "|".join(phrase(text) for text in (self.name, self.name_en, self.type, *self.tags))
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A named spot that a geocoder resolves; `level` is worded as the map words it."""
+
+    name: str
+    aliases: tuple[str, ...]
+    city: str
+    province: str
+    district: str
+    adcode: str
+    citycode: str
+    lng: float
+    lat: float
+    level: str
+
+
+@dataclass(frozen=True)
+class Area:
+    key: str
+    name: str
+    name_en: str
+    aliases: tuple[str, ...]
+    city: str
+    province: str
+    citycode: str
+    lng: float
+    lat: float
+
+
+@dataclass(frozen=True)
+class Page:
+    """A short text; `subjects` are the names (zh, en) of what it is about, `topics` the aspects."""
+
+    id: str
+    url: str
+    title: str
+    site: str
+    language: str
+    published: str
+    subjects: tuple[str, ...]
+    topics: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class WeatherDay:
+    """Sample weather `offset` days from today; degrees Celsius."""
+
+    offset: int
+    dayweather: str
+    nightweather: str
+    daytemp: int
+    nighttemp: int
+    daywind: str
+    nightwind: str
+    daypower: str
+    nightpower: str
+
+
+@dataclass(frozen=True)
+class CityWeather:
+    city: str
+    province: str
+    adcode: str
+    days: tuple[WeatherDay, ...]
+
+
+@dataclass(frozen=True)
+class City:
+    name: str
+    aliases: tuple[str, ...]
+    province: str
+    adcode: str
+    citycode: str
+    lng: float
+    lat: float
+    districts: tuple[Anchor, ...]
+
+
+_DISTRICT = "区县"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    areas: tuple[Area, ...]
+    places: tuple[Place, ...]
+    anchors: tuple[Anchor, ...]
+    pages: tuple[Page, ...]
+    weather: tuple[CityWeather, ...]
+    cities: tuple[City, ...]
+
+
+@cache
+def load_sample() -> Sample:
+    """The sample, read once from the package's files."""
+    cities = tuple(_city(row) for row in _read("cities.json")["cities"])
+    kinds = _read("kinds.json")
+    sheets = [_read(name) for name in _names("places_")]
+    return Sample(
+        areas=tuple(Area(**_frozen(sheet["area"])) for sheet in sheets),
+        places=tuple(_place(row, s["area"], cities, kinds) for s in sheets for row in s["places"]),
+        anchors=tuple(_anchor(row, cities) for row in _read("anchors.json")["anchors"]),
+        pages=tuple(Page(**_frozen(r)) for n in _names("pages_") for r in _read(n)["pages"]),
+        weather=tuple(_weather(row) for row in _read("weather.json")["weather"]),
+        cities=cities,
+    )
+
+
+def _read(name: str) -> Row:
+    path = resources.files(__package__) / "data" / name
+    found: Row = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _names(prefix: str) -> list[str]:
+    folder = resources.files(__package__) / "data"
+    return sorted(entry.name for entry in folder.iterdir() if entry.name.startswith(prefix))
+
+
+def _frozen(row: Row) -> Row:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+
+
+def _city(row: Row) -> City:
+    shared = {"city": row["name"], "province": row["province"], "citycode": row["citycode"]}
+    districts = tuple(
+        Anchor(**_frozen(district), **shared, district=district["name"], level=_DISTRICT)
+        for district in row["districts"]
+    )
+    return City(**{**_frozen(row), "districts": districts})
+
+
+def _anchor(row: Row, cities: tuple[City, ...]) -> Anchor:
+    city = _city_named(row["city"], cities)
+    return Anchor(**_frozen(row), province=city.province, citycode=city.citycode)
+
+
+def _weather(row: Row) -> CityWeather:
+    days = tuple(WeatherDay(**day) for day in row["days"])
+    return CityWeather(row["city"], row["province"], row["adcode"], days)
+
+
+def _place(row: Row, area: Row, cities: tuple[City, ...], kinds: Row) -> Place:
+    kind, city = kinds["kinds"][row["kind"]], _city_named(area["city"], cities)
+    tags = [*kind["tags"], *row["tags"]]
+    tags += [tag for trait in row["traits"] for tag in kinds["traits"][trait]]
+    scope = (area["name"], area["name_en"], *area["aliases"], city.name, *city.aliases)
+    own = {name: row[name] for name in row if name not in ("kind", "traits", "tags")}
+    return Place(
+        **{"address_en": None, **own},
+        area=area["key"],
+        type=kind["type"],
+        typecode=kind["typecode"],
+        tags=tuple(dict.fromkeys(tags)),
+        scope=frozenset(map(phrase, scope)),
+        city=city.name,
+        province=city.province,
+        citycode=city.citycode,
+    )
+
+
+def _city_named(name: str, cities: tuple[City, ...]) -> City:
+    return next(city for city in cities if city.name == name)

@@ -1,0 +1,300 @@
+"""The encyclopedia and the catalogues of papers on loopback, over `sample/scholar_*.json`.
+
+A file is an object with a `note` on where its texts are from and two lists, either may be missing:
+
+`articles`: {"id": 9000001, "language": "zh" | "en", "title", "url", "subjects": [names in both
+languages], "extract": the opening of the article as plain text}.
+
+`papers`: {"id": "W9000000001", "title", "year", "doi": "10.5555/…" or null, "authors": [names],
+"venue", "abstract", "subjects": [names in both languages], "topics": [aspects in both languages],
+"cited_by": number, "url": page of the paper, "pdf": address or null (not open access),
+"indexed_by": ["openalex", "semantic_scholar"] (default: both)}.
+
+A record fits a query that names one of its subjects, or most of whose words it has.
+
+Each checks its key or who asks as the real one does; the fault methods misbehave in its own words.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+from agent.sample.records import has, phrase, terms
+from agent.sample.service import Service
+
+_LEAST = 0.6
+_NAMED = 0.6
+_IN_TEXT = 0.7
+
+
+@dataclass(frozen=True)
+class Article:
+    id: int
+    language: str
+    title: str
+    url: str
+    subjects: tuple[str, ...]
+    extract: str
+
+    @property
+    def body(self) -> str:
+        return self.extract
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.title, *self.subjects)
+
+
+@dataclass(frozen=True)
+class Paper:
+    id: str
+    title: str
+    year: int
+    doi: str | None
+    authors: tuple[str, ...]
+    venue: str
+    abstract: str
+    subjects: tuple[str, ...]
+    topics: tuple[str, ...]
+    cited_by: int
+    url: str
+    pdf: str | None
+    indexed_by: tuple[str, ...] = ("openalex", "semantic_scholar")
+
+    @property
+    def body(self) -> str:
+        return self.abstract
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.title, *self.subjects, *self.topics)
+
+
+Record = TypeVar("Record", Article, Paper)
+
+
+@cache
+def sample_articles() -> tuple[Article, ...]:
+    return tuple(
+        Article(**_frozen(row)) for sheet in _sheets() for row in sheet.get("articles", ())
+    )
+
+
+@cache
+def sample_papers() -> tuple[Paper, ...]:
+    return tuple(Paper(**_frozen(row)) for sheet in _sheets() for row in sheet.get("papers", ()))
+
+
+def best(query: str, records: Iterable[Record], limit: int) -> list[Record]:
+    """The records that fit the query, best first."""
+    scored = [(fit(query, row.names, row.subjects, row.body), row) for row in records]
+    kept = [pair for pair in scored if pair[0] >= _LEAST]
+    kept.sort(key=lambda pair: (-pair[0], str(pair[1].id)))
+    return [row for _, row in kept[:limit]]
+
+
+def fit(query: str, names: Sequence[str], subjects: Collection[str], body: str) -> float:
+    """The share of the query's words that a record has, and more where it names its subject."""
+    wanted = terms(query)
+    if not wanted:
+        return 0.0
+    heading, text = terms(" ".join(names)), terms(body)
+    found = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in wanted)
+    asked = phrase(query)
+    named = any(has(asked, phrase(subject)) for subject in subjects)
+    return found / len(wanted) + _NAMED * named
+
+
+def _sheets() -> list[dict[str, Any]]:
+    folder = resources.files(__package__) / "data"
+    files = sorted(
+        (entry for entry in folder.iterdir() if entry.name.startswith("scholar_")),
+        key=lambda entry: entry.name,
+    )
+    return [json.loads(entry.read_text(encoding="utf-8")) for entry in files]
+
+
+def _frozen(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+
+
+KEY = "offline-scholar-key"
+_CONTACT = re.compile(r"@|https?://")
+_WORD = re.compile(r"\S+")
+Articles = Callable[[str, str, int], Sequence[Article]]
+"""(query, language, limit)"""
+Papers = Callable[[str, int], Sequence[Paper]]
+
+
+def found_articles(query: str, language: str, limit: int) -> Sequence[Article]:
+    own = (article for article in sample_articles() if article.language == language)
+    return best(query, own, limit)
+
+
+def found_papers(catalogue: str) -> Papers:
+    """The bundled papers a catalogue has that fit a query."""
+
+    def found(query: str, limit: int) -> Sequence[Paper]:
+        return best(query, (p for p in sample_papers() if catalogue in p.indexed_by), limit)
+
+    return found
+
+
+class WikipediaService(Service):
+    """GET /{lang}/w/api.php; 403 in HTML for who names no contact."""
+
+    def __init__(self, *, articles: Articles = found_articles) -> None:
+        super().__init__("wikipedia")
+        # Before requests come: they are answered on an event loop, which must not read files.
+        sample_articles()
+        self._articles = articles
+        self.app.router.add_get("/{lang}/w/api.php", self._search)
+
+    def null_lists(self) -> None:
+        self.fail("status", status=200, body={"batchcomplete": True, "query": {"pages": None}})
+
+    def limit_rate(self, times: int | None = 1) -> None:
+        """Too many requests, said with HTTP 200."""
+        error = {"code": "ratelimited", "info": "You've exceeded your rate limit."}
+        self.fail("status", status=200, times=times, body={"error": error})
+
+    async def _search(self, request: web.Request) -> web.Response:
+        if not _CONTACT.search(request.headers.get("User-Agent", "")):
+            text = "<html><body>Please set a user-agent and respect our policy</body></html>"
+            return web.Response(text=text, status=403, content_type="text/html")
+        query = request.query.get("gsrsearch", "")
+        if not query or request.query.get("generator") != "search":
+            error = {"code": "missingparam", "info": 'The "gsrsearch" parameter must be set.'}
+            return web.json_response({"error": error})
+        limit = int(request.query.get("gsrlimit", "10"))
+        found = self._articles(query, request.match_info["lang"], limit)
+        if not found:
+            return web.json_response({"batchcomplete": True})
+        pages = [_page(index, article) for index, article in enumerate(found, 1)]
+        # The service puts them in the order of their numbers, not of their ranks.
+        pages.sort(key=lambda page: int(page["pageid"]))
+        return web.json_response({"batchcomplete": True, "query": {"pages": pages}})
+
+
+class OpenAlexService(Service):
+    """GET /works with the key as bearer."""
+
+    def __init__(self, *, key: str = KEY, papers: Papers | None = None) -> None:
+        super().__init__("openalex")
+        sample_papers()
+        self._key, self._papers = key, papers or found_papers("openalex")
+        self.app.router.add_get("/works", self._works)
+
+    def null_lists(self) -> None:
+        self.fail("status", status=200, body={"meta": {"count": 0}, "results": None})
+
+    async def _works(self, request: web.Request) -> web.Response:
+        if request.headers.get("Authorization") != f"Bearer {self._key}":
+            error = {"error": "Invalid API key", "message": "API key is not valid"}
+            return web.json_response(error, status=401)
+        query = request.query.get("search", "")
+        if not query:
+            error = {"error": "Invalid query parameters error.", "message": "search is empty"}
+            return web.json_response(error, status=400)
+        size = int(request.query.get("per_page", "25"))
+        works = [_work(paper) for paper in self._papers(query, size)]
+        meta = {"count": len(works), "page": 1, "per_page": size}
+        return web.json_response({"meta": meta, "results": works, "group_by": []})
+
+
+class SemanticScholarService(Service):
+    """GET /graph/v1/paper/search; `keyless` answers those without a key, too."""
+
+    def __init__(
+        self, *, key: str = KEY, keyless: bool = True, papers: Papers | None = None
+    ) -> None:
+        super().__init__("semantic_scholar")
+        sample_papers()
+        self._key, self._keyless = key, keyless
+        self._papers = papers or found_papers("semantic_scholar")
+        self.app.router.add_get("/graph/v1/paper/search", self._search)
+
+    def crowd(self, times: int | None = None) -> None:
+        """The pool of those without a key is exhausted."""
+        body = {"message": "Too Many Requests. Please wait and try again.", "code": "429"}
+        self.fail("status", status=429, times=times, body=body)
+
+    def null_lists(self) -> None:
+        self.fail("status", status=200, body={"total": 0, "offset": 0, "data": None})
+
+    async def _search(self, request: web.Request) -> web.Response:
+        given = request.headers.get("x-api-key")
+        if given != self._key and not (given is None and self._keyless):
+            return web.json_response({"message": "Forbidden"}, status=403)
+        query = request.query.get("query", "")
+        limit = int(request.query.get("limit", "100"))
+        if not query or not 0 < limit <= 100:
+            return web.json_response({"error": "Unacceptable query params"}, status=400)
+        papers = [_scholarly(paper) for paper in self._papers(query, limit)]
+        # No hit is a reply without `data`.
+        data = {"data": papers} if papers else {}
+        return web.json_response({"total": len(papers), "offset": 0, **data})
+
+
+def inverted(text: str) -> dict[str, list[int]] | None:
+    """A text as {word: [places]}."""
+    index: dict[str, list[int]] = {}
+    for place, word in enumerate(_WORD.findall(text)):
+        index.setdefault(word, []).append(place)
+    return index or None
+
+
+def _page(index: int, article: Article) -> dict[str, Any]:
+    return {
+        "pageid": article.id,
+        "ns": 0,
+        "title": article.title,
+        "index": index,
+        "extract": article.extract,
+        "contentmodel": "wikitext",
+        "pagelanguage": article.language,
+        "touched": "2026-11-01T00:00:00Z",
+        "fullurl": article.url,
+    }
+
+
+def _work(paper: Paper) -> dict[str, Any]:
+    location = {"is_oa": True, "landing_page_url": paper.url, "pdf_url": paper.pdf}
+    return {
+        "id": f"https://openalex.org/{paper.id}",
+        "doi": f"https://doi.org/{paper.doi}" if paper.doi else None,
+        "display_name": paper.title,
+        "publication_year": paper.year,
+        "publication_date": f"{paper.year}-01-01",
+        "authorships": [
+            {"author_position": "middle", "author": {"display_name": name}}
+            for name in paper.authors
+        ],
+        "abstract_inverted_index": inverted(paper.abstract),
+        "best_oa_location": location if paper.pdf else None,
+        "open_access": {"is_oa": paper.pdf is not None, "oa_url": paper.pdf},
+        "cited_by_count": paper.cited_by,
+    }
+
+
+def _scholarly(paper: Paper) -> dict[str, Any]:
+    return {
+        "paperId": f"s2-{paper.id}",
+        "externalIds": {"DOI": paper.doi} if paper.doi else {},
+        "url": paper.url,
+        "title": paper.title,
+        "abstract": paper.abstract or None,
+        "year": paper.year,
+        "publicationDate": None,
+        "citationCount": paper.cited_by,
+        "openAccessPdf": {"url": paper.pdf or "", "status": "GREEN" if paper.pdf else "CLOSED"},
+        "authors": [
+            {"authorId": str(number), "name": name} for number, name in enumerate(paper.authors)
+        ],
+    }

@@ -1,0 +1,177 @@
+"""The sample services of an offline process: started once, at addresses of their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from pydantic import SecretStr
+from yarl import URL
+
+from agent.sample import finance
+from agent.sample.amap import AmapService
+from agent.sample.filings import SecService
+from agent.sample.gemini import GeminiService
+from agent.sample.mineru import MineruService
+from agent.sample.model.reply import SampleModel
+from agent.sample.openai import OpenAIService
+from agent.sample.pages import PagesService, sample_hosts
+from agent.sample.ranking import RankingService
+from agent.sample.scholar import OpenAlexService, SemanticScholarService, WikipediaService
+from agent.sample.search import BochaService, SerperService, TavilyService
+from agent.sample.service import Background, Service
+from agent.settings import Settings
+from agent.texts.language import Language
+
+KEY = "tanlu-sample-key"
+SITE = "https://sample.tanlu.invalid"
+"""Where the links of made-up records lead: nowhere."""
+_CONTACT = "Tanlu sample sample@tanlu.invalid"
+_NOTICE: dict[Language, str] = {
+    "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），模型、网页和地图都是程序自带的示例，"
+    "不是实时结果。",
+    "en": "Sample mode: no model key was found (looked for {looked_for}); models, web and map are "
+    "bundled samples, not live services.",
+}
+_FORCED: dict[Language, str] = {
+    "zh": "示例模式（TANLU_MODE=offline）：模型、网页和地图都是程序自带的示例，不是实时结果。",
+    "en": "Sample mode (TANLU_MODE=offline): models, web and map are bundled samples, not live "
+    "services.",
+}
+
+
+@dataclass(frozen=True)
+class SampleServices:
+    """Running loopback services, and the settings that lead to them."""
+
+    settings: Settings
+    amap_url: str
+    services: dict[str, Service]
+    running: Background
+    origins: dict[str, str]
+    """Host of a sample page → the loopback origin that serves it."""
+    forced: bool
+    """Whether offline was asked for, rather than what is left without a key."""
+
+    def notice(self, language: Language, looked_for: str) -> str:
+        """What a reader must know before the first line."""
+        return sample_notice(language, looked_for, forced=self.forced)
+
+    def stop(self) -> None:
+        """End the services; their addresses are gone."""
+        self.running.stop()
+
+
+def sample_notice(language: Language, looked_for: str, *, forced: bool) -> str:
+    """That answers are from the sample; `forced` where that was asked for."""
+    told = _FORCED if forced else _NOTICE
+    return told[language].format(looked_for=looked_for)
+
+
+def start_sample_services(settings: Settings) -> SampleServices:
+    """Start one application on loopback that speaks every protocol over the bundled sample."""
+    brain = SampleModel()
+    services: dict[str, Service] = {
+        "gemini": GeminiService(brain, key=KEY),
+        # Whatever model the operator has configured is the sample's now.
+        "openai": OpenAIService(brain, models=None),
+        "amap": AmapService(key=KEY),
+        "tavily": TavilyService(key=KEY),
+        "serper": SerperService(key=KEY),
+        "bocha": BochaService(key=KEY),
+        "wikipedia": WikipediaService(),
+        "openalex": OpenAlexService(key=KEY),
+        "semantic_scholar": SemanticScholarService(key=KEY),
+        "sec": SecService(),
+        "pages": PagesService(),
+        "ranking": RankingService(key=KEY),
+        "mineru": MineruService(key=KEY),
+    }
+    running = Background(application(services))
+    running.start()
+    origin = f"http://127.0.0.1:{running.port}"
+    urls = {name: f"{origin}/{name}" for name in services}
+    return SampleServices(
+        settings=sample_settings(settings, urls),
+        amap_url=urls["amap"],
+        services=services,
+        running=running,
+        origins=dict.fromkeys(sample_hosts(), origin),
+        forced=settings.model_configured,
+    )
+
+
+def application(services: Mapping[str, Service]) -> web.Application:
+    """All services as one: each below its name, the pages by the name of their host."""
+    hosts = sample_hosts()
+    for service in services.values():
+        service.app.freeze()
+
+    async def dispatch(request: web.Request) -> web.StreamResponse:
+        name = request.path.split("/")[1]
+        if request.host in hosts:
+            return await services["pages"].app._handle(request)
+        if name not in services:
+            raise web.HTTPNotFound
+        # A service knows its own addresses only, as when it stands alone.
+        own = URL(request.raw_path.removeprefix(f"/{name}") or "/", encoded=True)
+        return await services[name].app._handle(request.clone(rel_url=own))
+
+    app = web.Application(client_max_size=64 << 20)
+    app.router.add_route("*", "/{path:.*}", dispatch)
+    return app
+
+
+def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
+    """The operator's settings with every endpoint and key replaced by the sample's."""
+    key = SecretStr(KEY)
+    return settings.model_copy(
+        update={
+            "gemini_api_key": key,
+            "google_gemini_base_url": urls["gemini"],
+            "openai_api_key": key,
+            "openai_base_url": f"{urls['openai']}/v1",
+            "openai_extra_body": None,
+            "amap_maps_api_key": key,
+            "amap_qps": 1000.0,
+            "model_rpm": 0,
+            "tavily_api_key": key,
+            "tavily_base_url": urls["tavily"],
+            "serper_api_key": key,
+            "serper_base_url": urls["serper"],
+            "bocha_api_key": key,
+            "bocha_base_url": urls["bocha"],
+            "wikipedia_user_agent": _CONTACT,
+            "wikipedia_base_url": f"{urls['wikipedia']}/{{lang}}",
+            "openalex_api_key": key,
+            "openalex_base_url": urls["openalex"],
+            "semantic_scholar_api_key": key,
+            "semantic_scholar_base_url": urls["semantic_scholar"],
+            "semantic_scholar_qps": 1000.0,
+            "sec_user_agent": _CONTACT,
+            "sec_edgar_qps": 1000.0,
+            "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
+            # What the sample adds to the knowledge base stays out of the operator's own.
+            "tanlu_data_dir": settings.tanlu_data_dir / "sample",
+            "akshare_path": str(Path(finance.__file__).parent),
+            "library_links_url": SITE,
+            "mineru_url": settings.mineru_url and urls["mineru"],
+            "mineru_api_key": key,
+            **_ranking_settings(settings, urls["ranking"]),
+        }
+    )
+
+
+def _ranking_settings(settings: Settings, url: str) -> dict[str, Any]:
+    """A reranker takes part only where the operator has one; embedders by EMBEDDING_MODEL."""
+    key = SecretStr(KEY)
+    return {
+        "tei_rerank_url": settings.tei_rerank_url and url,
+        "rerank_url": settings.rerank_url and f"{url}/v1/rerank",
+        "rerank_api_key": key,
+        "tei_embed_url": url,
+        "tei_api_key": key,
+        "embedding_base_url": f"{url}/v1",
+        "embedding_api_key": key,
+    }

@@ -1,0 +1,232 @@
+"""The web search of a run: picks the service, falls back once, and turns failures into gaps.
+
+To add one: its file here, its line in REGISTRY, its settings (`<NAME>_API_KEY`, `_BASE_URL`,
+`_DEFAULT_COUNT`), its name in `WebChoice`, and its stand-in in `sample/search.py`.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agent.core.budget import Budget, Limits, Meter
+from agent.core.calls import Calls
+from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
+from agent.evidence.types import Gap
+from agent.models.types import Models
+from agent.search.bocha import BochaSearch
+from agent.search.gaps import LABELS, failure_gap, search_gap
+from agent.search.google import GoogleHits, GoogleSearch
+from agent.search.grounded import HitWriter
+from agent.search.hits import Endpoint, HitSearch
+from agent.search.http import SearchHttp
+from agent.search.serper import SerperSearch
+from agent.search.tavily import TavilySearch
+from agent.search.types import Findings, PageContent, SearchProvider, WebChoice, WebTask
+
+REGISTRY: dict[str, type[HitSearch]] = {
+    kind.name: kind for kind in (BochaSearch, TavilySearch, SerperSearch)
+}
+
+
+def key_variable(name: str) -> str:
+    """The environment variable that configures a service."""
+    return f"{name.upper()}_API_KEY"
+
+
+def configured(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, HitSearch]:
+    """The services that have what they need, by name; settings are read by their names."""
+    found: dict[str, HitSearch] = {}
+    for name, kind in REGISTRY.items():
+        endpoint = Endpoint(
+            base_url=getattr(settings, f"{name}_base_url"),
+            key=getattr(settings, f"{name}_api_key"),
+            default_count=getattr(settings, f"{name}_default_count"),
+            timeout=settings.search_timeout_seconds,
+        )
+        if endpoint.secret() or getattr(settings, f"{name}_keyless", False):
+            found[name] = kind(http, calls, endpoint)
+    return found
+
+
+_PROBE = "weather today"
+
+
+def _today() -> str:
+    return time.strftime("%Y-%m-%d")
+
+
+class SearchDesk:
+    """Implements WebResearch over whatever is configured.
+
+    `settings` has, by name, each service's key, base URL and count, and the search time-out.
+    """
+
+    def __init__(
+        self,
+        settings: Any,
+        models: Models,
+        calls: Calls,
+        *,
+        http: SearchHttp | None = None,
+        today: Callable[[], str] = _today,
+    ) -> None:
+        self._timeout: float = settings.search_timeout_seconds
+        self.http = http or SearchHttp(timeout=self._timeout)
+        self._models = models
+        self._google = GoogleSearch(models)
+        self._hits: dict[str, SearchProvider] = dict(configured(settings, self.http, calls))
+        self._writer = HitWriter(models)
+        self._today = today
+
+    async def research(self, task: WebTask, *, meter: Meter) -> Findings:
+        """One query to findings; a failure of every kind is a gap in them."""
+        routes = self._routes(task.choice, task.model)
+        if not routes:
+            return Findings("", gaps=[self._missing(task)])
+        gaps: list[Gap] = []
+        for name, following in zip(routes, [*routes[1:], None], strict=True):
+            try:
+                found = await self._by(name, task, meter)
+            except BudgetExceeded as error:
+                return Findings("", gaps=[*gaps, failure_gap(task, name, error, text="failed")])
+            except (ProviderError, ConfigurationError) as error:
+                gaps.append(_failed(task, name, following, error))
+            else:
+                return _with_gaps(found, gaps)
+        return Findings("", gaps=gaps)
+
+    def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
+        """A service that answers with hits; Google's by way of `model`, where that can search.
+
+        Raises ConfigurationError naming what to set.
+        """
+        routes = self._routes(choice, model)
+        if not routes:
+            raise ConfigurationError("web_search", self._needs(choice))
+        return self._provider(routes[0], model)
+
+    @property
+    def can_extract(self) -> bool:
+        """Whether a configured service reads pages."""
+        return isinstance(self._hits.get("tavily"), TavilySearch)
+
+    async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
+        """The texts of those pages that could be read; raises ProviderError, BudgetExceeded."""
+        service = self._hits.get("tavily")
+        if not isinstance(service, TavilySearch):
+            raise ConfigurationError("web_search", f"reading needs {key_variable('tavily')}")
+        return await service.extract(urls, meter=meter)
+
+    async def health(self, research_model: str | None = None) -> list[dict[str, Any]]:
+        """For each service {provider, configured, works, message}; one live probe where configured.
+
+        `works` is None where nothing was tried. Google is tried only with a `research_model`.
+        """
+        google = research_model is not None and self._models.is_google(research_model)
+        found = [await self._probe("google", research_model)] if google else []
+        for name in REGISTRY:
+            if name in self._hits:
+                found.append(await self._probe(name, research_model))
+            else:
+                found.append(_report(name, False, None, f"{key_variable(name)} is not set"))
+        return found
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+
+    def _routes(self, choice: WebChoice, model: str) -> list[str]:
+        """The services to try, at most two: a query falls to another service once."""
+        if choice == "off":
+            return []
+        google = ["google"] if self._models.is_google(model) else []
+        if choice == "auto":
+            return [*google, *self._hits][:2]
+        if choice == "google":
+            return [*google, *self._hits][:2] if google else []
+        return [choice] if choice in self._hits else []
+
+    def _provider(self, name: str, model: str) -> SearchProvider:
+        if name == "google":
+            return GoogleHits(self._google, model, today=self._today)
+        return self._hits[name]
+
+    async def _by(self, name: str, task: WebTask, meter: Meter) -> Findings:
+        if name == "google":
+            return await self._google.research(task, meter=meter)
+        hits = await self._hits[name].search(task.query, meter=meter)
+        found = await self._writer.write_up(task, hits, provider=name, meter=meter)
+        return Findings(found.text, found.sources, found.gaps, executed=[task.query])
+
+    def _missing(self, task: WebTask) -> Gap:
+        match task.choice:
+            case "off":
+                return search_gap(task, "web", "search_off")
+            case "auto":
+                return search_gap(
+                    task, "web", "search_not_configured", variables=", ".join(_variables())
+                )
+            case "google":
+                return search_gap(
+                    task,
+                    "google",
+                    "search_not_configured",
+                    text="google_model_needed",
+                    model=task.model,
+                )
+        return search_gap(
+            task, task.choice, "search_key_missing", variables=key_variable(task.choice)
+        )
+
+    def _needs(self, choice: WebChoice) -> str:
+        if choice in REGISTRY:
+            return f"{choice} needs {key_variable(choice)}"
+        if choice == "google":
+            return "google needs a research model of Google's and GEMINI_API_KEY"
+        return "is off" if choice == "off" else f"nothing configured; set {', '.join(_variables())}"
+
+    async def _probe(self, name: str, model: str | None) -> dict[str, Any]:
+        limits = Limits(
+            max_searches=5,
+            max_model_calls=4,
+            max_map_calls=0,
+            max_run_tokens=100_000,
+            max_run_seconds=self._timeout,
+            answer_seconds=0,
+        )
+        # A turn of its own, so that no earlier probe's reply is taken for this one's.
+        meter = Budget(f"probe-{uuid.uuid4().hex}", limits).meter()
+        try:
+            hits = await self._provider(name, model or "").search(_PROBE, meter=meter, count=1)
+        except AgentError as error:
+            return _report(name, True, False, error.message)
+        return _report(name, True, True, "answers" if hits else "answers, without results")
+
+
+def _variables() -> list[str]:
+    return ["GEMINI_API_KEY", *(key_variable(name) for name in REGISTRY)]
+
+
+def _report(name: str, is_configured: bool, works: bool | None, message: str) -> dict[str, Any]:
+    return {
+        "provider": name,
+        "configured": is_configured,
+        "works": works,
+        "message": message,
+    }
+
+
+def _failed(task: WebTask, name: str, following: str | None, error: AgentError) -> Gap:
+    if following is None:
+        return failure_gap(task, name, error, text="failed")
+    return failure_gap(task, name, error, text="fallback", other=LABELS[following])
+
+
+def _with_gaps(found: Findings, gaps: list[Gap]) -> Findings:
+    return Findings(
+        found.text,
+        found.sources,
+        [*gaps, *found.gaps],
+        executed=found.executed,
+        search_entry_points=found.search_entry_points,
+    )

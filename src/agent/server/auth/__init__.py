@@ -1,0 +1,5 @@
+"""Who may call this server, and what is theirs."""
+
+from agent.server.auth.authorization import auth
+
+__all__ = ["auth"]

@@ -1,0 +1,275 @@
+"""What a request may ask of a run, whoever asks; checked before anything is stored.
+
+command to a thread, checked against its graph.
+
+The graph would refuse a bad value, too, but only in the run, which is then accepted, queued and
+failed; and of a run at times nobody would hear it.
+"""
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from langchain_core.messages import convert_to_messages
+from langgraph.constants import END
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import get_type_hints
+
+from agent.assistants.registry import ASSISTANTS
+from agent.configuration import Configuration
+from agent.core.errors import ConfigurationError, InputError
+
+
+def chosen(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a Configuration that a request sets, in its context or `config.configurable`.
+
+    Other names are none of ours: the server drops them.
+    """
+    config = asked.get("config")
+    given = (
+        config.get("configurable") if isinstance(config, Mapping) else None,
+        asked.get("context"),
+    )
+    found = {
+        name: value for part in given if isinstance(part, Mapping) for name, value in part.items()
+    }
+    return {name: value for name, value in found.items() if name in Configuration.model_fields}
+
+
+def check_choices(graph_id: str, choices: Mapping[str, Any]) -> None:
+    """Raises ConfigurationError naming the field whose value the graph would not take."""
+    schema = _schema(graph_id)
+    if schema is None:
+        return
+    try:
+        schema(**choices)
+    except ConfigurationError as error:
+        # A bad default of the environment is not the caller's; each run tells that.
+        if error.name.partition(".")[0] in choices:
+            raise
+
+
+def goes_to_node(command: Mapping[str, Any]) -> bool:
+    """Return whether a command goes on at a node, which reads what an earlier run has left."""
+    return any(node != END for node in _targets(command))
+
+
+def check_command(graph_id: str, command: Mapping[str, Any]) -> None:
+    """Raise InputError naming the part of a command that fails in one of our graphs."""
+    if graph_id not in ASSISTANTS:
+        return
+    if not any(command.get(part) for part in ("goto", "update")) and command.get("resume") is None:
+        raise InputError("command", "must have resume, goto or update")
+    builder = _graph(graph_id).builder
+    nodes = [n for n, node in builder.nodes.items() if node.input_schema is builder.state_schema]
+    for target in _targets(command):
+        if not isinstance(target, str):
+            raise InputError("command.goto", "must be a node's name; no node takes other input")
+        if target not in (*nodes, END):
+            raise InputError("command.goto", f"must be one of {', '.join([*nodes, END])}")
+    if update := command.get("update"):
+        _check_update(graph_id, update)
+
+
+def _targets(command: Mapping[str, Any]) -> list[Any]:
+    goto = command.get("goto") or []
+    return goto if isinstance(goto, list) else [goto]
+
+
+def _check_update(graph_id: str, update: Any) -> None:
+    fields = _fields(graph_id)
+    try:
+        changes = dict(update)
+    except (TypeError, ValueError):
+        raise InputError("command.update", "must be an object with keys of the state") from None
+    for name, value in changes.items():
+        if name not in fields:
+            known = ", ".join(fields)
+            raise InputError("command.update", f"must have keys of the state only: {known}")
+        if value is None:
+            continue
+        try:
+            if name == "messages":
+                convert_to_messages(value if isinstance(value, list) else [value])
+            else:
+                fields[name].validate_python(value)
+        except ValidationError as error:
+            problem = ConfigurationError.of(error).problem
+            raise InputError(f"command.update.{name}", problem) from None
+        except (AttributeError, KeyError, NotImplementedError, TypeError, ValueError):
+            raise InputError(
+                f"command.update.{name}", "must be messages: {role, content}"
+            ) from None
+
+
+@cache
+def _schema(graph_id: str) -> type[Configuration] | None:
+    """The context schema of one of our graphs; None of any other."""
+    if graph_id not in ASSISTANTS:
+        return None
+    schema = _graph(graph_id).context_schema
+    return schema if isinstance(schema, type) and issubclass(schema, Configuration) else None
+
+
+@cache
+def _fields(graph_id: str) -> dict[str, TypeAdapter[Any]]:
+    """The keys of a graph's state, each with what it takes; its reducers do not count."""
+    hints = get_type_hints(_graph(graph_id).builder.state_schema)
+    return {name: TypeAdapter(hint) for name, hint in hints.items()}
+
+
+def _graph(graph_id: str) -> Any:
+    module, _, name = ASSISTANTS[graph_id].partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+MAX_INPUT = 24_000
+"""Characters of an input or an answer to a pause: the longest question and what goes with it."""
+MAX_SETTINGS = 8_000
+"""Characters of a context, of a config and of metadata."""
+MAX_DEPTH = 64
+"""Levels of each of them; the server cannot write a list down where one entry has more than 254."""
+MAX_STEPS = 1_000
+"""Steps of the graph; the longest deep research a Configuration allows takes fewer."""
+LONGEST_DELAY = 30 * 24 * 3600
+"""Seconds a run may be put off; and none may be begun before those that have waited longer."""
+
+_SECRET = re.compile(
+    r"(^|_)(api_?keys?|keys?|token|secrets?|pass(word|wd|phrase)s?|credentials?|authorization"
+    r"|cookies?|bearer)$"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+_AUTHENTICATED = "langgraph_auth_"
+_SERVERS_OWN = frozenset(_AUTHENTICATED + name for name in ("user", "user_id", "permissions"))
+"""Names in `config.configurable` that the server itself has set before it asks us."""
+_JSON = (str, int, float, list, dict)
+_SHOWN = 120
+
+
+def check_run(asked: Mapping[str, Any]) -> None:
+    """Raises InputError naming the field of a run's request that cannot be let in.
+
+    `asked` has the request's names (input, command, context, config, metadata, webhook and so on),
+    all of them optional and none of them checked yet.
+    """
+    for name in ("input", "command"):
+        _check_size(name, asked.get(name), MAX_INPUT)
+    for name in ("interrupt_before", "interrupt_after"):
+        _check_size(name, asked.get(name), MAX_SETTINGS)
+    if (delay := asked.get("after_seconds")) is not None:
+        _check_number("after_seconds", delay, 0, LONGEST_DELAY)
+    if asked.get("webhook"):
+        raise InputError("webhook", "is not served; join the run or its stream instead")
+    if asked.get("feedback_keys"):
+        raise InputError("feedback_keys", "is not served; the run would ask LangSmith for them")
+    check_settings(asked)
+
+
+def check_settings(asked: Mapping[str, Any]) -> None:
+    """The part of `check_run` that what is kept, as an assistant or a thread, must pass, too."""
+    config, context = _object(asked, "config"), _object(asked, "context")
+    settings = {
+        "config": _without_servers_own(config, context),
+        "context": context,
+        "metadata": _object(asked, "metadata"),
+    }
+    told = {name: asked.get(name) for name in ("name", "description")}
+    for where, value in {**settings, **told}.items():
+        _check_size(where, value, MAX_SETTINGS)
+    if "recursion_limit" in config:
+        _check_number("config.recursion_limit", config["recursion_limit"], 1, MAX_STEPS)
+    for name, value in context.items():
+        # A cron brings its user along, as an object; what a client sends is JSON.
+        if str(name).startswith(_AUTHENTICATED) and isinstance(value, _JSON):
+            raise InputError(f"context.{name}"[:_SHOWN], "is the server's to set")
+    for where, value in settings.items():
+        check_names(where, value)
+
+
+def check_names(where: str, value: Any) -> None:
+    """Raises InputError for a name below `where` that looks like a secret's.
+
+    What is sent there is stored and shown again; keys belong into the server's environment.
+    """
+    for path, name in _names(where, value):
+        if is_secret(name):
+            problem = "looks like a secret, and would be stored; keys are the server's settings"
+            raise InputError(path[:_SHOWN], problem)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a value of this name is probably a key: `apiKey`, `x-api-key`, `PASSWORD`."""
+    return bool(_SECRET.search(_HUMP.sub("_", name).lower()))
+
+
+def weight(value: Any) -> int:
+    """Characters of all texts and names in a value, plus one for each of its parts."""
+    total, waiting = 0, [value]
+    while waiting:
+        found = waiting.pop()
+        total += 1 + (len(found) if isinstance(found, str) else 0)
+        waiting += _parts(found)
+    return total
+
+
+def depth(value: Any) -> int:
+    """Levels of a value: 1 for a text, 2 for a list of texts."""
+    levels, level = 0, [value]
+    while level:
+        levels += 1
+        level = [part for found in level for part in _parts(found)]
+    return levels
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return (*value, *value.values())
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _check_size(name: str, value: Any, most: int) -> None:
+    if weight(value) > most:
+        raise InputError(name, f"is longer than {most} characters")
+    if depth(value) > MAX_DEPTH:
+        raise InputError(name, f"is nested deeper than {MAX_DEPTH} levels")
+
+
+def _check_number(name: str, value: Any, least: int, most: int) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        raise InputError(name, f"must be between {least} and {most}")
+
+
+def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = asked.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _without_servers_own(config: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a config a client can have sent; a context is found there once more, and told so.
+
+    Only what is the same there: a checkpoint's names are put among them, whatever they are.
+    """
+    given = _object(config, "configurable")
+    repeated = context if given.get("__context_provided__") else {}
+    sent = {
+        name: value
+        for name, value in given.items()
+        if name not in _SERVERS_OWN and not (name in repeated and repeated[name] == value)
+    }
+    return {**config, "configurable": sent}
+
+
+def _names(where: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every name in a value, with the path to it."""
+    waiting = [(where, value)]
+    while waiting:
+        path, found = waiting.pop()
+        if isinstance(found, Mapping):
+            for name, inner in found.items():
+                yield f"{path}.{name}", str(name)
+                waiting.append((f"{path}.{name}", inner))
+        elif isinstance(found, (list, tuple)):
+            waiting += [(path, inner) for inner in found]

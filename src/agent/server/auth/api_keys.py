@@ -1,0 +1,223 @@
+"""Who calls, and what of the server's own API is theirs."""
+
+import hashlib
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import httpx
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from starlette.requests import Request, cookie_parser
+
+from agent.core.errors import ConfigurationError
+from agent.core.redaction import hide
+from agent.server.auth.hosts import Host, parse_host, parse_origin
+from agent.settings import AccessSettings, read_access_settings
+
+COOKIE = "tanlu_key"
+"""Where the page's sign-in keeps the key."""
+OPEN_OWNER = ""
+"""Everybody's name where no keys are set."""
+STUDIO = "https://smith.langchain.com"
+"""Its pages may call an open server on the developer's own machine."""
+SHORTEST_KEY = 16
+TOO_MANY = "too many wrong keys from this address; try again in a minute"
+HEALTH_PATHS = frozenset({"/ok", "/healthz", "/readyz"})
+"""What supervisors ask, under whatever name they know the server by."""
+OPEN_PATHS = {
+    "/ok", "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in",
+    "/app/sign-out", "/app/csp-report",
+}  # fmt: skip
+OPEN_FOLDERS = ("/app/style/", "/app/js/", "/app/vendor/")
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_KEY = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
+"""What fits into a header: printable ASCII without spaces; a comma would end the entry."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the settings say; `problem` where they cannot be used, and then nobody is let in."""
+
+    keys: Mapping[bytes, str] = field(default_factory=dict)
+    """SHA-256 of a key → its owner's name."""
+    hosts: frozenset[str] = frozenset()
+    """`name` or `name:port`, as `str(Host)` writes them."""
+    any_host: bool = False
+    origins: frozenset[str] = frozenset()
+    wrong_keys: int = 10
+    """Different wrong keys a minute that one address may send."""
+    header_seconds: float = 10
+    waiting_connections: int = 256
+    problem: str = ""
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody is asked for a key."""
+        return not self.keys and not self.problem
+
+    @property
+    def exposed(self) -> bool:
+        """Whether the operator lets it be called by other names than this machine's own."""
+        return self.any_host or bool(self.hosts)
+
+    @property
+    def summary(self) -> str:
+        """Whom the server answers, in one line without any key or name."""
+        if self.problem:
+            return f"every request is refused until this is corrected: {self.problem}"
+        if self.keys:
+            return f"asks for a key; owners with one: {len(self.keys)}"
+        if self.exposed:
+            return "open to everybody who reaches it: TANLU_ALLOWED_HOSTS without TANLU_API_KEYS"
+        return "open, to this machine only"
+
+    def answers_to(self, host: Host) -> bool:
+        """Whether the server goes by this name."""
+        if host.loopback or self.any_host:
+            return True
+        ports = (host.port,) if host.port is not None else (80, 443)
+        written = {str(Host(host.name)), *(str(Host(host.name, port)) for port in ports)}
+        return not written.isdisjoint(self.hosts)
+
+    def owner_of(self, key: str) -> str | None:
+        """The owner's name; the digest is looked up, so time tells nothing about the key."""
+        return self.keys.get(_digest(key))
+
+
+@lru_cache(maxsize=1)
+def access() -> Access:
+    """The access of this process; never raises."""
+    try:
+        return read_access(read_access_settings())
+    except ConfigurationError as error:
+        return Access(problem=error.message)
+
+
+def read_access(settings: AccessSettings) -> Access:
+    """Access as the settings say it; a ConfigurationError names the setting, never a key."""
+    secret = settings.tanlu_api_keys
+    keys = {} if secret is None else _keys(secret.get_secret_value())
+    names = _parts(settings.tanlu_allowed_hosts)
+    hosts = frozenset(str(_host(name)) for name in names if name != "*")
+    origins = frozenset(_origin(text) for text in _parts(settings.tanlu_cors_origins))
+    return Access(
+        keys,
+        hosts,
+        "*" in names,
+        origins,
+        settings.tanlu_wrong_keys_per_minute,
+        settings.tanlu_header_seconds,
+        settings.tanlu_waiting_connections,
+    )
+
+
+def identify(headers: Mapping[str, str], access: Access) -> str | None:
+    """The owner whose key a request carries, OPEN_OWNER in open mode; None where it has none.
+
+    `headers` have names in lower case. `x-api-key` decides before `Authorization: Bearer`, and a
+    header before the page's cookie: what was sent on purpose is not replaced by what is kept.
+    """
+    if access.open:
+        return OPEN_OWNER
+    key = sent_key(headers)
+    return access.owner_of(key) if key else None
+
+
+def sent_key(headers: Mapping[str, str]) -> str:
+    """The key that decides, known or not; empty where none was sent."""
+    given = headers.get("x-api-key", "").strip() or _bearer(headers.get("authorization", ""))
+    return given or cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+
+
+def needs_no_key(path: str) -> bool:
+    """Whether a path is on the list of what anybody may ask, before a sign-in, too."""
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
+
+
+def _bearer(authorization: str) -> str:
+    scheme, _, key = authorization.strip().partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def _keys(text: str) -> dict[bytes, str]:
+    found: dict[bytes, str] = {}
+    for number, entry in enumerate(text.split(","), 1):
+        name, _, key = (part.strip() for part in entry.partition(":"))
+        hide(key or entry)
+        if problem := _wrong(name, key):
+            raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: {problem}")
+        if name in found.values() or _digest(key) in found:
+            raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: name or key is used twice")
+        found[_digest(key)] = name
+    return found
+
+
+def _wrong(name: str, key: str) -> str:
+    if not name or not key:
+        return "must be name:key"
+    if not _NAME.fullmatch(name):
+        return "the name must be 1 to 64 letters, digits, '.', '_' or '-'"
+    if len(key) < SHORTEST_KEY:
+        return f"the key must have {SHORTEST_KEY} characters or more"
+    return "" if _KEY.fullmatch(key) else "the key must be printable ASCII without spaces"
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _host(text: str) -> Host:
+    try:
+        return Host(ipaddress.IPv6Address(text).compressed)
+    except ValueError:
+        pass
+    try:
+        host = parse_host(text if text.isascii() else text.encode("idna").decode())
+    except UnicodeError:
+        host = None
+    if host is None:
+        raise ConfigurationError("TANLU_ALLOWED_HOSTS", f"{text!r} must be a name, name:port or *")
+    return host
+
+
+def _origin(text: str) -> str:
+    origin = parse_origin(text.removesuffix("/"))
+    if origin is None:
+        problem = f"{text!r} must be an origin such as https://studio.example.org"
+        raise ConfigurationError("TANLU_CORS_ORIGINS", problem)
+    return str(origin)
+
+
+_CARRIED = ("x-api-key", "authorization", "cookie")
+_IN_PROCESS = ("in process", 0)
+"""An address of its own: wrong keys from others must not be in the way of its right one."""
+_WAITS = httpx.Timeout(connect=5, read=300, write=300, pool=5)
+"""As the SDK's own client; a run's stream is never silent for so long."""
+
+
+def client_for(request: Request) -> LangGraphClient:
+    """The server's own API, in process, as far as the caller of `request` may use it.
+
+    The one place for access checks of what `serving` offers: everything it lists, reads, starts
+    and cancels goes through the client returned here. With keys it is a caller like any other and
+    carries the request's own; the SDK's in-process client would pass by every rule.
+    """
+    if access().open:
+        return get_client()
+    # The server's transport: httpx's own gives an answer only when it has ended.
+    from langgraph_api.asgi_transport import ASGITransport  # type: ignore[import-untyped]
+
+    carried = {name: request.headers[name] for name in _CARRIED if name in request.headers}
+    transport = ASGITransport(request.app, client=_IN_PROCESS)
+    return LangGraphClient(
+        httpx.AsyncClient(
+            base_url="http://localhost", transport=transport, headers=carried, timeout=_WAITS
+        )
+    )

@@ -1,0 +1,317 @@
+"""Whose threads, runs, assistants, crons and store items are whose; the server asks these rules.
+
+With keys set, everything belongs to the owner of the key it was made with, and what no rule allows
+is refused. On an open server everything is everybody's; what a run may ask is checked there, too.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeAlias, cast
+from urllib.parse import quote
+
+from langgraph_sdk import Auth, get_client
+from langgraph_sdk.errors import APIStatusError, NotFoundError
+
+from agent.assistants.registry import ASSISTANTS
+from agent.core.errors import ConfigurationError
+from agent.core.metadata_keys import OWNER
+from agent.runs.threads import askers_of
+from agent.server.auth.admission import (
+    check_choices,
+    check_command,
+    check_run,
+    check_settings,
+    chosen,
+    goes_to_node,
+)
+from agent.server.auth.api_keys import access, identify, needs_no_key
+
+auth = Auth()
+
+Value: TypeAlias = Any
+"""What is asked, as the server shows it: a dict of its own making, which rules may change."""
+Filter: TypeAlias = dict[str, Any] | None
+"""What the metadata of a thing must say for the caller to have it; None: nothing in particular."""
+
+NOBODY = "?"
+"""Who sent no key that we know; no owner can have this name."""
+SYSTEM = {"created_by": "system"}
+"""The metadata of the assistants that the server makes of its graphs."""
+_STORE = "owner:"
+
+
+@auth.authenticate
+async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types.MinimalUserDict:
+    """Whose key it is; `path` only where the server tells it.
+
+    The guard has refused strangers before, except on the few paths that need no key; every rule
+    below refuses them, too."""
+    rules = access()
+    known = identify(_texts(headers), rules)
+    if known is None and not (needs_no_key(path) or rules.problem):
+        raise Auth.exceptions.HTTPException(401, "a key is needed")
+    if known is None:
+        return {"identity": NOBODY, "is_authenticated": False}
+    return {"identity": known}
+
+
+@auth.on
+async def refuse(ctx: Auth.types.AuthContext, value: Value) -> bool:
+    """What has no rule of its own is nobody's; a new kind of resource is closed with keys."""
+    _caller(ctx)
+    return access().open
+
+
+@auth.on.threads
+async def threads(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones, whatever is done with them or with their runs and state."""
+    return _own(ctx, value)
+
+
+@auth.on.threads.create
+async def create_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """A new thread belongs to its maker; the filter refuses an id that is somebody else's."""
+    found = _made(ctx, value, check_settings)
+    if not await _unclaimed(_caller(ctx), value.get("thread_id")):
+        raise Auth.exceptions.HTTPException(409, "Conflict")
+    return found
+
+
+@auth.on.threads.update
+async def update_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Its metadata, state or status; it cannot be given away."""
+    return _changed(ctx, value, check_settings)
+
+
+@auth.on.threads.delete
+async def delete_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """A thread, or a run of it: the server removes a run's steps by its id alone, whatever thread
+    it is on, and only then looks whether there is such a run."""
+    own = _own(ctx, value)
+    if run_id := value.get("run_id"):
+        async with get_client() as client:
+            try:
+                await client.runs.get(str(value["thread_id"]), str(run_id))
+            except NotFoundError:
+                raise Auth.exceptions.HTTPException(404, "Not Found") from None
+    return own
+
+
+@auth.on.threads.create_run
+async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Every run, however it was asked for: over REST, by the event protocol, of a cron, alone."""
+    asked = value.get("kwargs") or {}
+
+    def check(_: Mapping[str, Any]) -> None:
+        check_run({**asked, **{name: value.get(name) for name in ("metadata", "after_seconds")}})
+
+    found = _made(ctx, value, check)
+    # The server has put its own names into the config, and what was sent there into the context.
+    await _check_choices(_caller(ctx), {"context": asked.get("context")}, value.get("assistant_id"))
+    if command := asked.get("command"):
+        await _check_command(_caller(ctx), command, value)
+    if not await _unclaimed(_caller(ctx), value.get("thread_id")):
+        raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
+    # A step not yet on disk when the process dies would be paid for again. A run without a thread
+    # writes none, and the library fails where it waits for that.
+    if not asked.get("temporary"):
+        asked["durability"] = "sync"
+    return found
+
+
+@auth.on.assistants
+async def assistants(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Reading and searching: one's own and the server's."""
+    own = _own(ctx, value)
+    return own and {"$or": [own, SYSTEM]}
+
+
+@auth.on.assistants.create
+async def create_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """A saved variant of one of the graphs."""
+    found = _made(ctx, value, _check_assistant)
+    await _check_choices(_caller(ctx), value, value.get("graph_id"))
+    return found
+
+
+@auth.on.assistants.update
+async def update_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones; with keys, nobody can change the server's."""
+    found = _changed(ctx, value, _check_assistant)
+    await _check_choices(_caller(ctx), value, value.get("graph_id") or value.get("assistant_id"))
+    return found
+
+
+@auth.on.assistants.delete
+async def delete_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones."""
+    return _own(ctx, value)
+
+
+@auth.on.crons
+async def crons(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones."""
+    return _own(ctx, value)
+
+
+@auth.on.crons.create
+async def create_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """What it asks is checked now, and again each time it runs."""
+    found, payload = _made(ctx, value, _check_cron), value.get("payload") or {}
+    await _check_choices(_caller(ctx), payload, payload.get("assistant_id"))
+    return found
+
+
+@auth.on.crons.update
+async def update_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
+    """Own ones; which assistant one runs cannot be changed."""
+    found, payload = _changed(ctx, value, _check_cron), value.get("payload") or {}
+    if chosen(payload):
+        cron = await _visible(_caller(ctx), f"/runs/crons/{value['cron_id']}")
+        await _check_choices(_caller(ctx), payload, cron.get("assistant_id"))
+    return found
+
+
+@auth.on.store
+async def store(ctx: Auth.types.AuthContext, value: Value) -> None:
+    """Each owner's items are below a name of the owner's own, which is put before the others."""
+    owner = _caller(ctx)
+    if owner and not access().open:
+        # A label has no full stop, and a name has no colon.
+        label = _STORE + owner.replace(".", ":")
+        namespace = tuple(value.get("namespace") or ())
+        value["namespace"] = namespace if namespace[:1] == (label,) else (label, *namespace)
+
+
+def _caller(ctx: Auth.types.AuthContext) -> str:
+    """Who asks; 401 for strangers, and for those whose key was taken away since."""
+    known, owner = access(), ctx.user.identity
+    if known.problem:
+        raise Auth.exceptions.HTTPException(503, known.problem)
+    if owner == NOBODY or (not known.open and owner not in known.keys.values()):
+        raise Auth.exceptions.HTTPException(401, "a key is needed")
+    return "" if known.open else owner
+
+
+def _own(ctx: Auth.types.AuthContext, _: Value) -> Filter:
+    """What the caller has made."""
+    owner = _caller(ctx)
+    return {OWNER: owner} if owner else None
+
+
+def _made(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
+    """Checks what is being made and notes whose it is.
+
+    In place: the server keeps the very object that it shows here.
+    """
+    owner = _caller(ctx)
+    _check(value, owner, check)
+    if owner:
+        if value.get("metadata") is None:
+            value["metadata"] = {}
+        value["metadata"][OWNER] = owner
+    return {OWNER: owner} if owner else None
+
+
+def _changed(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
+    """Checks what is being changed; whose it is stays as it was."""
+    owner = _caller(ctx)
+    _check(value, owner, check)
+    if owner and value.get("metadata"):
+        value["metadata"][OWNER] = owner
+    return {OWNER: owner} if owner else None
+
+
+async def _unclaimed(owner: str, thread_id: Any) -> bool:
+    """Whether a thread may become the owner's that this server has not in its list, but whose
+    steps another server or an earlier one has written."""
+    if not owner or thread_id is None:
+        return True
+    askers = await askers_of(str(thread_id))
+    if not askers or owner in askers:
+        return True
+    async with get_client() as client:
+        try:
+            await client.threads.get(str(thread_id))
+        except NotFoundError:
+            return False
+    return True
+
+
+def _check(value: Value, owner: str, check: Callable[[Value], None]) -> None:
+    """422 with the field that cannot be let in."""
+    claimed = (value.get("metadata") or {}).get(OWNER, owner)
+    if claimed != owner:
+        raise Auth.exceptions.HTTPException(422, f"metadata.{OWNER}: is the server's to set")
+    with _told():
+        check(value)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except ConfigurationError as error:
+        raise Auth.exceptions.HTTPException(422, error.message) from None
+
+
+async def _check_choices(owner: str, asked: Mapping[str, Any], assistant: Any) -> None:
+    """422 with the field that the assistant, a graph's name or an id, would not take.
+
+    Somebody else's assistant is none, so what it would say to that is not told.
+    """
+    if choices := chosen(asked):
+        graph_id = await _graph_of(owner, assistant)
+        with _told():
+            check_choices(graph_id, choices)
+
+
+async def _check_command(owner: str, command: Mapping[str, Any], value: Value) -> None:
+    """422 with the part of a command that the graph would fail on, or has nothing to go on from."""
+    graph_id = await _graph_of(owner, value.get("assistant_id"))
+    with _told():
+        check_command(graph_id, command)
+    if graph_id in ASSISTANTS and goes_to_node(command):
+        thread = await _visible(owner, f"/threads/{value.get('thread_id')}")
+        if "turn" not in (thread.get("values") or {}):
+            problem = "command.goto: there is no earlier run on this thread; send an input"
+            raise Auth.exceptions.HTTPException(422, problem)
+
+
+async def _graph_of(owner: str, assistant: Any) -> str:
+    """The graph of an assistant that the owner sees; an assistant may be named by its graph."""
+    if (graph_id := str(assistant)) in ASSISTANTS:
+        return graph_id
+    found = await _visible(owner, f"/assistants/{quote(graph_id, safe='')}")
+    return str(found.get("graph_id"))
+
+
+async def _visible(owner: str, path: str) -> Mapping[str, Any]:
+    """What the server has there, for those whose it is or where it is everybody's; else nothing."""
+    async with get_client() as client:
+        try:
+            found: Mapping[str, Any] = await client.http.get(path)
+        except APIStatusError:
+            return {}
+    metadata = found.get("metadata") or {}
+    own = not owner or metadata.get(OWNER) == owner or metadata.items() >= SYSTEM.items()
+    return found if own else {}
+
+
+def _check_assistant(value: Mapping[str, Any]) -> None:
+    check_settings(value)
+    if (value.get("metadata") or {}).items() >= SYSTEM.items():
+        raise ConfigurationError("metadata.created_by", "is the server's to set")
+
+
+def _check_cron(value: Mapping[str, Any]) -> None:
+    check_run({"metadata": value.get("metadata"), **(value.get("payload") or {})})
+
+
+def _texts(headers: Mapping[Any, Any]) -> dict[str, str]:
+    """Servers give headers as bytes or as text."""
+    return {_text(name).lower(): _text(value) for name, value in headers.items()}
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else cast(str, value)

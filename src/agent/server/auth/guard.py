@@ -1,0 +1,337 @@
+"""The door: every request from outside passes here before anything else of the server sees it.
+
+ASGI middleware, the outermost. The server keeps some of its routes outside of its own
+authentication, so a path that is not listed as open needs a key, whoever serves it.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agent.server.auth.api_keys import (
+    HEALTH_PATHS,
+    STUDIO,
+    TOO_MANY,
+    Access,
+    access,
+    needs_no_key,
+    sent_key,
+)
+from agent.server.auth.hosts import Host, Origin, is_loopback, parse_host, parse_origin
+from agent.server.auth.rate_limit import Tries, peer_of
+
+_EXPOSED = "content-location, x-pagination-total, x-pagination-next, mcp-session-id"
+_METHODS = "GET, POST, PUT, PATCH, DELETE"
+_REMEMBERED_SECONDS = "600"
+
+
+def is_preflight(method: str, headers: Headers) -> bool:
+    """Whether a browser asks before it sends what a page of another origin wants to send."""
+    asked = "origin" in headers and "access-control-request-method" in headers
+    return method == "OPTIONS" and asked
+
+
+def preflight(origin: str, headers: Headers) -> Response:
+    """The leave a listed origin gets, also to reach from a public page into a private network."""
+    given = {
+        "access-control-allow-origin": origin,
+        "access-control-allow-methods": _METHODS,
+        "access-control-max-age": _REMEMBERED_SECONDS,
+        "vary": "Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network",
+    }
+    if asked := headers.get("access-control-request-headers"):
+        given["access-control-allow-headers"] = asked
+    if headers.get("access-control-request-private-network") == "true":
+        given["access-control-allow-private-network"] = "true"
+    return Response(status_code=204, headers=given)
+
+
+def with_cors(origin: str | None, send: Send) -> Send:
+    """Puts our word in the place of whatever the server says; `origin` where it is a listed one."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": list(message.get("headers", []))}
+            headers = MutableHeaders(raw=message["headers"])
+            for name in {name for name in headers if name.startswith("access-control-")}:
+                del headers[name]
+            headers.add_vary_header("Origin")
+            if origin is not None:
+                headers["access-control-allow-origin"] = origin
+                headers["access-control-expose-headers"] = _EXPOSED
+        await send(message)
+
+    return sent
+
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY = 1_000_000
+"""Bytes; the server's own limit is 300 MB."""
+_CLOSED = re.compile(r"/+(internal(/|$)|deploy|ui)")
+"""Emptying everything, deploying and Studio's components: open in the server, and not ours."""
+_DOCS = re.compile(r"/+docs/*")
+_LINKED = re.compile(r"/(|docs|app|app/.*)")
+"""What a link on somebody else's page may open; it could set other reads off, but not read them."""
+_PROXYS_OWN = re.compile(
+    r"via|(x-)?forwarded(-.+)?|.+-(client-?ip|ip|addr)|client-ip"
+    r"|x-(real|original|rewrite|envoy|proxy|proxyuser|azure|arr|vercel)-.+"
+    r"|x-((url-)?scheme|host|varnish)|front-end-https|(cf|cdn|fastly|fly|tailscale)-.+"
+)
+"""Headers that proxies, load balancers and tunnels add, and programs on the same machine do not."""
+_KEY_NEEDED = "a key is needed: x-api-key or Authorization: Bearer"
+_BEARER = {"www-authenticate": "Bearer"}
+_KEY_UNKNOWN = "this key is not known here: x-api-key or Authorization: Bearer"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request gets no further."""
+
+    status: int
+    detail: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+_TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
+
+
+class Guard:
+    """ASGI middleware; in-process calls of the server's own client pass untouched."""
+
+    def __init__(self, app: ASGIApp, tries: Tries | None = None) -> None:
+        self._app, self._tries = app, tries or Tries()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"} or _in_process(scope):
+            await self._app(scope, receive, send)
+            return
+        connection, rules = HTTPConnection(scope), access()
+        reply = with_cors(_listed(connection, rules), _as_declared(send))
+        if refused := refusal(connection, rules, self._tries):
+            await _refuse(refused, scope, receive, reply)
+        elif is_preflight(_method(scope), connection.headers):
+            answer = preflight(connection.headers["origin"], connection.headers)
+            await answer(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._app(scope, _short_messages(receive), send)
+        else:
+            await self._limited(scope, receive, reply)
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The request, as long as its body is not too large; chunked ones are counted."""
+        body = _Body(scope, receive, send)
+        try:
+            await self._app(scope, body.receive, body.send)
+        except Exception:
+            if not body.refused:
+                raise
+
+
+class _Body:
+    """Counts what is read; where that is too much it answers itself and drops the line."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._bytes = 0
+        self._began = False
+        self.refused = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > LARGEST_BODY:
+            if not (self.refused or self._began):
+                self.refused = True
+                await _refuse(_TOO_LARGE, self._scope, self._receive, self._send)
+            raise ClientDisconnect
+        return message
+
+    async def send(self, message: Message) -> None:
+        if not self.refused:
+            self._began = True
+            await self._send(message)
+
+
+def _as_declared(send: Send) -> Send:
+    """Every answer says that browsers must take it for nothing but what it says it is."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": list(message.get("headers", []))}
+            MutableHeaders(raw=message["headers"])["x-content-type-options"] = "nosniff"
+        await send(message)
+
+    return sent
+
+
+def _short_messages(receive: Receive) -> Receive:
+    """What a web socket says, until one message is too large: that ends the conversation."""
+
+    async def received() -> Message:
+        message = await receive()
+        said = message.get("bytes") or (message.get("text") or "").encode()
+        return (
+            {"type": "websocket.disconnect", "code": 1009} if len(said) > LARGEST_BODY else message
+        )
+
+    return received
+
+
+def refusal(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal | None:
+    """Why a request from outside may not pass; None where it may. Wrong keys are counted."""
+    path = _path(connection.scope)
+    # The server logs the paths that it answers as they are: a line end would begin a line there.
+    if _CLOSED.match(path) or not path.isprintable():
+        return Refusal(404, "Not Found")
+    if path in HEALTH_PATHS:
+        return _of_origin(connection, rules) or (
+            None if rules.problem else _of_key(connection, rules, tries)
+        )
+    if rules.problem:
+        return Refusal(503, rules.problem)
+    return (
+        _of_host(connection, rules)
+        or _of_peer(connection, rules)
+        or _of_origin(connection, rules)
+        or _of_length(connection)
+        or _of_key(connection, rules, tries)
+        or _of_foreign_script(path, rules)
+    )
+
+
+def _of_host(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    """A page can have its own name lead here (DNS rebinding); the name then tells it."""
+    host = _host(connection)
+    if host and rules.answers_to(host):
+        return None
+    return Refusal(403, "the server does not go by this Host: TANLU_ALLOWED_HOSTS names others")
+
+
+def _of_peer(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    """Refuse, without keys, all but this machine, unless the operator named hosts to be reached by.
+
+    A proxy on this machine makes strangers look like neighbours, but mostly says that it is one.
+    """
+    if not rules.open or rules.exposed:
+        return None
+    peer = connection.client.host if connection.client else ""
+    if is_loopback(peer) and not _through_a_proxy(connection):
+        return None
+    return Refusal(403, "without TANLU_API_KEYS the server answers this machine only")
+
+
+def _through_a_proxy(connection: HTTPConnection) -> bool:
+    # nginx as it is installed adds no header, but asks in HTTP/1.0, which no client does any more.
+    old = connection.scope.get("http_version") == "1.0"
+    return old or any(_PROXYS_OWN.fullmatch(name) for name in connection.headers)
+
+
+def _of_origin(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    """A page of somebody else must not drive the server with its visitor's access."""
+    if "origin" not in connection.headers:
+        foreign = _led_here(connection)
+    else:
+        origin = _origin(connection)
+        foreign = not origin or not (_own(origin, connection) or _is_listed(origin, rules))
+    if not foreign:
+        return None
+    return Refusal(403, "pages of this origin may not call the server: see TANLU_CORS_ORIGINS")
+
+
+def _of_length(connection: HTTPConnection) -> Refusal | None:
+    length = connection.headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and int(length[:20]) <= LARGEST_BODY:
+        return None
+    return _TOO_LARGE
+
+
+def _of_key(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal | None:
+    free = needs_no_key(_path(connection.scope)) or is_preflight(
+        _method(connection.scope), connection.headers
+    )
+    if free or rules.open:
+        return None
+    key, peer = sent_key(connection.headers), peer_of(connection)
+    if not key:
+        return Refusal(401, _KEY_NEEDED, _BEARER)
+    # Before the key is looked at: an answer to the right one would tell it from the wrong ones.
+    if wait := tries.wait(peer, rules.wrong_keys):
+        return Refusal(429, TOO_MANY, {"retry-after": str(ceil(wait))})
+    if rules.owner_of(key) is not None:
+        return None
+    tries.failed(peer, key)
+    return Refusal(401, _KEY_UNKNOWN, _BEARER)
+
+
+def _of_foreign_script(path: str, rules: Access) -> Refusal | None:
+    """The server's /docs loads a script of another site, which could act with the page's cookie."""
+    if rules.open or not _DOCS.fullmatch(path):
+        return None
+    return Refusal(404, "not shown with keys, for it loads a script from elsewhere: /openapi.json")
+
+
+def _led_here(connection: HTTPConnection) -> bool:
+    """Whether another site's page makes the browser ask, and it is not a link that was followed."""
+    headers = connection.headers
+    if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+        return False
+    followed = (_method(connection.scope), headers.get("sec-fetch-mode"),
+                headers.get("sec-fetch-dest"))  # fmt: skip
+    linked = _LINKED.fullmatch(_path(connection.scope)) or _path(connection.scope) in HEALTH_PATHS
+    return not linked or followed != ("GET", "navigate", "document")
+
+
+def _own(origin: Origin, connection: HTTPConnection) -> bool:
+    host = _host(connection)
+    return host is not None and origin.is_of(host, connection.scope["scheme"])
+
+
+def _is_listed(origin: Origin, rules: Access) -> bool:
+    return str(origin) in rules.origins or (rules.open and str(origin) == STUDIO)
+
+
+def _listed(connection: HTTPConnection, rules: Access) -> str | None:
+    """The request's origin as it was sent, where pages of it may read the answer."""
+    origin = _origin(connection)
+    return connection.headers["origin"] if origin and _is_listed(origin, rules) else None
+
+
+def _origin(connection: HTTPConnection) -> Origin | None:
+    return parse_origin(connection.headers.get("origin", ""))
+
+
+def _host(connection: HTTPConnection) -> Host | None:
+    named = connection.headers.getlist("host")
+    return parse_host(named[0]) if len(named) == 1 else None
+
+
+def _path(scope: Scope) -> str:
+    """The path as our routes know it, that is below what the server is mounted at."""
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
+def _method(scope: Scope) -> str:
+    return str(scope.get("method", "GET"))
+
+
+def _in_process(scope: Scope) -> bool:
+    """The server's own mark of its in-process client; no request from outside can set it."""
+    root: str = scope.get("root_path", "")
+    return root == "/noauth" or root.startswith("/noauth/")
+
+
+async def _refuse(refused: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    log.info("%s for %r: %s", refused.status, _path(scope)[:200], refused.detail)
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": refused.detail})
+        return
+    answer = JSONResponse({"detail": refused.detail}, refused.status, refused.headers)
+    await answer(scope, receive, send)

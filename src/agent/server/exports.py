@@ -1,0 +1,162 @@
+"""A thread's answer as a file: GeoJSON, GPX, a page of its own, Markdown; and its suggestions."""
+
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+import httpx
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agent.client.connection import status_of
+from agent.client.run_result import Outcome, RunName, outcome_of, turn_of
+from agent.core.errors import AgentError
+from agent.export.finished import FinishedAnswer
+from agent.export.geojson import answer_geojson
+from agent.export.gpx import gpx
+from agent.export.html import POLICY, html_page, suggestions_document
+from agent.export.markdown import markdown_document
+from agent.server.auth.api_keys import client_for
+from agent.server.page_headers import private, suggestions_headers, unframed
+
+_FORBIDDEN = re.compile(r'[\\/:*?"<>|\s]+')
+_LONGEST = 60
+
+
+def disposition(kind: Literal["attachment", "inline"], name: str, question: str) -> str:
+    """The Content-Disposition of `name` (ASCII, with its ending) for an answer to `question`."""
+    ending = name.rpartition(".")[2]
+    asked = "".join(c if c.isprintable() else " " for c in question)
+    asked = _FORBIDDEN.sub(" ", asked).strip(" .")[:_LONGEST].strip(" .")
+    header = f'{kind}; filename="{name}"'
+    if not asked:
+        return header
+    # Whatever the question holds, only %XX and letters, digits, -._~ get into the header.
+    named = quote(f"{asked}.{ending}", safe="")
+    return f"{header}; filename*=UTF-8''{named}"
+
+
+Kind = Literal["attachment", "inline"]
+
+
+@dataclass(frozen=True)
+class _Format:
+    write: Callable[[FinishedAnswer], str]
+    media_type: str
+    kind: Kind = "attachment"
+    policy: str = "default-src 'none'; frame-ancestors 'none'"
+
+
+def _gpx(answer: FinishedAnswer) -> str:
+    return gpx(answer.places, title=answer.question, generated_at=answer.generated_at)
+
+
+EXPORTS: Final[Mapping[str, _Format]] = {
+    "places.geojson": _Format(answer_geojson, "application/geo+json"),
+    "places.gpx": _Format(_gpx, "application/gpx+xml"),
+    "report.html": _Format(
+        html_page, "text/html; charset=utf-8", "inline", f"{POLICY}; frame-ancestors 'none'"
+    ),
+    "answer.md": _Format(markdown_document, "text/markdown; charset=utf-8"),
+}
+"""By the last part of the address."""
+
+
+class NoAnswer(Exception):
+    """There is nothing to export; `status` and one line say why."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def export(name: str) -> Callable[[Request], Awaitable[Response]]:
+    """The route of one format."""
+    wanted = EXPORTS[name]
+
+    async def route(request: Request) -> Response:
+        try:
+            answer = await _answer(request)
+        except NoAnswer as error:
+            return _refused(error)
+        text = await run_in_threadpool(wanted.write, answer)
+        headers = private(unframed(wanted.policy))
+        headers["Content-Disposition"] = disposition(wanted.kind, name, answer.question)
+        content = text.encode("utf-8", "replace")
+        return Response(content, headers=headers, media_type=wanted.media_type)
+
+    return route
+
+
+async def suggestions(request: Request) -> Response:
+    """Google's search suggestions, counted from 0, exactly as Google sent them."""
+    try:
+        answer = await _answer(request)
+        number: int = request.path_params["number"]
+        if number >= len(answer.search_entry_points):
+            raise NoAnswer(404, "the answer has no such search suggestions")
+    except NoAnswer as error:
+        return _refused(error)
+    document = suggestions_document(answer.search_entry_points[number])
+    content = document.encode("utf-8", "replace")
+    return Response(content, headers=suggestions_headers(), media_type="text/html; charset=utf-8")
+
+
+def _refused(error: NoAnswer) -> Response:
+    return JSONResponse({"detail": str(error)}, error.status, headers=private(unframed()))
+
+
+async def _answer(request: Request) -> FinishedAnswer:
+    """The answer the request is about, as far as its caller may read the thread."""
+    thread_id = _thread_id(request.path_params["thread_id"])
+    state = await _state(request, thread_id)
+    outcome, is_last = _outcome(state, thread_id, request.query_params.get("message"))
+    return replace(outcome.finished(), generated_at=_when(outcome, state, is_last=is_last))
+
+
+def _thread_id(given: str) -> str:
+    try:
+        return str(uuid.UUID(given))
+    except ValueError:
+        raise NoAnswer(404, "there is no such thread") from None
+
+
+async def _state(request: Request, thread_id: str) -> Mapping[str, Any]:
+    """The thread's last state; whose it is, is not told to others."""
+    try:
+        async with client_for(request) as client:
+            return await client.threads.get_state(thread_id)
+    except httpx.HTTPError as error:
+        if status_of(error) in (401, 403, 404, 422):
+            raise NoAnswer(404, "there is no such thread") from None
+        raise NoAnswer(503, "the thread cannot be read just now") from None
+
+
+def _outcome(
+    state: Mapping[str, Any], thread_id: str, message_id: str | None
+) -> tuple[Outcome, bool]:
+    """The outcome of the turn that ended with this message, and whether it is the last one."""
+    values = state.get("values")
+    turn, is_last = turn_of(values if isinstance(values, Mapping) else {}, message_id)
+    if turn is None:
+        if message_id is None:
+            raise NoAnswer(409, "there is no answer on this thread yet")
+        raise NoAnswer(404, "there is no such answer on this thread")
+    run_id = str((state.get("metadata") or {}).get("run_id") or "")
+    try:
+        return outcome_of(turn, RunName("agent", thread_id, run_id), 0.0), is_last
+    except AgentError as error:
+        raise NoAnswer(409, str(error)) from None
+
+
+def _when(outcome: Outcome, state: Mapping[str, Any], *, is_last: bool) -> str:
+    """When the answer was written, ISO 8601; of earlier ones only the map's records tell."""
+    known = [place["fetched_at"] for place in outcome.places]
+    saved = state.get("created_at")
+    if saved and (is_last or not known):
+        return str(saved)
+    return max(known) if known else outcome.finished().generated_at

@@ -1,0 +1,59 @@
+"""Whether this server can answer: its settings, its models, the map. Nothing is started or paid."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from agent.core.errors import ConfigurationError
+from agent.server.auth.api_keys import access
+from agent.services import LOOKED_FOR, started_services
+from agent.settings import Settings, read_settings
+
+
+def settings_or_reason() -> tuple[Settings | None, str]:
+    """The settings, or why they cannot be used; never raises."""
+    try:
+        settings = read_settings()
+    except ConfigurationError as error:
+        return None, str(error)
+    if settings.mode == "online" and not settings.model_configured:
+        return None, f"TANLU_MODE=online, but no model is configured; looked for {LOOKED_FOR}"
+    return settings, ""
+
+
+async def readyz(_: Request) -> JSONResponse:
+    """200 where questions can be answered, 503 with the reason where they cannot."""
+    found = readiness()
+    return JSONResponse(found, 200 if found["ok"] else 503, {"Cache-Control": "no-store"})
+
+
+def readiness() -> dict[str, Any]:
+    """{ok, mode, models, map} or {ok, reason}; names of settings, never their values."""
+    settings, reason = settings_or_reason()
+    reason = reason or access().problem
+    if settings is None or reason:
+        return {"ok": False, "reason": reason}
+    return {
+        "ok": True,
+        "mode": settings.mode,
+        "models": {
+            "google": settings.google_key is not None,
+            "openai": bool(settings.openai_api_key or settings.openai_base_url),
+        },
+        "map": _map(settings),
+    }
+
+
+def _map(settings: Settings) -> dict[str, Any]:
+    """The web goes on without a map, so its state is told and does not decide."""
+    if settings.mode == "online" and settings.amap_maps_api_key is None:
+        return {"state": "off", "code": "map_key_missing"}
+    services = started_services()
+    if services is None:
+        return {"state": "not started", "code": None}
+    session = services.maps.session
+    if session.pid is not None:
+        return {"state": "running", "code": None}
+    failed = session.problem
+    return {"state": "failed" if failed else "not started", "code": failed}

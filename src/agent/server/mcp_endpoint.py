@@ -1,0 +1,245 @@
+"""`/mcp`: the assistants as tools of MCP clients, over streamable HTTP.
+
+Nothing is held between requests, so a client goes on after a restart of the server. The session id
+we give out only ties a cancellation to the call it means; the answer of a call is a stream, which
+stays open as long as the run lasts.
+"""
+
+import json
+import logging
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+import httpx
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from mcp.shared.exceptions import McpError
+from mcp.types import (
+    PARSE_ERROR,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ErrorData,
+    ServerResult,
+    Tool,
+)
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agent import __version__
+from agent.client.connection import refusal
+from agent.core.errors import AgentError
+from agent.server.auth.api_keys import access, client_for, identify
+from agent.server.mcp_call import Call, Notify, Teller, read_arguments
+from agent.server.mcp_tools import Catalogue, refused, result_of
+
+log = logging.getLogger(__name__)
+
+_MAX_BODY = 256 * 1024
+_UNREADABLE = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": PARSE_ERROR, "message": "the body is no JSON that can be read"},
+}
+_STOP = "tanlu.stop"
+"""Where a request's scope holds what stops its call."""
+_INSTRUCTIONS = (
+    "Assistants that look things up on the web and on the map (Chinese places by Amap) and answer "
+    "with numbered sources. Each tool takes one `question`; a run takes from seconds to minutes "
+    "and tells its progress. Follow up with the `thread_id` of a result."
+)
+
+
+class McpEndpoint:
+    """An ASGI application; it answers while `running()` is entered."""
+
+    def __init__(self) -> None:
+        self._catalogue = Catalogue()
+        self._calls = _Calls()
+        self._limited: ASGIApp = RequestBodyLimitMiddleware(self._post, _MAX_BODY)
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._server: Server[Any, Any] = Server(
+            "tanlu", version=__version__, instructions=_INSTRUCTIONS
+        )
+        self._server.list_tools()(self._list)  # type: ignore[no-untyped-call]
+        # Beside the SDK's decorator: its checks of input do not say which argument is meant.
+        self._server.request_handlers[CallToolRequest] = self._call
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """For the application's lifespan; at its end no call is left."""
+        logging.getLogger("mcp.server").setLevel(logging.WARNING)
+        self._manager = StreamableHTTPSessionManager(self._server, stateless=True)
+        async with self._manager.run():
+            try:
+                yield
+            finally:
+                self._manager = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp
+        if scope["method"] == "POST":
+            answer = self._limited
+        elif scope["method"] == "DELETE":
+            self._calls.stop_all(_session(scope))
+            answer = Response(status_code=204)
+        else:
+            said = {"detail": "an MCP endpoint: clients POST here (streamable HTTP)"}
+            answer = JSONResponse(said, status_code=405, headers={"Allow": "POST, DELETE"})
+        await answer(scope, receive, send)
+
+    async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._manager is None:
+            await JSONResponse({"detail": "not started"}, 503)(scope, receive, send)
+            return
+        try:
+            body = await Request(scope, receive).body()
+        except ClientDisconnect:
+            return
+        message, session = _parsed(body), _session(scope)
+        if message is None:
+            await JSONResponse(_UNREADABLE, 400)(scope, receive, send)
+            return
+        if message.get("method") == "initialize":
+            send = _with_session(send)
+        elif message.get("method") == "notifications/cancelled":
+            params = message.get("params")
+            self._calls.stop(session, params.get("requestId") if isinstance(params, dict) else None)
+        with self._calls.open(session, message.get("id")) as stop:
+            again = _replay(body, receive, stop)
+            await self._manager.handle_request({**scope, _STOP: stop}, again, send)
+
+    async def _list(self) -> list[Tool]:
+        async with client_for(self._request()) as client:
+            return [offered.tool for offered in (await self._catalogue.offered(client)).values()]
+
+    async def _call(self, request: CallToolRequest) -> ServerResult:
+        with self._stop():
+            return ServerResult(await self._answered(request.params))
+        raise McpError(ErrorData(code=0, message="Request cancelled"))
+
+    async def _answered(self, params: CallToolRequestParams) -> CallToolResult:
+        """The answer or what is in its way; one call that fails must not end the server."""
+        try:
+            return await self._ask(params)
+        except AgentError as error:
+            return refused(error.message)
+        except httpx.HTTPError as error:
+            return refused(refusal("the server", error).message)
+        except Exception:
+            log.exception("a call of %s failed", params.name)
+            return refused("the call failed inside the server; its log says more")
+
+    async def _ask(self, params: CallToolRequestParams) -> CallToolResult:
+        async with client_for(self._request()) as client:
+            tools = await self._catalogue.offered(client)
+            if params.name not in tools:
+                known = ", ".join(tools)
+                raise AgentError(f"there is no tool {params.name!r}; known: {known}")
+            offered = tools[params.name]
+            asked, stop = read_arguments(params.arguments or {}, offered), self._stop()
+            teller = Teller(self._notify(), asked.language)
+            call = Call(client, offered, teller, lambda: stop.cancel_called)
+            return result_of(await call.answer(asked))
+
+    def _request(self) -> Request:
+        """The HTTP request that the present message came with."""
+        request = self._server.request_context.request
+        assert isinstance(request, Request)
+        return request
+
+    def _stop(self) -> anyio.CancelScope:
+        """What the present call's client stops it with."""
+        stop: anyio.CancelScope = self._request().scope[_STOP]
+        return stop
+
+    def _notify(self) -> Notify | None:
+        """How the present call's progress is told; None where its client asked for none."""
+        context = self._server.request_context
+        token = context.meta.progressToken if context.meta else None
+        if token is None:
+            return None
+
+        async def notify(progress: float, message: str) -> None:
+            # As text, for 0 is a request's id, too; it puts the words on the call's own stream.
+            await context.session.send_progress_notification(
+                token, progress, message=message, related_request_id=str(context.request_id)
+            )
+
+        return notify
+
+
+class _Calls:
+    """What stops the calls under way, by their client's session and the number it gave them."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], anyio.CancelScope] = {}
+
+    @contextmanager
+    def open(self, session: str, number: Any) -> Iterator[anyio.CancelScope]:
+        """The scope in which the call is to run; known only where the client has a session."""
+        stop, key = anyio.CancelScope(), (session, repr(number))
+        if session:
+            self._open[key] = stop
+        try:
+            yield stop
+        finally:
+            if self._open.get(key) is stop:
+                del self._open[key]
+
+    def stop(self, session: str, number: Any) -> None:
+        if stop := self._open.get((session, repr(number))):
+            stop.cancel()
+
+    def stop_all(self, session: str) -> None:
+        for (its_session, _), stop in list(self._open.items()):
+            if its_session == session:
+                stop.cancel()
+
+
+def _session(scope: Scope) -> str:
+    """The session a request names, as its owner's; empty where it names none."""
+    headers = Request(scope).headers
+    named = headers.get(MCP_SESSION_ID_HEADER)
+    # An owner's name has no slash.
+    return f"{identify(headers, access())}/{named}" if named else ""
+
+
+def _with_session(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] < 300:
+            given = (MCP_SESSION_ID_HEADER.encode(), uuid.uuid4().hex.encode())
+            message = {**message, "headers": [*message.get("headers", []), given]}
+        await send(message)
+
+    return sent
+
+
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    """A JSON object, an empty one for other JSON: that is the SDK's to refuse; None for neither."""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _replay(body: bytes, receive: Receive, stop: anyio.CancelScope) -> Receive:
+    """The request once more; who hangs up can never get the answer, so that stops the call."""
+    unread = [body]
+
+    async def again() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            stop.cancel()
+        return message
+
+    return again

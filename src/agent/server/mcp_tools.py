@@ -1,0 +1,236 @@
+"""The server's assistants as tools: one each, with a small input made from its graph's schemas."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langgraph_sdk.client import LangGraphClient
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from pydantic import BaseModel, Field
+
+from agent.assistants.common.conversation import MAX_QUESTION
+from agent.client.run_result import Outcome
+from agent.core.redaction import scrub
+from agent.core.strings import one_line
+from agent.export.finished import by_mention
+
+
+class AnswerSource(BaseModel):
+    number: int = Field(description="As cited in the answer: [number](url).")
+    title: str
+    url: str
+    quotes: list[str] = Field(description="The sentences it supports.")
+
+
+class AnswerPoint(BaseModel):
+    lng: float
+    lat: float
+
+
+class AnswerPlace(BaseModel):
+    name: str
+    address: str | None = None
+    category: str | None = None
+    gcj02: AnswerPoint = Field(description="Degrees, as Chinese maps draw them.")
+    wgs84: AnswerPoint = Field(description="Degrees, as GPS and GeoJSON have them.")
+    distance_m: int | None = Field(None, description="Straight line, metres, from distance_from.")
+    distance_from: str | None = None
+    rating: float | None = None
+    cost: float | None = Field(None, description="Yuan per person.")
+    open_time: str | None = None
+    url: str
+    mentioned: bool = Field(description="Whether the answer names it.")
+
+
+class AnswerGap(BaseModel):
+    query: str
+    provider: str
+    code: str
+    message: str
+
+
+class AnswerUsage(BaseModel):
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    searches: int
+    map_calls: int
+    seconds: float
+    cost_usd: float | None = None
+
+
+class Answer(BaseModel):
+    """The structured content of a result."""
+
+    answer: str = Field(description="Markdown with citations [number](url), sources and gaps.")
+    final_answer: str | None = Field(
+        None, description="The bare answer, of assistants that find one; empty where none holds."
+    )
+    answered: bool | None = Field(None, description="Whether final_answer was found.")
+    verified: bool | None = Field(None, description="Whether the verifier agreed with it.")
+    sources: list[AnswerSource] = Field(description="What the answer cites.")
+    places: list[AnswerPlace] = Field(description="What the map knows; those named come first.")
+    gaps: list[AnswerGap] = Field(description="What could not be found out, and why.")
+    usage: AnswerUsage
+    thread_id: str = Field(description="Send it with a follow-up question.")
+    degraded: bool = Field(description="Whether no model could write the answer as it should be.")
+    needs: str | None = Field(None, description="'place': ask again and say where.")
+    sample: bool = Field(description="Whether it rests on bundled sample data, not on the world.")
+
+
+def output_schema() -> dict[str, Any]:
+    """The JSON Schema of a result's structured content."""
+    return Answer.model_json_schema()
+
+
+def result_of(outcome: Outcome) -> CallToolResult:
+    """The result of a tool call that has an answer."""
+    answer = Answer(
+        answer=outcome.answer,
+        final_answer=outcome.final_answer,
+        answered=outcome.answered,
+        verified=outcome.verified,
+        sources=_sources(outcome.sources),
+        places=[_place(place) for place in by_mention(outcome.places)],
+        gaps=[AnswerGap.model_validate(gap) for gap in outcome.gaps],
+        usage=AnswerUsage.model_validate(outcome.usage),
+        thread_id=outcome.thread_id,
+        degraded=outcome.degraded,
+        needs=outcome.needs,
+        sample=outcome.mode == "offline",
+    )
+    return CallToolResult(
+        content=[TextContent(type="text", text=outcome.answer)],
+        structuredContent=answer.model_dump(mode="json", exclude_none=True),
+    )
+
+
+def refused(reason: str) -> CallToolResult:
+    """The result of a call that has none: one line that says why, without any key."""
+    line = one_line(scrub(reason))
+    return CallToolResult(content=[TextContent(type="text", text=line)], isError=True)
+
+
+def _sources(sources: Sequence[Mapping[str, Any]]) -> list[AnswerSource]:
+    cited = [source for source in sources if source.get("number")]
+    ordered = sorted(cited, key=lambda source: int(source["number"]))
+    return [AnswerSource.model_validate(source) for source in ordered]
+
+
+def _place(place: Mapping[str, Any]) -> AnswerPlace:
+    return AnswerPlace.model_validate({**place, "gcj02": place["location"]})
+
+
+_INPUT = (
+    *("user_location", "format_requirement", "collections"),
+    *("initial_search_query_count", "max_research_loops"),
+)
+_CONTEXT = ("answer_language",)
+"""What a caller may send besides the question, where the assistant's graph takes it."""
+_MOST_TOOLS = 100
+_LONGEST_DESCRIPTION = 1000
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_OWN: Final[dict[str, dict[str, Any]]] = {
+    "question": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_QUESTION,
+        "description": "What is to be found out, in Chinese or English, in full sentences.",
+    },
+    "thread_id": {
+        "type": "string",
+        "format": "uuid",
+        "description": "Of an earlier result: the question follows up on it. Left out: a new one.",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Offered:
+    """An assistant as a tool; `context` are the arguments that are settings of the run."""
+
+    tool: Tool
+    assistant_id: str
+    graph_id: str
+    context: frozenset[str]
+
+
+class Catalogue:
+    """The tools there are; an assistant's schemas are asked for once, until it changes."""
+
+    def __init__(self) -> None:
+        self._schemas: dict[tuple[str, str], Mapping[str, Any]] = {}
+
+    async def offered(self, client: LangGraphClient) -> dict[str, Offered]:
+        """By name; the server's own assistants come first and keep their names."""
+        assistants: Sequence[Mapping[str, Any]] = await client.assistants.search(limit=_MOST_TOOLS)
+        found: dict[str, Offered] = {}
+        for assistant in sorted(assistants, key=_order):
+            name = _NOT_IN_NAMES.sub("", assistant["name"])[:64]
+            if not name or name in found:
+                name = f"{assistant['graph_id']}-{assistant['assistant_id'][:8]}"
+            found[name] = _offered(name, assistant, await self._of(client, assistant))
+        return found
+
+    async def _of(self, client: LangGraphClient, assistant: Mapping[str, Any]) -> Mapping[str, Any]:
+        key = (assistant["assistant_id"], str(assistant["updated_at"]))
+        if key not in self._schemas:
+            schemas = await client.assistants.get_schemas(assistant["assistant_id"])
+            self._schemas = {k: v for k, v in self._schemas.items() if k[0] != key[0]}
+            self._schemas[key] = schemas
+        return self._schemas[key]
+
+
+def _order(assistant: Mapping[str, Any]) -> tuple[bool, str]:
+    own = (assistant.get("metadata") or {}).get("created_by") == "system"
+    return not own, str(assistant["created_at"])
+
+
+def _offered(name: str, assistant: Mapping[str, Any], schemas: Mapping[str, Any]) -> Offered:
+    taken = _taken(schemas.get("input_schema"), _INPUT)
+    settings = _taken(schemas.get("context_schema"), _CONTEXT)
+    tool = Tool(
+        name=name,
+        title=name.replace("_", " ").capitalize(),
+        description=_description(assistant),
+        inputSchema={
+            "type": "object",
+            "properties": {**_OWN, **taken, **settings},
+            "required": ["question"],
+            "additionalProperties": False,
+        },
+        outputSchema=output_schema(),
+        annotations=ToolAnnotations(
+            readOnlyHint=True, destructiveHint=False, idempotentHint=False, openWorldHint=True
+        ),
+    )
+    return Offered(tool, assistant["assistant_id"], assistant["graph_id"], frozenset(settings))
+
+
+def _description(assistant: Mapping[str, Any]) -> str:
+    """In a tool's words: here the question is an argument, not a message."""
+    said = str(assistant.get("description") or f"Asks the assistant {assistant['graph_id']}.")
+    said = said.replace("the question as the last message", "the question as `question`")
+    return one_line(said, longest=_LONGEST_DESCRIPTION)
+
+
+def _taken(schema: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any]:
+    given = (schema or {}).get("properties") or {}
+    return {name: _plain(given[name], schema or {}) for name in names if name in given}
+
+
+def _plain(rule: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule without references, null and titles: what clients of every kind understand."""
+    if reference := rule.get("$ref"):
+        found = (schema.get("$defs") or {}).get(str(reference).rsplit("/", 1)[-1], {})
+        rule = {**found, **{key: value for key, value in rule.items() if key != "$ref"}}
+    plain = {k: v for k, v in rule.items() if k not in ("title", "default", "anyOf", "$defs")}
+    for choice in rule.get("anyOf", []):
+        if choice.get("type") != "null":
+            plain = {**_plain(choice, schema), **plain}
+    if isinstance(items := plain.get("items"), Mapping):
+        plain["items"] = _plain(items, schema)
+    if isinstance(inner := plain.get("properties"), Mapping):
+        plain["properties"] = {name: _plain(part, schema) for name, part in inner.items()}
+    return plain

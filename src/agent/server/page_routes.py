@@ -1,0 +1,317 @@
+"""The page at `/app` and what it asks besides LangGraph's own API.
+
+`index.html` is served with a line for every module, so that a browser loads all of them at once
+instead of learning of each from the one before. A module is any script below `js` or `vendor`.
+
+Who may ask is decided before: what needs a key and what does not, `security.access` lists.
+"""
+
+import gzip
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agent import __version__
+from agent.assistants.common.conversation import MAX_QUESTION
+from agent.assistants.registry import REVIEW_PLANS
+from agent.core.redaction import scrub
+from agent.core.strings import one_line
+from agent.sample.server import sample_notice
+from agent.server.auth.api_keys import access, identify
+from agent.server.auth.rate_limit import Tries
+from agent.server.exports import EXPORTS, export, suggestions
+from agent.server.health import readyz, settings_or_reason
+from agent.server.page_headers import (
+    NotRead,
+    base_map,
+    limited_body,
+    page_policy,
+    private,
+    unframed,
+)
+from agent.server.sign_in import SignIn
+from agent.services import LOOKED_FOR
+from agent.settings import Settings
+from agent.texts.language import Language
+from agent.texts.progress_words import EVENTS, SPEAKERS, STARTING
+
+TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+"""What the page may consist of; anything else in its folder is not served."""
+INDEX: Final = "index.html"
+ENTRY: Final = "js/main.js"
+"""The module that the page starts with; `INDEX` names it itself."""
+_START = f'<script type="module" src="/app/{ENTRY}">'
+_PRELOAD = '<link rel="modulepreload" fetchpriority="low" href="/app/{}">\n    '
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_Version = tuple[int, int, tuple[str, ...]]
+"""When the file was changed (ns), its size in bytes, the modules it preloads."""
+_NO_GZIP = re.compile(r"gzip\s*;\s*q=0(\.0*)?\s*(,|$)")
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """Hold one file; `etag` is weak, for it stands for the compressed bytes, too."""
+
+    body: bytes
+    packed: bytes
+    etag: str
+    media_type: str
+
+    def respond(self, request: Request, headers: dict[str, str]) -> Response:
+        """Return the file, or that the copy the browser has is still right."""
+        headers = {
+            **headers,
+            "ETag": self.etag,
+            "Cache-Control": "no-cache",
+            "Vary": "Accept-Encoding",
+        }
+        if _knows(request.headers.get("if-none-match", ""), self.etag):
+            return Response(status_code=304, headers=headers)
+        if _takes_gzip(request.headers.get("accept-encoding", "")):
+            headers["Content-Encoding"] = "gzip"
+            return Response(self.packed, headers=headers, media_type=self.media_type)
+        return Response(self.body, headers=headers, media_type=self.media_type)
+
+
+class PageFiles:
+    """Files of one folder; each is read again only when it has changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._cache: dict[Path, tuple[_Version, PageFile]] = {}
+
+    def find(self, *names: str) -> PageFile | None:
+        """Return the file by the names of its folders and its own, None if the page has no such.
+
+        Reads the disk.
+        """
+        if not all(_NAME.fullmatch(name) for name in names):
+            return None
+        path = self._folder.joinpath(*names)
+        media_type = TYPES.get(path.suffix)
+        if media_type is None or not path.is_file():
+            return None
+        modules = self._modules() if names == (INDEX,) else ()
+        status = path.stat()
+        version = (status.st_mtime_ns, status.st_size, modules)
+        cached = self._cache.get(path)
+        if cached is None or cached[0] != version:
+            body = _preloading(path.read_bytes(), modules)
+            self._cache[path] = cached = version, _packed(body, media_type)
+        return cached[1]
+
+    def _modules(self) -> tuple[str, ...]:
+        """Return the addresses of all modules but the first, those of the libraries before ours."""
+        paths = (
+            path
+            for part in ("vendor", "js")
+            for path in sorted((self._folder / part).rglob("*.js"))
+        )
+        names = (path.relative_to(self._folder).as_posix() for path in paths)
+        return tuple(name for name in names if name != ENTRY)
+
+
+def _preloading(body: bytes, modules: tuple[str, ...]) -> bytes:
+    """Return the page with a line for each module before the one that starts it."""
+    lines = "".join(_PRELOAD.format(name) for name in modules)
+    return body.replace(_START.encode(), (lines + _START).encode())
+
+
+def _packed(body: bytes, media_type: str) -> PageFile:
+    etag = f'W/"{sha256(body).hexdigest()[:24]}"'
+    return PageFile(body, gzip.compress(body, mtime=0), etag, media_type)
+
+
+def _knows(if_none_match: str, etag: str) -> bool:
+    given = (tag.strip().removeprefix("W/") for tag in if_none_match.split(","))
+    return any(tag in ("*", etag.removeprefix("W/")) for tag in given)
+
+
+def _takes_gzip(accept_encoding: str) -> bool:
+    accepted = accept_encoding.lower()
+    return "gzip" in accepted and not _NO_GZIP.search(accepted)
+
+
+log = logging.getLogger(__name__)
+MOST_A_MINUTE = 20
+_WINDOW = 60.0
+_LONGEST_BODY = 16 * 1024
+_FIELDS = ("effective-directive", "violated-directive", "blocked-uri", "source-file", "line-number")
+_LONGEST_FIELD = 120
+
+
+class PolicyReports:
+    """The route that takes the reports; anybody may send them, so little of them is believed."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since, self._count = clock(), 0
+
+    async def take(self, request: Request) -> Response:
+        """204, whatever came: the sender can do nothing about it."""
+        try:
+            report = _report(await limited_body(request, _LONGEST_BODY))
+        except (NotRead, ValueError, RecursionError, ClientDisconnect):
+            report = {}
+        if report and self._may_log():
+            told = [f"{name}={_shown(report[name])}" for name in _FIELDS if report.get(name)]
+            log.warning("the page's policy stopped something: %s", " ".join(told) or "unnamed")
+        return Response(status_code=204, headers=private(unframed()))
+
+    def _may_log(self) -> bool:
+        now = self._clock()
+        if now - self._since >= _WINDOW:
+            self._since, self._count = now, 0
+        self._count += 1
+        return self._count <= MOST_A_MINUTE
+
+
+def _report(body: bytes) -> Mapping[str, Any]:
+    parsed = json.loads(body)
+    report = parsed.get("csp-report") if isinstance(parsed, dict) else None
+    return report if isinstance(report, dict) else {}
+
+
+def _shown(value: Any) -> str:
+    return scrub(one_line(str(value), longest=_LONGEST_FIELD)).replace(" ", "_")
+
+
+_LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
+_EXAMPLES: Final[Mapping[Language, tuple[str, ...]]] = {
+    "zh": (
+        "王府井附近适合遛娃的好去处",
+        "杭州西湖怎么玩，附近哪里喝茶？",
+        "外滩附近有哪些咖啡馆？",
+    ),
+    "en": (
+        "Where can children play near Wangfujing, Beijing?",
+        "Coffee near the Bund",
+        "How do sodium-ion batteries work?",
+    ),
+}
+"""Questions that the sample answers, too."""
+
+
+async def config_json(request: Request) -> JSONResponse:
+    """The configuration, as far as this caller may know it."""
+    settings, reason = settings_or_reason()
+    found = public_config(settings)
+    user = identify(request.headers, access())
+    if user is not None:
+        found |= {"user": user or None, **caller_config(settings, reason)}
+    return JSONResponse(found, headers=private(unframed()))
+
+
+def public_config(settings: Settings | None) -> dict[str, Any]:
+    """What anybody sees: enough for the sign-in, and that this is sample data where it is."""
+    return {
+        "version": __version__,
+        "keys": not access().open,
+        "user": None,
+        "mode": settings.mode if settings else "broken",
+        "notice": _notice(settings),
+    }
+
+
+def caller_config(settings: Settings | None, reason: str) -> dict[str, Any]:
+    """What the page needs to work with; `reason` says why nothing can be answered."""
+    tiles, why_not = base_map(settings) if settings else (None, "")
+    _warn_once(why_not)
+    # The policy's part of it is told in the policy.
+    shown = {key: value for key, value in tiles.items() if key != "hosts"} if tiles else None
+    return {
+        "reason": reason or None,
+        "tiles": shown,
+        "photos": bool(settings and settings.place_photos),
+        "max_question": MAX_QUESTION,
+        "events": EVENTS,
+        "starting": STARTING,
+        "speakers": SPEAKERS,
+        "review": sorted(REVIEW_PLANS),
+        "examples": _EXAMPLES,
+    }
+
+
+def _notice(settings: Settings | None) -> dict[str, str] | None:
+    if settings is None or settings.mode != "offline":
+        return None
+    forced = settings.model_configured
+    return {one: sample_notice(one, LOOKED_FOR, forced=forced) for one in _LANGUAGES}
+
+
+@lru_cache(maxsize=8)
+def _warn_once(problem: str) -> None:
+    if problem:
+        log.warning("%s", problem)
+
+
+FOLDER: Final = Path(__file__).parents[1] / "page"
+FOLDERS: Final = ("style", "js", "vendor")
+"""What of it is served, besides the page itself and its icon."""
+_files = PageFiles(FOLDER)
+
+
+async def index(request: Request) -> Response:
+    """Return the page; its own script reads the address: a thread, a question."""
+    settings, _ = settings_or_reason()
+    tiles = base_map(settings)[0] if settings else None
+    policy = page_policy(tiles, photos=bool(settings and settings.place_photos))
+    return await _serve(request, unframed(policy), INDEX)
+
+
+async def icon(request: Request) -> Response:
+    """Return the picture that a browser shows beside the page's name."""
+    return await _serve(request, unframed(), "favicon.svg")
+
+
+async def asset(request: Request) -> Response:
+    """Return a file that the page loads."""
+    named = request.path_params
+    names = [named[part] for part in ("folder", "part", "name") if part in named]
+    return await _serve(request, unframed(), *(names if names[0] in FOLDERS else [""]))
+
+
+async def _serve(request: Request, headers: dict[str, str], *names: str) -> Response:
+    found = await run_in_threadpool(_files.find, *names)
+    if found is None:
+        return JSONResponse({"detail": "not found"}, 404, headers=private(unframed()))
+    return found.respond(request, headers)
+
+
+def page_routes(tries: Tries | None = None) -> list[Route]:
+    """Return everything under `/app`, and `/readyz`; the sign-in counts wrong keys in `tries`."""
+    sign_in = SignIn(tries)
+    runs = "/app/runs/{thread_id}"
+    return [
+        Route("/readyz", readyz),
+        Route("/app", index),
+        Route("/app/", index),
+        Route("/app/favicon.svg", icon),
+        Route("/app/config.json", config_json),
+        Route("/app/sign-in", sign_in.sign_in, methods=["POST"]),
+        Route("/app/sign-out", sign_in.sign_out, methods=["POST"]),
+        Route("/app/csp-report", PolicyReports().take, methods=["POST"]),
+        *(Route(f"{runs}/{name}", export(name)) for name in EXPORTS),
+        Route(f"{runs}/suggestions/{{number:int}}", suggestions),
+        Route("/app/{folder}/{name}", asset),
+        Route("/app/{folder}/{part}/{name}", asset),
+    ]

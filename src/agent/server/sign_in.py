@@ -1,0 +1,99 @@
+"""The page's sign-in: a key becomes a cookie that no script can read and no other site can send."""
+
+import json
+from collections.abc import Mapping
+from math import ceil
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agent.server.auth.api_keys import COOKIE, TOO_MANY, access
+from agent.server.auth.hosts import is_loopback
+from agent.server.auth.rate_limit import Tries, peer_of
+from agent.server.page_headers import NotRead, limited_body, private, unframed
+
+_LONGEST_BODY = 4096
+_DAYS_30 = 30 * 24 * 3600
+_HEADERS = private(unframed())
+
+
+class SignIn:
+    """The routes; `tries` are the wrong keys that came any other way, too."""
+
+    def __init__(self, tries: Tries | None = None) -> None:
+        self._tries = tries or Tries()
+
+    async def sign_in(self, request: Request) -> Response:
+        """The cookie for a key that is sent as JSON; 401 for a wrong key, 429 after too many."""
+        given = access()
+        if given.open:
+            return _said({"user": None})
+        peer, most = peer_of(request), given.wrong_keys
+        if wait := self._tries.wait(peer, most):
+            return _must_wait(wait)
+        try:
+            key = await _key(request)
+        except ValueError as error:
+            return _said({"detail": str(error)}, 400)
+        # Others that this peer sent may have been found wrong while this one came.
+        if wait := self._tries.wait(peer, most):
+            return _must_wait(wait)
+        user = given.owner_of(key)
+        if user is None:
+            self._tries.failed(peer, key)
+            return _said({"detail": "this key is not known here"}, 401)
+        response = _said({"user": user})
+        _set_cookie(response, request, key, _DAYS_30)
+        return response
+
+    async def sign_out(self, request: Request) -> Response:
+        """Forget the cookie."""
+        response = _said({"user": None})
+        _set_cookie(response, request, "", 0)
+        return response
+
+
+async def _key(request: Request) -> str:
+    """The key that was sent; raises ValueError saying what is wrong with the request."""
+    wanted = 'send {"key": "…"} as application/json'
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise ValueError(wanted)
+    try:
+        body = json.loads(await limited_body(request, _LONGEST_BODY))
+    except (NotRead, ValueError, RecursionError):
+        raise ValueError(wanted) from None
+    key = body.get("key") if isinstance(body, dict) else None
+    if not isinstance(key, str) or not key.strip():
+        raise ValueError(wanted)
+    return key.strip()
+
+
+def _set_cookie(response: Response, request: Request, key: str, seconds: int) -> None:
+    response.set_cookie(
+        COOKIE,
+        key,
+        max_age=seconds,
+        path="/",
+        secure=_is_https(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def _is_https(request: Request) -> bool:
+    """Whether the browser speaks https; a proxy is believed only on this machine."""
+    if request.url.scheme == "https":
+        return True
+    forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+    return forwarded == "https" and request.client is not None and is_loopback(request.client.host)
+
+
+def _must_wait(seconds: float) -> Response:
+    waiting = {"Retry-After": str(ceil(seconds))}
+    return _said({"detail": TOO_MANY}, 429, waiting)
+
+
+def _said(
+    body: Mapping[str, str | None], status: int = 200, more: Mapping[str, str] | None = None
+) -> Response:
+    return JSONResponse(body, status, headers={**_HEADERS, **(more or {})})
