@@ -1,6 +1,8 @@
 """What no tracked file may hold: keys, machines' paths, package registries."""
 
 import re
+import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.architecture.tree import ROOT, tracked_files
@@ -30,14 +32,25 @@ KEYS = re.compile(
 )
 PRIVATE = {".env"}
 PICTURES = {".png", ".jpg", ".woff2"}
+ARCHIVES = {".xz"}
+"""What is in them is looked at as well, databases as if they were text."""
 
 
 def texts() -> dict[str, str]:
+    plain = [p for p in tracked_files() if p.suffix not in PICTURES | ARCHIVES]
+    packed = [p for p in tracked_files() if p.suffix in ARCHIVES]
     return {
-        str(path.relative_to(ROOT)): path.read_text("utf-8")
-        for path in tracked_files()
-        if path.suffix not in PICTURES
+        **{str(path.relative_to(ROOT)): path.read_text("utf-8") for path in plain},
+        **{name: text for path in packed for name, text in members(path)},
     }
+
+
+def members(archive: Path) -> Iterator[tuple[str, str]]:
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            if file := opened.extractfile(member):
+                name = f"{archive.relative_to(ROOT)}: {member.name}"
+                yield name, file.read().decode("utf-8", "replace")
 
 
 def holding(pattern: re.Pattern[str]) -> dict[str, str]:
@@ -60,6 +73,15 @@ def test_no_tracked_file_holds_something_like_a_key() -> None:
 def test_no_private_file_is_tracked() -> None:
     wrong = [p for p in tracked_files() if p.name in PRIVATE or p.suffix in (".sqlite", ".pyc")]
     assert wrong == []
+
+
+def test_no_archive_names_its_writer() -> None:
+    archives = [path for path in tracked_files() if path.suffix in ARCHIVES]
+    assert archives
+    for path in archives:
+        with tarfile.open(path) as archive:
+            owners = {(m.uid, m.gid, m.uname, m.gname) for m in archive}
+        assert owners == {(0, 0, "", "")}
 
 
 def test_every_tracked_file_is_small() -> None:

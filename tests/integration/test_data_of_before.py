@@ -1,0 +1,209 @@
+"""Nothing a user has on disk or in Postgres is lost: data that an earlier commit wrote.
+
+tests/fixtures/README.md tells what is in it and how it was written.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.types import Command
+from langgraph_sdk import get_client
+
+from agent.checkpointer import open_saver
+from agent.cli import main
+from agent.configuration import configure
+from agent.installed import Graph, compiled
+from agent.services import close_process_services
+from tests.e2e.test_server_recovery import answered
+from tests.support.data_before import (
+    Before,
+    archive_fixture,
+    before_fixture,
+    digest,
+    documents_in_place,
+    files_fixture,
+    keyed,
+    runs_of,
+)
+from tests.support.dev_server import dev_server
+from tests.support.mixed_files import EN, marker
+from tests.support.postgres import postgres_fixture
+
+__all__ = ["archive_fixture", "before_fixture", "files_fixture", "postgres_fixture"]
+BOOKS = {
+    "query": "王府井 书店",
+    "map": {"intent": "nearby", "place": "王府井", "keywords": ["书店"]},
+}
+REVIEW = {"review_plan": True}
+Captured = pytest.CaptureFixture[str]
+
+
+def run_json(capsys: Captured, *argv: str, code: int = 0) -> dict[str, Any]:
+    """Run a command; return the object it prints with --json."""
+    capsys.readouterr()
+    ended = main([argv[0], "--json", *argv[1:]])
+    out, err = capsys.readouterr()
+    assert ended == code, err
+    printed: dict[str, Any] = json.loads(out)
+    return printed
+
+
+@asynccontextmanager
+async def open_graph(before: Before, name: str) -> AsyncIterator[Graph]:
+    """Open the graph of a thread over the old data, in sample mode."""
+    try:
+        async with open_saver(before.where) as saver:
+            yield compiled(before.threads[name]["assistant"], saver)
+    finally:
+        await close_process_services()
+
+
+async def state_of(before: Before, name: str) -> Any:
+    async with open_graph(before, name) as graph:
+        return await graph.aget_state(before.config(name))
+
+
+def as_written(known: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Return a thread's messages as the earlier commit read them."""
+    data = [(message["type"], message["data"]) for message in known["messages"]]
+    return [(kind, m["id"], m["content"], m["additional_kwargs"]) for kind, m in data]
+
+
+def as_read(messages: list[Any]) -> list[tuple[Any, ...]]:
+    return [(m.type, m.id, m.content, m.additional_kwargs) for m in messages]
+
+
+async def test_every_thread_opens_with_its_messages_and_what_it_waits_for(before: Before) -> None:
+    for name, known in before.threads.items():
+        state = await state_of(before, name)
+        assert as_read(state.values["messages"]) == as_written(known), name
+        assert [waiting.value for waiting in state.interrupts] == known["waits"], name
+        assert list(state.next) == known["next"], name
+    texts = {
+        name: [message["data"]["content"] for message in known["messages"]]
+        for name, known in before.threads.items()
+    }
+    assert [len(texts[name]) for name in ("agent", "deep_research", "page")] == [4, 2, 2]
+    assert [len(texts[name]) for name in ("waiting", "page_waiting", "server")] == [1, 1, 1]
+    assert before.threads["interrupted"]["next"] == ["act"]
+    assert "1934" in texts["team_answer"][-1]
+    assert before.threads["waiting"]["waits"][0]["queries"][0]["map"]["place"] == "王府井"
+
+
+@pytest.mark.node
+def test_a_follow_up_question_knows_what_was_answered_before(
+    before: Before, capsys: Captured
+) -> None:
+    thread = before.threads["agent"]["thread_id"]
+    answer = run_json(capsys, "ask", "--offline", "--thread", thread, "附近有什么书店？")
+    assert "王府井书店" in [place["name"] for place in answer["places"]]
+    messages = asyncio.run(state_of(before, "agent")).values["messages"]
+    assert as_read(messages[:4]) == as_written(before.threads["agent"])
+    assert [m.type for m in messages[4:]] == ["human", "ai"]
+
+
+@pytest.mark.node
+async def test_a_plan_that_waits_for_its_review_is_answered_and_goes_on(before: Before) -> None:
+    resume: Any = Command(resume={"queries": [BOOKS]})
+    async with open_graph(before, "waiting") as graph:
+        config = before.config("waiting")
+        state = await graph.ainvoke(resume, config, context=configure(REVIEW))  # type: ignore[arg-type]
+    answer = state["messages"][-1]
+    first = [query["query"] for query in state["queries"] if query["round"] == 1]
+    assert first == [BOOKS["query"]]
+    assert "王府井书店" in answer.text
+    assert "王府井书店" in [place["name"] for place in answer.additional_kwargs["places"]]
+    assert as_read(state["messages"][:1]) == as_written(before.threads["waiting"])
+
+
+def test_the_interrupted_run_is_ended_by_the_next_start_and_pays_nothing_twice(
+    before: Before, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = before.threads["interrupted"]
+    asked = ("ask", "--assistant", "deep_research", "--thread", known["thread_id"])
+    assert runs_of(before.where, "SELECT count(*) FROM replies") != [(0,)]
+    with keyed() as services:
+        for name, value in services.environment.items():
+            monkeypatch.setenv(name, value)
+        answer = run_json(capsys, *asked)
+        sent = {digest(request.body) for request in services.requests()}
+    assert sent
+    assert sent & set(known["answered"]) == set()
+    assert answer["answer"].startswith("# How do sodium-ion batteries work")
+    assert answer["sources"][0]["title"] == "[Sample] Sodium-ion batteries in brief"
+    assert answer["gaps"] == []
+    run = f"SELECT status, attempts FROM runs WHERE thread_id = '{known['thread_id']}'"
+    assert runs_of(before.where, run) == [("success", 1)]
+
+
+def test_the_knowledge_base_is_searched(
+    files: Before, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (hit, *_) = run_json(capsys, "search", marker(0))["hits"]
+    assert (hit["title"], hit["page"], hit["path"]) == ("Report 0", 2, "documents/part0/file0.pdf")
+    assert f"Here is {marker(0)}." in hit["text"]
+    (row, *_) = run_json(capsys, "search", "--collection", "电池", marker(3))["hits"]
+    assert (row["title"], row["kind"]) == ("Firm 3B", "csv")
+    monkeypatch.setenv("EMBEDDING_MODEL", "tei:")
+    (near, *_) = run_json(capsys, "search", "--offline", "--collection", "电池", EN)["hits"]
+    assert EN in near["text"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="absolute paths, and a lock of a file")
+def test_documents_read_in_before_are_unchanged_and_a_changed_one_replaces_itself(
+    files: Before, archive: Path, capsys: Captured
+) -> None:
+    with documents_in_place(archive) as documents:
+        again = ("ingest", str(documents), "--collection", "电池")
+        first = run_json(capsys, *again)
+        (documents / "part1" / "file1.md").write_text("# Notes 1\n\nA wholly new note.\n", "utf-8")
+        second = run_json(capsys, *again)
+    assert (first["total"], first["unchanged"], first["read"]) == (4, 4, 0)
+    assert (second["unchanged"], second["read"], second["failed"]) == (3, 1, 0)
+    (hit,) = run_json(capsys, "search", "wholly")["hits"]
+    assert hit["title"] == "Notes 1"
+    assert main(["search", marker(1)]) == 1
+
+
+@pytest.mark.node
+def test_doctor_opens_it(before: Before, capsys: Captured) -> None:
+    checks = {check["name"]: check for check in run_json(capsys, "doctor", "--offline")["checks"]}
+    assert checks["threads"]["state"] == "ok"
+    if isinstance(before.where, Path):
+        knowledge = checks["knowledge base: sqlite"]
+        assert knowledge["detail"] == "8 documents in 2 collections"
+
+
+@pytest.mark.node
+@pytest.mark.server
+async def test_a_server_goes_on_with_what_one_before_it_had_accepted(before: Before) -> None:
+    threads = {name: known["thread_id"] for name, known in before.threads.items()}
+    with dev_server(before.folder / "server", env=before.environment) as server:
+        async with get_client(url=server.url) as client:
+            if isinstance(before.where, Path):
+                (page,) = await client.threads.search(metadata={"asked_over": "page"})
+                assert page["thread_id"] == threads["page"]
+                assert (page["metadata"] or {})["title"] == before.threads["page"]["question"]
+            continued: Any = await answered(client, threads["server"])
+            resume: Any = {"resume": {"queries": [BOOKS]}}
+            for name in ("page", "page_waiting"):
+                await client.threads.create(
+                    thread_id=threads[name], graph_id="agent", if_exists="do_nothing"
+                )
+            page_state: Any = await client.threads.get_state(threads["page"])
+            reviewed: Any = await client.runs.wait(
+                threads["page_waiting"], "agent", command=resume, context=REVIEW
+            )
+    assert [m["type"] for m in continued["values"]["messages"]] == ["human", "ai"]
+    assert continued["values"]["messages"][-1]["additional_kwargs"]["sources"]
+    last = before.threads["page"]["messages"][-1]["data"]
+    assert page_state["values"]["messages"][-1]["content"] == last["content"]
+    assert reviewed["search_query"][0] == BOOKS["query"]
+    assert "王府井书店" in reviewed["messages"][-1]["content"]
+    assert "Traceback" not in server.output()
