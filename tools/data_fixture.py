@@ -32,10 +32,10 @@ from tests.support.page_server import answered_thread
 from tests.support.postgres import PASSWORD, PostgresServer, rows
 from tests.support.terminal import terminal
 
-from agent.checkpointer import open_saver
+from agent.assistants.registry import compiled
 from agent.cli import main as command
-from agent.installed import compiled
-from agent.journal import Place
+from agent.runs.sql import Place
+from agent.runs.threads import open_saver
 
 COLLECTION = "电池"
 FAR = 4_102_444_800.0

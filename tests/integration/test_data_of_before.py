@@ -15,10 +15,10 @@ import pytest
 from langgraph.types import Command
 from langgraph_sdk import get_client
 
-from agent.checkpointer import open_saver
+from agent.assistants.registry import Graph, compiled
 from agent.cli import main
 from agent.configuration import configure
-from agent.installed import Graph, compiled
+from agent.runs.threads import open_saver
 from agent.services import close_process_services
 from tests.e2e.test_server_recovery import answered
 from tests.support.data_before import (

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agent.offline.rules import SampleBrain
 from pydantic import SecretStr
 
-from agent.journal import Place
-from agent.offline.gemini import GeminiService
-from agent.offline.rules import SampleBrain
-from agent.offline.search import TavilyService
-from agent.offline.service import Recorded, serve
+from agent.runs.sql import Place
+from agent.sample.gemini import GeminiService
+from agent.sample.search import TavilyService
+from agent.sample.service import Recorded, serve
 from tests.support.command_line import CANARY
 from tests.support.postgres import PostgresServer, rows
 
