@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from agent.offline.rules import SampleBrain
-from agent.offline.rules_text import task_of
 from langgraph.checkpoint.memory import InMemorySaver
 from markdown_it import MarkdownIt
 from pypdf import PdfReader
@@ -20,7 +18,9 @@ from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
+from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import Answer, Brain, GroundedSentence, Page, Turn
+from agent.sample.model.text import task_of
 from agent.sample.search import RedirectService
 from agent.sample.service import serve
 from agent.search.google import resolve_links
@@ -92,7 +92,7 @@ async def cited(lab: Lab, name: str, location: str) -> tuple[Outcome, str]:
     with serve(redirects.app) as server:
         Redirecting.base = server.url + RedirectService.PATH
         link = redirects.link(server.url, location)
-        lab.gemini.brain = OnePage(SampleBrain(), link)
+        lab.gemini.brain = OnePage(SampleModel(), link)
         context = {"resolve_links": True, "web_search": "google"}
         state = await lab.ask(QUESTION, name, context=context)
         assert redirects.requests

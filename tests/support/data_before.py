@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent.offline.rules import SampleBrain
 from pydantic import SecretStr
 
 from agent.runs.sql import Place
 from agent.sample.gemini import GeminiService
+from agent.sample.model.reply import SampleModel
 from agent.sample.search import TavilyService
 from agent.sample.service import Recorded, serve
 from tests.support.command_line import CANARY
@@ -145,7 +145,7 @@ class Keyed:
 @contextmanager
 def keyed() -> Iterator[Keyed]:
     """Serve both until the block ends."""
-    gemini, tavily = GeminiService(SampleBrain(), key=CANARY), TavilyService(key=CANARY)
+    gemini, tavily = GeminiService(SampleModel(), key=CANARY), TavilyService(key=CANARY)
     with serve(gemini.app) as one, serve(tavily.app) as other:
         environment = {
             "GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": one.url,

@@ -23,7 +23,7 @@ FaultKind = Literal[
     "status", "drop", "drop_mid_body", "hang", "garbage", "cut_json", "broken_text", "empty", "html"
 ]
 # Injected drops are wanted; aiohttp would log each as an error.
-_QUIET = logging.Logger("agent.offline.quiet", level=logging.CRITICAL + 1)
+_QUIET = logging.Logger("agent.sample.quiet", level=logging.CRITICAL + 1)
 BODY: web.RequestKey[Any] = web.RequestKey("body", object)
 """`request[BODY]` is the body as parsed JSON, text, bytes of a file, or None."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
