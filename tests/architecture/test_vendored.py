@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from tests.architecture.tree import SOURCE
+from tests.architecture.tree import ROOT, SOURCE
 
 PAGE = SOURCE / "agent/page"
 VENDOR = PAGE / "vendor"
@@ -14,6 +14,7 @@ VERSIONS: dict[str, Any] = json.loads((VENDOR / "VERSIONS.json").read_text("utf-
 LOCK: dict[str, Any] = json.loads((PAGE / "vendor.package-lock.json").read_text("utf-8"))[
     "packages"
 ]
+COMPILER = ROOT / "tools/page_types"
 COMPRESSED_BYTES = 200_000
 
 
@@ -26,7 +27,7 @@ def test_every_vendored_file_is_as_it_was_recorded() -> None:
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in VENDOR.iterdir()
-        if path.name not in {"VERSIONS.json", "LICENSES.txt"}
+        if path.name not in {"VERSIONS.json", "LICENSES.txt"} and path.suffix != ".ts"
     }
     assert found == {name: told["sha256"] for name, told in VERSIONS.items()}
 
@@ -42,6 +43,20 @@ def test_the_pins_are_exact_and_name_no_address() -> None:
     versions = {**wanted["dependencies"], **wanted["devDependencies"]}
     assert [v for v in versions.values() if not re.fullmatch(r"\d+\.\d+\.\d+", v)] == []
     assert [name for name, package in LOCK.items() if "resolved" in package] == []
+
+
+def test_every_vendored_script_declares_what_the_page_uses_of_it() -> None:
+    scripts = {path.stem for path in VENDOR.glob("*.js")}
+    assert {path.name.removesuffix(".d.ts") for path in VENDOR.glob("*.d.ts")} == scripts
+
+
+def test_the_compiler_of_types_is_pinned_with_its_integrity_and_names_no_address() -> None:
+    wanted = json.loads((COMPILER / "package.json").read_text("utf-8"))["devDependencies"]
+    lock = json.loads((COMPILER / "package-lock.json").read_text("utf-8"))["packages"]
+    pinned = {name: lock[f"node_modules/{name}"]["version"] for name in wanted}
+    assert pinned == wanted
+    assert all(p["integrity"].startswith("sha512-") for key, p in lock.items() if key)
+    assert [name for name, package in lock.items() if "resolved" in package] == []
 
 
 def test_every_vendored_package_comes_with_its_licence() -> None:
