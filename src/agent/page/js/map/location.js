@@ -21,20 +21,16 @@ const say = translator({
   },
   en: {
     name: "Position", near: "Near me", set: "My position", picked: "A spot on the map",
-    how:
-      "Sent only with the questions you ask next: to this server, which passes it to the language "
+    how: "Sent only with the questions you ask next: to this server, which passes it to the language "
       + "model and the map service to find what is near. It stays on the server with this conversation "
       + "until you delete that; the browser does not keep it.",
     ask: "Use my position", again: "Try again", pick: "Tap the map", clear: "Stop using it",
-    asking:
-      "Finding your position…", within: "within about {accuracy}", sent: "It goes with what you ask "
-      + "below.",
-    denied:
-      "The browser was not allowed to tell the position.", unavailable: "The position cannot be found "
-      + "now.",
-    timeout:
-      "No position came in time.", insecure: "Browsers tell the position only over https or on this "
-      + "machine.",
+    asking: "Finding your position…", within: "within about {accuracy}",
+    sent: "It goes with what you ask below.",
+    denied: "The browser was not allowed to tell the position.",
+    unavailable: "The position cannot be found now.",
+    timeout: "No position came in time.",
+    insecure: "Browsers tell the position only over https or on this machine.",
     instead: "You can also name a place in the question, as in “near Wangfujing…”.",
     instead_pick: "Or tap it on the map.",
   },
