@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from tests.architecture.tree import ROOT, SOURCE
+from tests.architecture.tree import SOURCE
 
 PAGE = SOURCE / "agent/page"
 VENDOR = PAGE / "vendor"
@@ -14,7 +14,6 @@ VERSIONS: dict[str, Any] = json.loads((VENDOR / "VERSIONS.json").read_text("utf-
 LOCK: dict[str, Any] = json.loads((PAGE / "vendor.package-lock.json").read_text("utf-8"))[
     "packages"
 ]
-COMPILER = ROOT / "tools/page_types"
 COMPRESSED_BYTES = 200_000
 
 
@@ -48,15 +47,6 @@ def test_the_pins_are_exact_and_name_no_address() -> None:
 def test_every_vendored_script_declares_what_the_page_uses_of_it() -> None:
     scripts = {path.stem for path in VENDOR.glob("*.js")}
     assert {path.name.removesuffix(".d.ts") for path in VENDOR.glob("*.d.ts")} == scripts
-
-
-def test_the_compiler_of_types_is_pinned_with_its_integrity_and_names_no_address() -> None:
-    wanted = json.loads((COMPILER / "package.json").read_text("utf-8"))["devDependencies"]
-    lock = json.loads((COMPILER / "package-lock.json").read_text("utf-8"))["packages"]
-    pinned = {name: lock[f"node_modules/{name}"]["version"] for name in wanted}
-    assert pinned == wanted
-    assert all(p["integrity"].startswith("sha512-") for key, p in lock.items() if key)
-    assert [name for name, package in lock.items() if "resolved" in package] == []
 
 
 def test_every_vendored_package_comes_with_its_licence() -> None:
