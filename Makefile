@@ -1,4 +1,5 @@
-.PHONY: help dev test check format pins bench eval image vendor shots
+.PHONY: help dev test check types format pins bench eval image vendor shots
+TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
 dev:             ## the LangGraph server; one run at a time is its default, so we say how many
@@ -10,6 +11,12 @@ check:           ## the static checks CI runs before the tests
 	uv run --group lint ruff check .
 	uv run --group lint mypy
 	uv run --group lint lint-imports
+	$(MAKE) --no-print-directory types
+types: $(TSC)    ## the types in the JSDoc of the page's modules (needs npm, once)
+	$(TSC) --project tools/page_types
+$(TSC): tools/page_types/package-lock.json
+	cd tools/page_types && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier
+	touch $@
 format:          ## put the code in order
 	uv run --group lint ruff format .
 	uv run --group lint ruff check --fix .

@@ -72,8 +72,9 @@ def bundle_all(folder: Path) -> None:
         shutil.copy(PAGE / pinned, folder / installed)
     run(folder, "npm", "ci", *NPM)
     write_stylesheet(folder)
-    shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir()
+    for old in OUT.iterdir():
+        if not old.name.endswith(".d.ts"):  # what the page uses of a library, written by us
+            old.unlink()
     versions = {bundle.name: written(folder, bundle) for bundle in BUNDLES}
     packages = {name for told in versions.values() for name in told["packages"]}
     (OUT / "LICENSES.txt").write_text(licences(folder, packages), "utf-8")

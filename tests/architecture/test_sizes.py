@@ -11,6 +11,7 @@ FILE_LINES = 600
 FUNCTION_LINES = 40
 SPLINTER_LINES = 80
 PARAMETERS = 5
+PAGE_COLUMNS = 110
 
 
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -31,12 +32,29 @@ def test_no_file_is_longer_than_600_lines() -> None:
     assert {name: lines for name, lines in lengths.items() if lines > FILE_LINES} == {}
 
 
+def page_lines() -> dict[str, list[str]]:
+    """Return the lines of the page's files by their names, without what is vendored."""
+    kinds = {".js", ".mjs", ".ts", ".css", ".html"}
+    written = [p for p in tracked_files() if p.suffix in kinds and "vendor" not in p.parts]
+    return {str(p.relative_to(ROOT)): p.read_text("utf-8").splitlines() for p in written}
+
+
 def test_no_file_of_the_page_is_longer_than_600_lines() -> None:
-    """Its tests included; what is vendored is nobody's to read."""
-    written = [p for p in tracked_files() if p.suffix in {".js", ".mjs", ".css", ".html"}]
-    lengths = {p: line_count(p) for p in written if "vendor" not in p.parts}
+    """Look at its tests, too."""
+    lengths = {path: len(lines) for path, lines in page_lines().items()}
     assert lengths
-    assert [str(p) for p, lines in lengths.items() if lines > FILE_LINES] == []
+    assert {name: lines for name, lines in lengths.items() if lines > FILE_LINES} == {}
+
+
+def test_no_line_of_the_page_s_modules_is_longer_than_110_characters() -> None:
+    wide = {
+        f"{path}:{number}": len(line)
+        for path, lines in page_lines().items()
+        if path.startswith("src/") and path.endswith((".js", ".ts"))
+        for number, line in enumerate(lines, 1)
+        if len(line) > PAGE_COLUMNS
+    }
+    assert wide == {}
 
 
 def test_a_short_module_that_only_its_neighbour_imports_belongs_into_the_neighbour() -> None:

@@ -26,7 +26,7 @@ def test_every_vendored_file_is_as_it_was_recorded() -> None:
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in VENDOR.iterdir()
-        if path.name not in {"VERSIONS.json", "LICENSES.txt"}
+        if path.name not in {"VERSIONS.json", "LICENSES.txt"} and path.suffix != ".ts"
     }
     assert found == {name: told["sha256"] for name, told in VERSIONS.items()}
 
@@ -42,6 +42,11 @@ def test_the_pins_are_exact_and_name_no_address() -> None:
     versions = {**wanted["dependencies"], **wanted["devDependencies"]}
     assert [v for v in versions.values() if not re.fullmatch(r"\d+\.\d+\.\d+", v)] == []
     assert [name for name, package in LOCK.items() if "resolved" in package] == []
+
+
+def test_every_vendored_script_declares_what_the_page_uses_of_it() -> None:
+    scripts = {path.stem for path in VENDOR.glob("*.js")}
+    assert {path.name.removesuffix(".d.ts") for path in VENDOR.glob("*.d.ts")} == scripts
 
 
 def test_every_vendored_package_comes_with_its_licence() -> None:

@@ -7,16 +7,15 @@ import { asBrowser } from "./browser.mjs";
 
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
-const { eventLine } = await import(`${JS}/answer/progress_line.js`);
-const { mapCallsLine, mapCallWords } = await import(`${JS}/answer/progress_line.js`);
+const { eventLine, mapCallsLine, mapCallWords } = await import(`${JS}/answer/progress_line.js`);
 const { Steps, eventsOfAnswer } = await import(`${JS}/answer/steps.js`);
 const { duration, usageDetail, usageLine } = await import(`${JS}/answer/usage.js`);
 
 const CONFIG = { events: { en: { turn: "{speaker}: {text}" } }, speakers: {} };
-const shown = (steps) => steps.list.map(({ told, state }) => [told.type, state]);
+const shown = (steps) => steps.list.map(({ event, state }) => [event.type, state]);
 function folded(...events) {
   const steps = new Steps();
-  for (const told of events) steps.take(told);
+  for (const event of events) steps.take(event);
   return steps;
 }
 
@@ -27,8 +26,8 @@ describe("an event's line", () => {
   });
 
   it("takes a text that looks like a placeholder or a pattern as it is", () => {
-    const told = { type: "turn", speaker: "$& {text}", text: "{count} $1" };
-    assert.equal(eventLine(told, CONFIG, "en"), "$& {text}: {count} $1");
+    const event = { type: "turn", speaker: "$& {text}", text: "{count} $1" };
+    assert.equal(eventLine(event, CONFIG, "en"), "$& {text}: {count} $1");
   });
 });
 
@@ -42,7 +41,7 @@ describe("steps", () => {
       { type: "search_done", id: "w0", text: "a", count: 3 },
     );
     assert.deepEqual(shown(steps), [["queries", "done"], ["search_done", "done"], ["map_started", "open"]]);
-    assert.equal(steps.current.told.type, "map_started");
+    assert.equal(steps.current.event.type, "map_started");
     assert.equal(steps.list[2].calls.length, 1);
   });
 
@@ -78,7 +77,7 @@ describe("steps", () => {
     assert.deepEqual(shown(ended), [["search_started", "done"]]);
   });
 
-  it("are part of the task, turn or topic in which they are told, as long as it lasts", () => {
+  it("are part of the task, turn or topic in which they are event, as long as it lasts", () => {
     const parents = (...events) => folded(...events).list.map(({ parent }) => parent);
     const search = { type: "search_started", id: "T1", text: "a" };
     const tasks = ["T1", "T2"].map((id) => ({ type: "task_started", id }));
@@ -100,14 +99,14 @@ describe("steps", () => {
     const queries = [{ query: "a", map: {}, round: 1 }, { query: "b", map: null }, { query: "c", round: 2 }];
     const gaps = ["a", "b", "", "c"].map((query) => ({ query, message: query ? "no reply" : "no time left" }));
     const events = eventsOfAnswer({ queries, gaps, checks: { cited: 3 } });
-    assert.deepEqual(folded(...events).list.map(({ told: { type, text, count } }) => [type, text ?? count]), [
+    assert.deepEqual(folded(...events).list.map(({ event: { type, text, count } }) => [type, text ?? count]), [
       ["queries", "a\nb"], ["map_started", "a"], ["gap", "no reply"],
       ["queries", "c"], ["gap", "no reply"], ["gap", "no time left"], ["done", 3],
     ]);
   });
 });
 
-describe("steps that are told again, as a task tried again tells them", () => {
+describe("steps that are event again, as a task tried again tells them", () => {
   const begun = (id, text) => ({ type: "search_started", id, text });
   const done = (id, text) => ({ type: "search_done", id, text, count: 3 });
 
@@ -125,7 +124,7 @@ describe("steps that are told again, as a task tried again tells them", () => {
     assert.equal(folded(started, call, started, call).list[0].calls.length, 1);
   });
 
-  it("are one where what has no id is told twice in a row, or still goes on", () => {
+  it("are one where what has no id is event twice in a row, or still goes on", () => {
     const queries = { type: "queries", text: "a\nb", count: 2 };
     assert.deepEqual(shown(folded(queries, queries)), [["queries", "done"]]);
     assert.deepEqual(shown(folded({ type: "answering" }, { type: "answering" })), [["answering", "open"]]);
@@ -140,16 +139,16 @@ describe("steps that are told again, as a task tried again tells them", () => {
 });
 
 describe("calls to the map", () => {
-  it("are told in words, an unknown tool as it is", () => {
-    assert.equal(mapCallWords("maps_around_search 咖啡馆"), "looking nearby for 咖啡馆");
-    assert.equal(mapCallWords("maps_search_detail B0SAMPW008"), "a place's details");
-    assert.equal(mapCallWords("maps_new_tool x"), "maps_new_tool x");
-    assert.equal(mapCallWords(undefined), "");
+  it("are event in words, an unknown tool as it is", () => {
+    assert.equal(mapCallWords("maps_around_search 咖啡馆", "en"), "looking nearby for 咖啡馆");
+    assert.equal(mapCallWords("maps_search_detail B0SAMPW008", "en"), "a place's details");
+    assert.equal(mapCallWords("maps_new_tool x", "en"), "maps_new_tool x");
+    assert.equal(mapCallWords(undefined, "en"), "");
   });
 
   it("of one search become one line", () => {
     const calls = ["maps_geo Bund", "maps_search_detail B1", "maps_search_detail B2"].map((text) => ({ text }));
-    assert.equal(mapCallsLine(calls), "locating Bund · a place's details ×2");
+    assert.equal(mapCallsLine(calls, "en"), "locating Bund · a place's details ×2");
   });
 });
 

@@ -1,20 +1,21 @@
 /** A button that unfolds a panel above or below it; Escape and a click elsewhere fold it again. */
 
-import { el, icon } from "./dom.js";
+import { contains, el, icon } from "./dom.js";
 
-let made = 0;
+let count = 0;
 
 /**
+ * Makes the button and its panel.
  * @param {{label: Node, panel: HTMLElement, name: string}} parts `name` is read out with the label
- * @returns {{node: HTMLElement, close: () => void}}
+ * @returns {{node: HTMLElement, button: HTMLButtonElement, close: () => void}}
  */
 export function disclosure({ label, panel, name }) {
-  panel.id = `panel-${(made += 1)}`;
+  panel.id = `panel-${(count += 1)}`;
   panel.classList.add("unfolded");
   panel.hidden = true;
   const button = el("button", {
     class: "button quiet", type: "button", "aria-expanded": "false", "aria-controls": panel.id,
-    onclick: () => turn(panel.hidden),
+    onclick: () => turn(Boolean(panel.hidden)),
   }, el("span", { class: "visually-hidden" }, `${name}: `), label, icon("down"));
   const node = el("div", {
     class: "disclosure",
@@ -25,16 +26,18 @@ export function disclosure({ label, panel, name }) {
       button.focus();
     },
     onfocusout: (event) => {
-      if (event.relatedTarget && !node.contains(event.relatedTarget)) turn(false);
+      if (event.relatedTarget && !contains(node, event.relatedTarget)) turn(false);
     },
   }, button, panel);
-  const outside = (event) => { if (!node.contains(event.target)) turn(false); };
+  /** @param {Event} event */
+  const outside = (event) => { if (!contains(node, event.target)) turn(false); };
 
+  /** @param {boolean} open */
   function turn(open) {
     panel.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
     if (open) document.addEventListener("pointerdown", outside);
     else document.removeEventListener("pointerdown", outside);
   }
-  return { node, close: () => turn(false) };
+  return { node, button, close: () => turn(false) };
 }

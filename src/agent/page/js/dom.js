@@ -4,31 +4,43 @@
 export const LINK_REL = "noopener nofollow ugc";
 
 /**
- * An element. Strings among the children become text nodes; null and false are left out.
- * @param {string} tag
- * @param {Record<string, unknown>} attributes `class`, `dataset` {…}, `on…` listeners, booleans
- * @param {...(Node|string|number|null|undefined|false)} children
- * @returns {HTMLElement}
+ * Makes an element. Strings among the children become text nodes; null and false are left out.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} attributes `class`, `dataset` {…}, `on…` listeners, booleans
+ * @param {...Child} children
  */
 export function el(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "dataset") Object.assign(made.dataset, value);
-    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else made.setAttribute(name, value === true ? "" : String(value));
+    if (name === "dataset") Object.assign(element.dataset, value);
+    else if (typeof value === "function") {
+      element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    } else element.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
-  return made;
+  return fill(element, ...children);
 }
 
-/** Replaces everything in `node`. */
-export function fill(node, ...children) {
-  node.replaceChildren(...children.filter((child) => child !== null && child !== undefined && child !== false));
-  return node;
+/**
+ * Replaces everything in `element`.
+ * @template {Element} T
+ * @param {T} element
+ * @param {...Child} children
+ */
+export function fill(element, ...children) {
+  const shown = children.filter(isShown);
+  element.replaceChildren(...shown.map((child) => (child instanceof Node ? child : String(child))));
+  return element;
 }
 
-/** The address if it is absolute and http or https, else null. */
+/** @param {Child} child @returns {child is Node|string|number} */
+const isShown = (child) => child !== null && child !== undefined && child !== false;
+
+/** Tells whether an event's target lies in `node`. @param {Node} node @param {EventTarget|null} target */
+export const contains = (node, target) => target instanceof Node && node.contains(target);
+
+/** Returns the address if it is absolute and http or https, else null. @param {unknown} address */
 export function safeUrl(address) {
   try {
     const url = new URL(String(address));
@@ -38,7 +50,12 @@ export function safeUrl(address) {
   }
 }
 
-/** A link out of the page, or the text alone where the address is none to follow. */
+/**
+ * Makes a link out of the page, or the text alone where the address is none to follow.
+ * @param {unknown} address
+ * @param {Child} text
+ * @param {Attributes} attributes
+ */
 export function link(address, text, attributes = {}) {
   const href = safeUrl(address);
   if (href === null) return el("span", attributes, text);
@@ -48,22 +65,22 @@ export function link(address, text, attributes = {}) {
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 /**
+ * Makes an SVG element.
  * @param {string} tag
  * @param {Record<string, string|number>} attributes
  * @param {...(Node|string)} children strings become text
  * @returns {SVGElement}
  */
 export function svg(tag, attributes = {}, ...children) {
-  const made = document.createElementNS(NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
+  const element = document.createElementNS(NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return /** @type {SVGElement} */ (element);
 }
 
 /**
- * A decorative icon, hidden from screen readers: the control around it carries the name.
- * @param {"menu"|"new"|"close"|"send"|"stop"|"down"|"person"|"pin"|"again"|"remove"} name
- * @returns {SVGElement}
+ * Makes a decorative icon, hidden from screen readers: the control around it carries the name.
+ * @param {IconName} name
  */
 export function icon(name) {
   return svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#icon-${name}` }));

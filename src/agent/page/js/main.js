@@ -11,14 +11,16 @@ async function start() {
   try {
     const config = await readConfig();
     showNotices(part("notice"), config);
-    if (config.keys && !config.user) signIn.open();
-    else await new Page(config, signIn).begin();
+    if ("events" in config) await new Page(config, signIn).begin();
+    else signIn.open();
   } catch (error) {
-    if (error.status === 401) return signIn.open();
-    showFailedStart(part("notice"), error, () => location.reload());
-    if (!(error instanceof ServerError)) throw error;
+    if (!(error instanceof ServerError)) {
+      showFailedStart(part("notice"), String(error), () => location.reload());
+      throw error;
+    }
+    if (error.status === 401) signIn.open();
+    else showFailedStart(part("notice"), error.message, () => location.reload());
   }
-  return undefined;
 }
 
 start();

@@ -3,7 +3,7 @@
 import { el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
 import { answerBody, growingBody, noticeOf } from "./answer_body.js";
-import { nameCitation, tellSources } from "./citation.js";
+import { citationsIn, nameCitation, tellSources } from "./citation.js";
 import { renderMarkdown } from "./render_markdown.js";
 import { numbered } from "./sources.js";
 
@@ -21,21 +21,15 @@ const say = translator({
 });
 const BETWEEN_RENDERS_MS = 100;
 
-/**
- * @param {{mode: string}} config
- * @param {{onPlace: (placeId: string, why: "cited"|"map") => void}} ways
- * @returns {{node: HTMLElement, update: (turn: object) => void}}
- */
-export function answerView(config, { onPlace }) {
-  const answer = new AnswerView(config, onPlace);
-  return { node: answer.node, update: (turn) => answer.update(turn) };
-}
-
-class AnswerView {
+/** @implements {View} */
+export class AnswerView {
   #config;
   #onPlace;
+  /** @type {Turn|null} */
   #turn = null;
+  /** @type {Answer|string|null} */
   #rendered = null;
+  /** @type {Map<string, Source>} */
   #sources = new Map();
   #timer = 0;
   #renderedAt = 0;
@@ -45,12 +39,14 @@ class AnswerView {
     { class: "answer", dataset: { part: "answer" }, "aria-label": say("answer"), hidden: true },
     this.#notices, this.#body);
 
-  constructor(config, onPlace) {
+  /** @param {{mode: string}} config @param {AnswerLinks} links */
+  constructor(config, { onPlace }) {
     this.#config = config;
     this.#onPlace = onPlace;
     tellSources(this.#body, (number) => this.#lookup(number));
   }
 
+  /** @param {Turn} turn */
   update(turn) {
     // As of now: shown later, it must not be ahead of the other views.
     this.#turn = { ...turn };
@@ -60,7 +56,7 @@ class AnswerView {
     if (!isGrowing) this.#render();
     else if (!this.#timer) {
       const wait = Math.max(0, BETWEEN_RENDERS_MS - (performance.now() - this.#renderedAt));
-      this.#timer = setTimeout(() => this.#render(), wait);
+      this.#timer = window.setTimeout(() => this.#render(), wait);
     }
   }
 
@@ -68,17 +64,19 @@ class AnswerView {
   #render() {
     clearTimeout(this.#timer);
     this.#timer = 0;
+    if (!this.#turn) return;
     const { answer, text, question, events } = this.#turn;
     const shown = answer ?? text;
     if (shown === this.#rendered) return;
     this.#rendered = shown;
     this.#renderedAt = performance.now();
     if (answer) this.#showAnswer(answer, question);
-    else this.#showText(growingBody(text, { question, notice: noticeTold(events) }), []);
+    else this.#showText(growingBody(text, { question, notice: noticeIn(events) }), []);
     fill(this.#notices, ...(answer ? this.#hints(answer) : []));
     this.node.hidden = !this.#body.hasChildNodes() && !this.#notices.hasChildNodes();
   }
 
+  /** @param {Answer} answer @param {string} question */
   #showAnswer(answer, question) {
     this.#sources = new Map(numbered(answer.sources).map(([number, source]) => [String(number), source]));
     const { sources, gaps, places, routes, weather } = answer;
@@ -86,15 +84,21 @@ class AnswerView {
     this.#showText(answerBody(answer.text, { question, ...elsewhere }), sources);
   }
 
+  /** @param {string} markdown @param {Source[]} sources */
   #showText(markdown, sources) {
-    const made = renderMarkdown(markdown, { sources });
-    for (const anchor of made.querySelectorAll("a.cite[data-source-number]")) {
-      nameCitation(anchor, this.#sources.get(anchor.dataset.sourceNumber));
+    const fragment = renderMarkdown(markdown, { sources });
+    for (const anchor of citationsIn(fragment)) {
+      const source = this.#sources.get(anchor.dataset.sourceNumber ?? "");
+      if (source) nameCitation(anchor, source);
     }
-    patch(this.#body, made);
+    patch(this.#body, fragment);
   }
 
-  /** That it is sample data is said on the whole page where the server has nothing else. */
+  /**
+   * Returns hints on the answer. That it is sample data is said on the whole page where the server has
+   * nothing else.
+   * @param {Answer} answer
+   */
   #hints(answer) {
     const isSample = answer.mode === "offline" && this.#config.mode !== "offline";
     return [
@@ -103,28 +107,35 @@ class AnswerView {
     ];
   }
 
+  /** @param {string} number */
   #lookup(number) {
     const source = this.#sources.get(number);
     if (!source) return null;
-    const place = this.#turn.answer?.places.find((each) => each.source === source.id);
-    return { source, show: place ? (why) => this.#onPlace(place.id, why) : null };
+    const place = this.#turn?.answer?.places.find((each) => each.source === source.id);
+    return { source, show: place ? (/** @type {ChoiceReason} */ why) => this.#onPlace(place.id, why) : null };
   }
 }
 
-/** Replaces only what differs: what is read or selected further up stays. */
-function patch(node, made) {
-  const fresh = [...made.childNodes];
-  const kept = [...node.childNodes];
+/**
+ * Replaces only what differs: what is read or selected further up stays.
+ * @param {Element} element
+ * @param {DocumentFragment} fragment
+ */
+function patch(element, fragment) {
+  const after = [...fragment.childNodes];
+  const before = [...element.childNodes];
   let same = 0;
-  while (same < fresh.length && same < kept.length && kept[same].isEqualNode(fresh[same])) same += 1;
-  for (const old of kept.slice(same)) old.remove();
-  node.append(...fresh.slice(same));
+  while (same < after.length && same < before.length && before[same].isEqualNode(after[same])) same += 1;
+  for (const old of before.slice(same)) old.remove();
+  element.append(...after.slice(same));
 }
 
-function noticeTold(events) {
-  return events.find((told) => told.type === "notice")?.text ?? "";
+/** @param {RunEvent[]} events */
+function noticeIn(events) {
+  return events.find((event) => event.type === "notice")?.text ?? "";
 }
 
+/** @param {string} kind @param {string} words */
 function hint(kind, words) {
   return el("p", { class: "hint", dataset: { kind } }, words);
 }

@@ -1,10 +1,10 @@
-/** Which part of an answer's Markdown is shown as its text; the rest has views of its own. */
+/** The part of an answer's Markdown that is shown as its text; the rest has views of its own. */
 
 const SOURCES_BEGIN = /\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
 const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
 const ROUTES = section("路线|Routes");
 const WEATHER = section("天气|Weather");
-/** Whose map data it is; the views of places, routes and weather say so themselves. */
+/** Names whose map data it is; the views of places, routes and weather say so themselves. */
 const CREDIT = /\n\n\*(?:(?:地点)?数据 © 高德地图|Data © Amap|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
@@ -17,14 +17,15 @@ const UNFINISHED_TAIL = [
 const TABLE_ROW = /^\s*\|/;
 
 /**
- * The answer without what is shown elsewhere: notice, a title that repeats the question,
+ * Returns the answer without what is shown elsewhere: notice, a title that repeats the question,
  * list of sources, list of gaps, routes, weather, the credit of places.
  * @param {string} text Markdown as stored
  * @param {{question?: string, notice?: string, sources?: unknown[], gaps?: unknown[],
  *   places?: unknown[], routes?: unknown[], weather?: unknown[]}} shown
  */
 export function answerBody(text, shown) {
-  const { question = "", notice = "", sources = [], gaps = [], places = [], routes = [], weather = [] } = shown;
+  const { question = "", notice = "", sources = [], gaps = [] } = shown;
+  const { places = [], routes = [], weather = [] } = shown;
   let body = withoutTitle(withoutNotice(text, notice), question);
   if (sources.length) body = cutAtLast(body, SOURCES_BEGIN);
   if (gaps.length) body = cutAtLast(body, GAPS_BEGIN);
@@ -33,7 +34,11 @@ export function answerBody(text, shown) {
   return [...places, ...routes, ...weather].length ? cutLast(body, CREDIT) : body;
 }
 
-/** The same of an answer that is still being written, up to where it can be shown. */
+/**
+ * Returns the same of an answer that is still being written, up to where it can be shown.
+ * @param {string} text
+ * @param {{question?: string, notice?: string}} shown
+ */
 export function growingBody(text, { question = "", notice = "" }) {
   if (notice && `> ${notice}\n\n`.startsWith(text)) return "";
   const body = answerBody(text, { question, notice, sources: [null], gaps: [null] });
@@ -41,17 +46,22 @@ export function growingBody(text, { question = "", notice = "" }) {
   return isInCode ? body : withEmphasis(withoutTableHead(withoutTail(body)));
 }
 
-/** What an answer from sample data says first, as one line; empty for any other. */
+/**
+ * Returns what an answer from sample data says first, as one line; empty for any other.
+ * @param {Pick<Answer, "text"|"mode">} answer
+ */
 export function noticeOf(answer) {
   const first = answer.text.split("\n", 1)[0];
   return answer.mode === "offline" && first.startsWith("> ") ? first.slice(2) : "";
 }
 
+/** @param {string} text @param {string} notice */
 function withoutNotice(text, notice) {
   const quoted = `> ${notice}`;
   return notice && text.startsWith(quoted) ? text.slice(quoted.length).replace(/^\n+/, "") : text;
 }
 
+/** @param {string} text @param {string} question */
 function withoutTitle(text, question) {
   const end = text.indexOf("\n");
   const first = end < 0 ? text : text.slice(0, end);
@@ -59,25 +69,32 @@ function withoutTitle(text, question) {
   return end < 0 ? "" : text.slice(end).replace(/^\n+/, "");
 }
 
+/** @param {string} title */
 function plain(title) {
   return title.replace(/[?？。.!！ ]+$/u, "").split(/\s+/).filter(Boolean).join(" ");
 }
 
-function cutAtLast(text, begins) {
-  const last = [...text.matchAll(begins)].at(-1);
+/** @param {string} text @param {RegExp} pattern */
+function cutAtLast(text, pattern) {
+  const last = [...text.matchAll(pattern)].at(-1);
   return last ? text.slice(0, last.index).trimEnd() : text;
 }
 
-function cutLast(text, found) {
-  const last = [...text.matchAll(found)].at(-1);
+/** @param {string} text @param {RegExp} pattern */
+function cutLast(text, pattern) {
+  const last = [...text.matchAll(pattern)].at(-1);
   return last ? text.slice(0, last.index) + text.slice(last.index + last[0].length) : text;
 }
 
+/** @param {string} text */
 function withoutTail(text) {
   return UNFINISHED_TAIL.reduce((rest, tail) => rest.replace(tail, ""), text);
 }
 
-/** A table shows once its second line is complete; before, its head would be a paragraph. */
+/**
+ * Cuts off a table until its second line is complete; before, its head would be a paragraph.
+ * @param {string} text
+ */
 function withoutTableHead(text) {
   const start = text.lastIndexOf("\n\n") + 1;
   const lines = text.slice(start).replace(/^\n/, "").split("\n");
@@ -85,7 +102,7 @@ function withoutTableHead(text) {
   return isHead ? text.slice(0, start) : text;
 }
 
-/** Bold or code that is open at the end is closed there. */
+/** Closes bold or code that is open at the end. @param {string} text */
 function withEmphasis(text) {
   const start = text.lastIndexOf("\n\n") + 1;
   return ["`", "**"].reduce((shown, mark) => {
@@ -96,7 +113,10 @@ function withEmphasis(text) {
   }, text);
 }
 
-/** A list that code wrote under one of these names, as the expression that finds it. */
+/**
+ * Returns the expression that finds a list that code wrote under one of these names.
+ * @param {string} names
+ */
 function section(names) {
   return new RegExp(`\\n\\n\\*\\*(?:${names})\\*\\*\\n- [^\\n]*(?:\\n- [^\\n]*)*(?=\\n\\n|$)`, "g");
 }

@@ -1,4 +1,4 @@
-/** What stands below an answer: what was not found, Google's suggestions, files to take along. */
+/** The foot of an answer: what was not found, Google's suggestions, files to take along. */
 
 import { el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
@@ -20,13 +20,19 @@ const say = translator({
   },
 });
 const MOST_QUERIES = 4;
+const OF_PLACES = new Set(["geojson", "gpx"]);
+const FILES = /** @type {const} */ ([
+  ["markdown", "answer.md"], ["html", "report.html"], ["geojson", "places.geojson"], ["gpx", "places.gpx"],
+]);
 
-/** @returns {{node: HTMLElement, update: (turn: object) => void}} */
+/** Shows what could not be found out, and why. @returns {View} */
 export function gapsView() {
   const list = el("ul", {});
   const node = el("section", { class: "gaps", dataset: { part: "gaps" }, hidden: true },
     el("h3", {}, say("gaps")), list);
+  /** @type {Answer|null} */
   let shown = null;
+  /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
@@ -37,16 +43,18 @@ export function gapsView() {
   return { node, update };
 }
 
-/** Each reason once, with what it concerns. */
+/** Lists each reason once, with what it concerns. @param {Gap[]} gaps */
 function byMessage(gaps) {
-  const found = new Map();
+  /** @type {Map<string, Set<string>>} */
+  const reasons = new Map();
   for (const { message, query } of gaps) {
-    const queries = found.get(message) ?? new Set();
-    found.set(message, query ? queries.add(query) : queries);
+    const queries = reasons.get(message) ?? new Set();
+    reasons.set(message, query ? queries.add(query) : queries);
   }
-  return found;
+  return reasons;
 }
 
+/** @param {string} message @param {Set<string>} queries */
 function gapItem(message, queries) {
   const named = [...queries].slice(0, MOST_QUERIES);
   const asked = named.join(say("between")) + (queries.size > MOST_QUERIES ? " …" : "");
@@ -54,74 +62,78 @@ function gapItem(message, queries) {
 }
 
 /**
- * @param {object} _config the page's
- * @param {{threadId: () => string}} ways
- * @returns {{node: HTMLElement, update: (turn: object) => void}}
+ * Shows Google's suggestions, each unmodified in a frame without scripts or origin.
+ * @param {AnswerLinks} links
+ * @returns {View}
  */
-export function suggestionsView(_config, { threadId }) {
+export function suggestionsView({ threadId }) {
   const frames = el("div", {});
   const node = el("section", { class: "suggestions", dataset: { part: "suggestions" }, hidden: true },
     el("h3", {}, say("suggestions")), frames);
+  /** @type {Answer|null} */
   let shown = null;
+  /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
-    const count = shown?.search_entry_points?.length ?? 0;
+    const count = shown?.search_entry_points.length ?? 0;
     node.hidden = count === 0;
-    fill(frames, ...Array.from({ length: count }, (_, number) => frame(number, threadId(), turn.messageId)));
+    const address = (/** @type {number} */ number) =>
+      runAddress(threadId() ?? "", `suggestions/${number}`, turn.messageId);
+    fill(frames, ...Array.from({ length: count }, (_, number) => frame(number, address(number))));
   }
   return { node, update };
 }
 
-function frame(number, threadId, messageId) {
+/** @param {number} number @param {string} src */
+function frame(number, src) {
   return el("iframe", {
     title: `${say("suggestions")} ${number + 1}`,
-    src: runAddress(threadId, `suggestions/${number}`, messageId),
+    src,
     sandbox: "allow-popups allow-popups-to-escape-sandbox",
     loading: "lazy",
     referrerpolicy: "no-referrer",
   });
 }
 
-const FILES = { markdown: "answer.md", html: "report.html", geojson: "places.geojson", gpx: "places.gpx" };
-const OF_PLACES = new Set(["geojson", "gpx"]);
-
-/**
- * @param {object} _config the page's
- * @param {{threadId: () => string}} ways
- * @returns {{node: HTMLElement, update: (turn: object) => void}}
- */
-export function exportsView(_config, { threadId }) {
+/** Offers the answer as files, and a link to the thread. @param {AnswerLinks} links @returns {View} */
+export function exportsView({ threadId }) {
   const ways = el("div", { class: "export-ways", role: "group", "aria-label": say("exports") });
   const name = el("span", { class: "exports-name", "aria-hidden": "true" }, say("exports"));
   const used = el("p", { class: "usage" });
   const node = el("footer", { class: "exports", dataset: { part: "exports" }, hidden: true }, ways, used);
+  /** @type {Answer|null} */
   let shown = null;
+  /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
     node.hidden = shown === null;
     if (!shown) return;
-    fill(ways, name, ...fileLinks(shown, threadId(), turn.messageId), ...copyLink(threadId));
-    used.textContent = usageDetail(shown.usage ?? {});
+    fill(ways, name, ...fileLinks(shown, threadId() ?? "", turn.messageId), ...copyLink(threadId));
+    used.textContent = usageDetail(shown.usage);
   }
   return { node, update };
 }
 
+/** @param {Answer} answer @param {string} threadId @param {string|null} messageId */
 function fileLinks(answer, threadId, messageId) {
-  const kinds = Object.keys(FILES).filter((kind) => answer.places.length > 0 || !OF_PLACES.has(kind));
-  return kinds.map((kind) => {
-    const href = runAddress(threadId, FILES[kind], messageId);
+  const files = FILES.filter(([kind]) => answer.places.length > 0 || !OF_PLACES.has(kind));
+  return files.map(([kind, name]) => {
+    const href = runAddress(threadId, name, messageId);
     const opens = kind === "html" ? { target: "_blank", rel: "noopener" } : { download: "" };
     return el("a", { class: "button quiet", href, ...opens }, say(kind));
   });
 }
 
-/** Where the clipboard is closed to the page (no https), the link is shown to be copied by hand. */
+/**
+ * Offers the link; where the clipboard is closed to the page (no https), it is shown to be copied by hand.
+ * @param {AnswerLinks["threadId"]} threadId
+ */
 function copyLink(threadId) {
   const status = el("span", { class: "small muted", role: "status" });
   const copy = async () => {
-    const address = location.origin + threadPath(threadId());
+    const address = location.origin + threadPath(threadId() ?? "");
     try {
       await navigator.clipboard.writeText(address);
       fill(status, say("copied"));

@@ -1,8 +1,13 @@
-/** What stands behind a citation's number: one card for the whole page, shown where it is asked for. */
+/** The source behind a citation's number: one card for the whole page, shown where it is asked for. */
 
-import { el, fill, link, safeUrl } from "../dom.js";
+import { contains, el, fill, link, safeUrl } from "../dom.js";
 import { translator } from "../i18n.js";
 import { kindSign, sourceOrigin } from "./sources.js";
+
+/**
+ * @typedef {{source: Source, show: ((why: ChoiceReason) => void)|null}} Cited what a number stands for;
+ *   `show` selects its place on the map
+ */
 
 const say = translator({
   zh: {
@@ -14,6 +19,7 @@ const say = translator({
     map: "See on the map", close: "Close",
   },
 });
+const CITATION = "a.cite[data-source-number]";
 const CARD_ID = "citation-card";
 const SHOW_MS = 120;
 const HIDE_MS = 220;
@@ -26,32 +32,41 @@ const NARROW = "(max-width: 560px)";
 /**
  * Makes the citations in `body` tell their source: on hover, focus, tap and Enter.
  * @param {HTMLElement} body holds `a.cite[data-source-number]`, now and later
- * @param {(number: string) => {source: object, show: ((why: "cited"|"map") => void)|null}|null} lookup
- *   what a number stands for; `show` selects its place on the map
+ * @param {(number: string) => Cited|null} lookup
  */
 export function tellSources(body, lookup) {
-  const cite = (event) => {
-    const anchor = event.target.closest?.("a.cite[data-source-number]");
-    return anchor && lookup(anchor.dataset.sourceNumber) ? anchor : null;
-  };
-  const listen = (name, act) =>
-    body.addEventListener(name, (event) => {
-      const anchor = cite(event);
-      if (anchor) act(anchor, lookup(anchor.dataset.sourceNumber), event);
+  /**
+   * @template {keyof HTMLElementEventMap} Kind
+   * @param {Kind} kind
+   * @param {(event: HTMLElementEventMap[Kind], anchor: HTMLAnchorElement, cited: Cited) => void} act
+   */
+  const listen = (kind, act) =>
+    body.addEventListener(kind, (event) => {
+      const anchor = event.target instanceof Element ? event.target.closest(CITATION) : null;
+      if (!(anchor instanceof HTMLAnchorElement)) return;
+      const cited = lookup(anchor.dataset.sourceNumber ?? "");
+      if (cited) act(event, anchor, cited);
     });
-  listen("pointerover", (anchor, found, event) => event.pointerType === "mouse" && card.soon(anchor, found));
-  listen("pointerout", (_anchor, _found, event) => event.pointerType === "mouse" && card.leave());
-  listen("focusin", (anchor, found) => card.focused(anchor, found));
-  listen("focusout", (_anchor, _found, event) => card.blurred(event.relatedTarget));
-  listen("click", (anchor, found, event) => {
+  listen("pointerover", (event, anchor, cited) => event.pointerType === "mouse" && card.soon(anchor, cited));
+  listen("pointerout", (event) => event.pointerType === "mouse" && card.leave());
+  listen("focusin", (_event, anchor, cited) => card.focused(anchor, cited));
+  listen("focusout", (event) => card.blurred(event.relatedTarget));
+  listen("click", (event, anchor, cited) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    found.show?.("cited");
-    card.pin(anchor, found, event.detail === 0);
+    cited.show?.("cited");
+    card.pin(anchor, cited, event.detail === 0);
   });
 }
 
-/** Names a citation for screen readers. */
+/**
+ * Finds the citations within a node.
+ * @param {ParentNode} node
+ * @returns {NodeListOf<HTMLAnchorElement>}
+ */
+export const citationsIn = (node) => node.querySelectorAll(CITATION);
+
+/** Names a citation for screen readers. @param {HTMLElement} anchor @param {Source} source */
 export function nameCitation(anchor, source) {
   const number = anchor.dataset.sourceNumber;
   anchor.setAttribute("aria-label", say("named", { n: number, title: source.title }));
@@ -59,17 +74,27 @@ export function nameCitation(anchor, source) {
 }
 
 class Card {
-  #node = null;
+  /** @type {HTMLElement|null} */
+  #element = null;
+  /** @type {HTMLElement|null} */
   #anchor = null;
   #isPinned = false;
+  /** The citation that gets the focus back, without its card. @type {HTMLElement|null} */
   #quiet = null;
   #timer = 0;
 
-  /** After a moment, for a pointer that may only pass. */
-  soon(anchor, found) {
+  /** Makes the card when it is first needed. */
+  get #node() { return (this.#element ??= this.#make()); }
+
+  /**
+   * Shows after a moment, for a pointer that may only pass.
+   * @param {HTMLElement} anchor
+   * @param {Cited} cited
+   */
+  soon(anchor, cited) {
     clearTimeout(this.#timer);
     if (anchor === this.#anchor || this.#isPinned) return;
-    this.#timer = setTimeout(() => this.#show(anchor, found), SHOW_MS);
+    this.#timer = setTimeout(() => this.#show(anchor, cited), SHOW_MS);
   }
 
   leave() {
@@ -77,22 +102,33 @@ class Card {
     if (!this.#isPinned) this.#timer = setTimeout(() => this.hide(), HIDE_MS);
   }
 
-  focused(anchor, found) {
-    if (this.#quiet !== anchor && !(this.#isPinned && anchor === this.#anchor)) this.#show(anchor, found);
+  /** @param {HTMLElement} anchor @param {Cited} cited */
+  focused(anchor, cited) {
+    if (this.#quiet !== anchor && !(this.#isPinned && anchor === this.#anchor)) this.#show(anchor, cited);
   }
 
+  /** @param {EventTarget|null} next */
   blurred(next) {
     this.#quiet = null;
-    if (!this.#isPinned && !this.#node?.contains(next)) this.hide();
+    if (!this.#isPinned && !contains(this.#node, next)) this.hide();
   }
 
-  /** Stays until it is closed; with the keyboard, the focus goes in. */
-  pin(anchor, found, byKeyboard) {
-    if (this.#isPinned && anchor === this.#anchor) return this.hide();
-    this.#show(anchor, found);
+  /**
+   * Shows until it is closed; with the keyboard, the focus goes in.
+   * @param {HTMLElement} anchor
+   * @param {Cited} cited
+   * @param {boolean} byKeyboard
+   */
+  pin(anchor, cited, byKeyboard) {
+    if (this.#isPinned && anchor === this.#anchor) {
+      this.hide();
+      return;
+    }
+    this.#show(anchor, cited);
     this.#isPinned = true;
     if (!byKeyboard) return;
-    (this.#node.querySelector(".card-ways > *") ?? this.#node.querySelector("button")).focus();
+    const first = this.#node.querySelector(".card-ways > *") ?? this.#node.querySelector("button");
+    if (first instanceof HTMLElement) first.focus();
   }
 
   hide({ focus = false } = {}) {
@@ -109,18 +145,19 @@ class Card {
     anchor.focus();
   }
 
-  #show(anchor, found) {
+  /** @param {HTMLElement} anchor @param {Cited} cited */
+  #show(anchor, cited) {
     clearTimeout(this.#timer);
     if (this.#anchor !== anchor) this.hide();
-    this.#node ??= this.#made();
     this.#anchor = anchor;
-    fill(this.#node, ...this.#content(anchor, found));
+    fill(this.#node, ...this.#content(anchor, cited));
     this.#node.hidden = false;
     anchor.setAttribute("aria-expanded", "true");
     anchor.setAttribute("aria-describedby", CARD_ID);
     this.#place();
   }
 
+  /** @param {HTMLElement} anchor @param {Cited} cited */
   #content(anchor, { source, show }) {
     const quotes = nearestFirst(source.quotes ?? [], textBefore(anchor)).slice(0, MOST_QUOTES);
     return [
@@ -133,16 +170,18 @@ class Card {
       ...quotes.map((quote, index) => el("blockquote", { class: index ? "" : "nearest" }, quote)),
       el("p", { class: "card-ways" },
         safeUrl(source.url) && link(source.url, say("open"), { class: "button" }),
-        show && el("button", { class: "button", type: "button", onclick: () => this.#leadTo(show) }, say("map"))),
+        show && el("button", { class: "button", type: "button", onclick: () => this.#leadTo(show) },
+          say("map"))),
     ];
   }
 
+  /** @param {NonNullable<Cited["show"]>} show */
   #leadTo(show) {
     this.hide();
     show("map");
   }
 
-  #made() {
+  #make() {
     const node = el("div", {
       class: "citation-card", id: CARD_ID, role: "dialog", "aria-label": say("card"),
       dataset: { part: "citation" }, hidden: true,
@@ -150,7 +189,7 @@ class Card {
       onpointerleave: (event) => event.pointerType === "mouse" && this.leave(),
       onkeydown: (event) => this.#tab(event),
       onfocusout: (event) => {
-        if (event.relatedTarget && !node.contains(event.relatedTarget)) this.hide();
+        if (event.relatedTarget && !contains(node, event.relatedTarget)) this.hide();
       },
     });
     document.body.append(node);
@@ -161,14 +200,19 @@ class Card {
     return node;
   }
 
+  /** @param {KeyboardEvent} event */
   #escape(event) {
     if (event.key !== "Escape" || !this.#anchor) return;
     event.stopPropagation();
-    const isInside = this.#node.contains(document.activeElement) || document.activeElement === this.#anchor;
+    const { activeElement } = document;
+    const isInside = contains(this.#node, activeElement) || activeElement === this.#anchor;
     this.hide({ focus: isInside });
   }
 
-  /** The card stands at the page's end; Tab leads from it to where its citation is. */
+  /**
+   * Leads with Tab from the card, which stands at the page's end, to where its citation is.
+   * @param {KeyboardEvent} event
+   */
   #tab(event) {
     if (event.key !== "Tab") return;
     const stops = [...this.#node.querySelectorAll("a[href], button")];
@@ -178,24 +222,29 @@ class Card {
     this.hide({ focus: true });
   }
 
+  /** @param {Event} event */
   #outside(event) {
     if (!this.#anchor) return;
-    if (this.#node.contains(event.target) || this.#anchor.contains(event.target)) return;
+    if (contains(this.#node, event.target) || contains(this.#anchor, event.target)) return;
     this.hide();
   }
 
-  /** Below its citation, or above where there is more room; a sheet at the bottom if narrow. */
+  /** Stands below its citation, or above where there is more room; a sheet at the bottom if narrow. */
   #place() {
     if (!this.#anchor) return;
     const { style } = this.#node;
     const at = this.#anchor.getClientRects()[0];
     const isGone = !this.#anchor.isConnected || !at;
-    if (isGone || (!this.#isPinned && (at.bottom < 0 || at.top > innerHeight))) return this.hide();
+    if (isGone || (!this.#isPinned && (at.bottom < 0 || at.top > innerHeight))) {
+      this.hide();
+      return;
+    }
     style.left = style.top = style.maxHeight = "";
     if (matchMedia(NARROW).matches) return;
     const { width, height } = this.#node.getBoundingClientRect();
-    const answer = this.#anchor.closest("[data-part]").getBoundingClientRect();
-    const edge = Math.min(answer.right, document.documentElement.clientWidth - MARGIN);
+    const answer = this.#anchor.closest("[data-part]");
+    const right = answer?.getBoundingClientRect().right ?? innerWidth;
+    const edge = Math.min(right, document.documentElement.clientWidth - MARGIN);
     const left = Math.min(at.left - 24, edge - width);
     const below = at.bottom + MARGIN + height < innerHeight || at.top < innerHeight - at.bottom;
     style.left = `${Math.max(MARGIN, left)}px`;
@@ -210,9 +259,12 @@ class Card {
 
 const card = new Card();
 
-/** What the citation ends: the text since the one before it, in the same paragraph. */
+/**
+ * Returns what the citation ends: the text since the one before it, in the same paragraph.
+ * @param {HTMLElement} anchor
+ */
 function textBefore(anchor) {
-  const block = anchor.closest("p, li, td, th, blockquote") ?? anchor.parentElement;
+  const block = anchor.closest("p, li, td, th, blockquote") ?? anchor.parentElement ?? anchor;
   const range = document.createRange();
   range.setStart(block, 0);
   for (const other of block.querySelectorAll("a.cite")) {
@@ -233,20 +285,24 @@ function textBefore(anchor) {
  * @param {string} context the text that the citation ends
  */
 export function nearestFirst(quotes, context) {
-  const said = pairs(context);
-  const scored = quotes.map((quote, index) => ({ quote, index, score: likeness(quote, said) }));
+  const contextPairs = pairs(context);
+  const scored = quotes.map((quote, index) => ({ quote, index, score: likeness(quote, contextPairs) }));
   return scored.sort((a, b) => b.score - a.score || a.index - b.index).map(({ quote }) => quote);
 }
 
-function likeness(quote, said) {
+/** @param {string} quote @param {Set<string>} contextPairs */
+function likeness(quote, contextPairs) {
   const own = pairs(quote);
   if (own.size === 0) return 0;
   let shared = 0;
-  for (const pair of own) if (said.has(pair)) shared += 1;
+  for (const pair of own) if (contextPairs.has(pair)) shared += 1;
   return shared / own.size;
 }
 
-/** Pairs of neighbouring characters: they tell Chinese apart as well as English. */
+/**
+ * Returns pairs of neighbouring characters: they tell Chinese apart as well as English.
+ * @param {string} text
+ */
 function pairs(text) {
   const letters = [...text.toLowerCase().replace(/[\p{P}\p{Z}\p{S}\p{C}]+/gu, "")];
   return new Set(letters.slice(1).map((letter, index) => letters[index] + letter));

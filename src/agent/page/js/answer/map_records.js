@@ -1,7 +1,7 @@
 /** The routes and the forecast of an answer, with citations of their own. */
 
 import { el, fill, link } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { language, locale, translator } from "../i18n.js";
 import { credit, metres } from "../map/place_facts.js";
 import { nameCitation, tellSources } from "./citation.js";
 import { numbered } from "./sources.js";
@@ -19,17 +19,20 @@ const say = translator({
   },
 });
 const MODES = new Set(["walking", "driving", "bicycling", "transit"]);
+/** @type {Intl.DateTimeFormatOptions} */
 const DAY = { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" };
-const dated = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en", DAY);
+const dated = new Intl.DateTimeFormat(locale, DAY);
 
-/** @returns {{node: HTMLElement, update: (turn: object) => void}} */
+/** Shows the routes: how far, how long, step by step, and on to the map service. @returns {View} */
 export function routesView() {
   const list = el("ul", { class: "record-list" });
   const owner = el("p", { class: "map-credit" });
   const node = el("section", { class: "routes", dataset: { part: "routes" }, hidden: true },
     el("h3", {}, say("routes")), list, owner);
   const sources = recordSources(list);
+  /** @type {Answer|null} */
   let shown = null;
+  /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
@@ -44,6 +47,7 @@ export function routesView() {
   return { node, update };
 }
 
+/** @param {Route} route @param {HTMLElement|null} citation */
 function routeItem(route, citation) {
   const facts = [metres(route.distance_m), minutes(route.duration_s)].filter(Boolean).join(" · ");
   const steps = route.steps ?? [];
@@ -56,71 +60,81 @@ function routeItem(route, citation) {
     el("p", {}, link(route.url, say("open"), { class: "place-open" })));
 }
 
+/** @param {Route} route */
 function modeOf({ mode }) {
   return MODES.has(mode) ? say(mode) : mode;
 }
 
-/** What to do, and how far where the words do not say so. */
+/** Tells what to do, and how far where the words do not say so. @param {RouteStep} step */
 function stepText({ instruction, distance_m: far }) {
-  return !far || /\d\s*(?:米|公里|m|km)/.test(instruction) ? instruction : `${instruction} · ${metres(far)}`;
+  const isSaid = /\d\s*(?:米|公里|m|km)/.test(instruction);
+  return !far || isSaid ? instruction : `${instruction} · ${metres(far)}`;
 }
 
-/** Whole minutes, at least one. @param {number|null} seconds */
+/** Tells whole minutes, at least one. @param {number|null} seconds */
 function minutes(seconds) {
   return seconds ? say("minutes", { n: Math.max(1, Math.round(seconds / 60)) }) : "";
 }
 
-/** @returns {{node: HTMLElement, update: (turn: object) => void}} */
+/** Shows the forecast day by day, with the day of the week that people plan by. @returns {View} */
 export function weatherView() {
   const places = el("div", {});
   const owner = el("p", { class: "map-credit" });
   const node = el("section", { class: "weather", dataset: { part: "weather" }, hidden: true },
     el("h3", {}, say("weather")), places, owner);
   const sources = recordSources(places);
+  /** @type {Answer|null} */
   let shown = null;
+  /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
-    const found = [...new Map((shown?.weather ?? []).map((one) => [one.id, one])).values()];
-    node.hidden = found.length === 0;
+    const forecasts = [...new Map((shown?.weather ?? []).map((each) => [each.id, each])).values()];
+    node.hidden = forecasts.length === 0;
     sources.take(shown?.sources ?? []);
-    fill(places, ...found.flatMap((one) => forecast(one, sources.cite(one.source))));
+    fill(places, ...forecasts.flatMap((each) => forecast(each, sources.cite(each.source))));
     // A list of places says the same.
-    owner.textContent = shown?.places.length ? "" : credit(found, language);
+    owner.textContent = shown?.places.length ? "" : credit(forecasts, language);
   }
   return { node, update };
 }
 
+/** @param {Weather} weather @param {HTMLElement|null} citation */
 function forecast({ city, days }, citation) {
   return [
     el("p", {}, el("strong", {}, city), " ", citation),
     el("ul", { class: "record-list" }, ...days.map((day) => el("li", { class: "day" },
-      ...[dayName(day.date), sky(day), degrees(day), day.wind].map((told) => el("span", {}, told ?? ""))))),
+      ...[dayName(day.date), sky(day), degrees(day), day.wind].map((fact) => el("span", {}, fact ?? ""))))),
   ];
 }
 
-/** "11月22日周日", "Sun, Nov 22"; the text itself where it is no date. @param {string} date ISO 8601 */
+/**
+ * Names a day: "11月22日周日", "Sun, Nov 22"; the text itself where it is no date.
+ * @param {string} date ISO 8601
+ */
 export function dayName(date) {
   const moment = new Date(`${date}T00:00:00Z`);
   return Number.isNaN(moment.getTime()) ? date : dated.format(moment);
 }
 
+/** @param {WeatherDay} day */
 function sky({ day, night }) {
   return day === night ? day : [day, night].filter(Boolean).join(" / ");
 }
 
-/** Celsius, the lowest and the highest. */
+/** Tells Celsius, the lowest and the highest. @param {WeatherDay} day */
 function degrees({ low_c: low, high_c: high }) {
   return Number.isFinite(low) && Number.isFinite(high) ? say("degrees", { low, high }) : "";
 }
 
 /**
- * Citations within `node` that tell their source as those of the text do.
+ * Makes citations within `node` that tell their source as those of the text do.
  * @param {HTMLElement} node
- * @returns {{take: (sources: object[]) => void, cite: (id: string) => HTMLElement|null}} `take` says
+ * @returns {{take: (sources: Source[]) => void, cite: (id: string) => HTMLElement|null}} `take` says
  *   which sources there are from now on; `cite` is null for one that the answer does not cite
  */
-export function recordSources(node) {
+function recordSources(node) {
+  /** @type {Map<string, Source>} */
   let known = new Map();
   tellSources(node, (number) => {
     const source = known.get(number);
@@ -131,8 +145,8 @@ export function recordSources(node) {
       known = new Map(numbered(sources).map(([number, source]) => [String(number), source]));
     },
     cite(id) {
-      const [number, source] = [...known].find(([, one]) => one.id === id) ?? [];
-      if (!source) return null;
+      const [number, source] = [...known].find(([, each]) => each.id === id) ?? [];
+      if (!source || !number) return null;
       const anchor = link(source.url, number, { class: "cite", dataset: { sourceNumber: number } });
       nameCitation(anchor, source);
       return anchor;

@@ -1,6 +1,5 @@
 /** A progress event in plain words, as the terminal and MCP clients are told it. */
 
-import { language } from "../i18n.js";
 import { oneDecimal } from "../rounding.js";
 
 const WIDEST = 160;
@@ -11,44 +10,54 @@ const LINE_END = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/u;
 const UNPRINTABLE = /[\p{C}\p{Z}]/gu;
 
 /**
- * One event in words; empty for those that say nothing new.
- * @param {{type: string, text?: string, count?: number, seconds?: number, speaker?: string}} told
- * @param {{events: object, speakers: object}} config the page's: the words by language and kind
- * @param {"zh"|"en"} language
+ * Tells one event in words; empty for those that say nothing new.
+ * @param {RunEvent} event
+ * @param {Pick<Config, "events"|"speakers">} config
+ * @param {Language} language
  * @returns {string} at most 160 characters, and the duration in seconds
  */
-export function eventLine(told, config, language) {
-  const text = String(told.text || "");
-  if (told.type === "notice") return oneLine(text, WIDEST_NOTICE);
-  const template = templateOf(told, config.events[language]);
+export function eventLine(event, config, language) {
+  const text = String(event.text || "");
+  if (event.type === "notice") return oneLine(text, WIDEST_NOTICE);
+  const template = templateOf(event, config.events[language]);
   if (template === undefined) return "";
-  const speaker = String(told.speaker || "");
+  const speaker = String(event.speaker || "");
+  /** @type {Record<string, string>} */
   const values = {
-    count: String(told.count ?? 0),
+    count: String(event.count ?? 0),
     speaker: config.speakers?.[language]?.[speaker] ?? speaker,
-    text: LISTS.has(told.type) ? splitLines(text).join(language === "zh" ? "；" : "; ") : text,
+    text: LISTS.has(event.type) ? splitLines(text).join(language === "zh" ? "；" : "; ") : text,
   };
-  const line = oneLine(template.replace(/\{(count|speaker|text)\}/g, (_, key) => values[key]), WIDEST);
-  return typeof told.seconds === "number" ? `${line} (${oneDecimal(told.seconds)} s)` : line;
+  const words = template.replace(/\{(count|speaker|text)\}/g, (_, key) => values[key]);
+  const line = oneLine(words, WIDEST);
+  return typeof event.seconds === "number" ? `${line} (${oneDecimal(event.seconds)} s)` : line;
 }
 
-/** The text without line breaks and control characters, cut to `longest` characters. */
+/**
+ * Returns the text without line breaks and control characters, cut to `longest` characters.
+ * @param {string} text
+ * @param {number} longest
+ */
 export function oneLine(text, longest) {
   const characters = [...text.replace(UNPRINTABLE, " ").split(" ").filter(Boolean).join(" ")];
-  return characters.length <= longest ? characters.join("") : `${characters.slice(0, longest - 1).join("")}…`;
+  if (characters.length <= longest) return characters.join("");
+  return `${characters.slice(0, longest - 1).join("")}…`;
 }
 
-function templateOf(told, templates) {
-  const kind = told.type === "reflection" && !told.count ? "enough" : told.type;
+/** @param {RunEvent} event @param {Record<string, string>} templates */
+function templateOf(event, templates) {
+  const kind = event.type === "reflection" && !event.count ? "enough" : event.type;
   return Object.hasOwn(templates, kind) ? templates[kind] : undefined;
 }
 
+/** @param {string} text */
 function splitLines(text) {
   const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }
 
+/** @type {[RegExp, InLanguages<string>][]} */
 const TOOLS = [
   [/^maps_geo\b/, { zh: "定位 {about}", en: "locating {about}" }],
   [/^maps_regeocode\b/, { zh: "看这个位置是哪里", en: "naming the position" }],
@@ -60,16 +69,27 @@ const TOOLS = [
   [/^maps_(?:direction_|bicycling)/, { zh: "查路线", en: "finding a route" }],
 ];
 
-/** `text` of a `map_call` event in words; the text itself where its tool is none we know. */
-export function mapCallWords(text) {
+/**
+ * Tells `text` of a `map_call` event in words; the text itself where its tool is none we know.
+ * @param {string|undefined} text
+ * @param {Language} language
+ */
+export function mapCallWords(text, language) {
   const [tool, ...rest] = String(text ?? "").split(" ");
   const words = TOOLS.find(([name]) => name.test(tool))?.[1][language];
   return words ? words.replace("{about}", () => rest.join(" ")).trim() : String(text ?? "");
 }
 
-/** Several calls as one line; the same said once, with how often. */
-export function mapCallsLine(calls) {
+/**
+ * Tells several calls as one line; the same said once, with how often.
+ * @param {RunEvent[]} calls
+ * @param {Language} language
+ */
+export function mapCallsLine(calls, language) {
   const counts = new Map();
-  for (const { text } of calls) counts.set(mapCallWords(text), (counts.get(mapCallWords(text)) ?? 0) + 1);
+  for (const { text } of calls) {
+    const words = mapCallWords(text, language);
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
   return [...counts].map(([words, times]) => (times > 1 ? `${words} ×${times}` : words)).join(" · ");
 }

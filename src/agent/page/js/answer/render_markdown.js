@@ -5,11 +5,14 @@ import purify from "../../vendor/purify.js";
 import { el, LINK_REL, safeUrl } from "../dom.js";
 import { translator } from "../i18n.js";
 
+/** @import { Token } from "../../vendor/markdown-it.js" */
+/** @typedef {{sources?: {number?: number|null}[]}} NumberedSources */
+
 const say = translator({
   zh: { table: "表格", code: "代码" },
   en: { table: "Table", code: "Code" },
 });
-/** A number, an amount, a date or a time, which stays on one line. */
+/** Matches a number, an amount, a date or a time, which stays on one line. */
 const FIGURE = /^[-+–~¥$€%°\d.,:/ ]{1,24}$/;
 const TOP_LEVEL = 3; // Below the page's title and the question.
 const PURE = {
@@ -26,56 +29,68 @@ const PURE = {
 };
 
 const parser = new MarkdownIt("commonmark", { html: false }).enable("table").disable("image");
-parser.validateLink = (url) => safeUrl(url) !== null;
+parser.validateLink = (/** @type {string} */ url) => safeUrl(url) !== null;
 parser.core.ruler.push("shown", (state) => show(state.tokens, state.env.numbers));
 
 /**
- * An answer's Markdown as nodes: raw HTML is text, images are links, links are http(s) only.
+ * Renders an answer's Markdown as nodes: raw HTML is text, images are links, links are http(s) only.
  * @param {string} text
- * @param {{sources?: Array<{number?: number}>}} options citations of these are marked with
+ * @param {NumberedSources} options citations of these are marked with
  *   `data-source-number`; without sources every numbered link looks like a citation
  * @returns {DocumentFragment}
  */
 export function renderMarkdown(text, { sources = [] } = {}) {
-  const made = purify.sanitize(answerHtml(text, { sources }), PURE);
-  for (const anchor of made.querySelectorAll("a")) {
+  const fragment = purify.sanitize(answerHtml(text, { sources }), PURE);
+  for (const anchor of fragment.querySelectorAll("a")) {
     if (safeUrl(anchor.getAttribute("href")) === null) anchor.replaceWith(...anchor.childNodes);
     else Object.assign(anchor, { target: "_blank", rel: LINK_REL });
   }
-  for (const table of made.querySelectorAll("table")) scrollable(table, say("table"));
-  for (const code of made.querySelectorAll("pre")) scrollable(code, say("code"));
-  return made;
+  for (const table of fragment.querySelectorAll("table")) scrollable(table, say("table"));
+  for (const code of fragment.querySelectorAll("pre")) scrollable(code, say("code"));
+  return fragment;
 }
 
-/** The same as HTML, before the sanitizer; not to be shown. */
+/**
+ * Renders the same as HTML, before the sanitizer; not to be shown.
+ * @param {string} text
+ * @param {NumberedSources} options
+ */
 export function answerHtml(text, { sources = [] } = {}) {
   const numbers = new Set(sources.map((source, index) => String(source.number ?? index + 1)));
   return parser.render(text, { numbers });
 }
 
+/** @param {Element} wide @param {string} label */
 function scrollable(wide, label) {
   const box = el("div", { class: "wide", role: "region", tabindex: "0", "aria-label": label });
   wide.replaceWith(box);
   box.append(wide);
 }
 
+/** @param {Token[]} tokens @param {Set<string>} numbers */
 function show(tokens, numbers) {
   for (const [index, token] of tokens.entries()) {
     if (token.type === "heading_open" || token.type === "heading_close") {
       token.tag = `h${Math.min(6, Number(token.tag[1]) + TOP_LEVEL - 1)}`;
     }
-    if (token.type === "th_open" || token.type === "td_open") alignByClass(token, tokens[index + 1].content);
+    const isCell = token.type === "th_open" || token.type === "td_open";
+    if (isCell) alignByClass(token, tokens[index + 1].content);
     if (token.children) markCitations(token.children, numbers);
   }
 }
 
-/** The policy of the page forbids style attributes, which the parser aligns columns with. */
+/**
+ * Aligns by class: the policy of the page forbids style attributes, which the parser aligns columns with.
+ * @param {Token} token
+ * @param {string} text
+ */
 function alignByClass(token, text) {
   const side = /text-align:(center|right)/.exec(token.attrGet("style") ?? "")?.[1];
   const classes = [side, FIGURE.test(text) && "figure"].filter(Boolean);
   token.attrs = classes.length ? [["class", classes.join(" ")]] : null;
 }
 
+/** @param {Token[]} children @param {Set<string>} numbers */
 function markCitations(children, numbers) {
   children.forEach((token, index) => {
     const [text, close] = [children[index + 1], children[index + 2]];

@@ -13,6 +13,7 @@ const say = translator({
     page: "Web page", place: "Place", paper: "Paper", filing: "Filing", document: "Document",
   },
 });
+/** @type {Record<SourceKind, string[]>} */
 const SIGNS = {
   page: [
     "M12 3.5a8.5 8.5 0 1 0 0 17a8.5 8.5 0 1 0 0-17z",
@@ -27,12 +28,14 @@ const SIGNS = {
   document: ["M5 4.5c3-1 5-1 7 1c2-2 4-2 7-1v14c-3-1-5-1-7 1c-2-2-4-2-7-1z", "M12 5.5v14"],
 };
 
-/** @returns {{node: HTMLElement, update: (turn: object) => void}} */
+/** Lists the sources an answer cites, under their numbers. @returns {View} */
 export function sourcesView() {
   const list = el("ol", { class: "source-list" });
   const node = el("section", { class: "sources", dataset: { part: "sources" }, hidden: true },
     el("h3", {}, say("sources")), list);
+  /** @type {Answer|null} */
   let shown = null;
+  /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
@@ -43,6 +46,7 @@ export function sourcesView() {
   return { node, update };
 }
 
+/** @param {number} number @param {Source} source */
 function sourceItem(number, source) {
   const quotes = source.quotes ?? [];
   return el("li", { class: "source", value: number, tabindex: "-1", dataset: { sourceNumber: number } },
@@ -56,19 +60,15 @@ function sourceItem(number, source) {
         ...quotes.map((quote) => el("blockquote", {}, quote)))));
 }
 
-/** The sign of a kind of source, with its name for those who do not see it. */
+/** Draws the sign of a kind of source, with its name for those who do not see it. @param {SourceKind} kind */
 export function kindSign(kind) {
-  const shapes = (SIGNS[kind] ?? SIGNS.page).map((d) => svg("path", { d }));
-  const named = { role: "img", "aria-label": kindName(kind) };
-  return svg("svg", { class: "icon", viewBox: "0 0 24 24", ...named }, ...shapes);
+  const known = Object.hasOwn(SIGNS, kind) ? kind : "page";
+  const shapes = SIGNS[known].map((d) => svg("path", { d }));
+  const attributes = { class: "icon", viewBox: "0 0 24 24", role: "img", "aria-label": say(known) };
+  return svg("svg", attributes, ...shapes);
 }
 
-/** "Web page", "Place", … */
-export function kindName(kind) {
-  return say(Object.hasOwn(SIGNS, kind) ? kind : "page");
-}
-
-/** Where a source is from: its site and who found it, "baidu.com · Google". */
+/** Tells where a source is from: its site and who found it, "baidu.com · Google". @param {Source} source */
 export function sourceOrigin(source) {
   const href = safeUrl(source.url);
   const site = href ? new URL(href).hostname.replace(/^www\./, "") : "";
@@ -76,9 +76,9 @@ export function sourceOrigin(source) {
   return [site, provider.slice(0, 1).toUpperCase() + provider.slice(1)].filter(Boolean).join(" · ");
 }
 
-/** Sources with their numbers in the answer, in that order: [number, source]. */
+/** Pairs sources with their numbers in the answer, in that order. @param {Source[]} sources */
 export function numbered(sources) {
-  return sources
-    .map((source, index) => [source.number ?? index + 1, source])
-    .sort(([a], [b]) => a - b);
+  /** @type {[number, Source][]} */
+  const pairs = sources.map((source, index) => [source.number ?? index + 1, source]);
+  return pairs.sort(([a], [b]) => a - b);
 }

@@ -1,4 +1,4 @@
-/** What a run does, live and in plain words; folded into one line once it has ended. */
+/** The steps of a run, live and in plain words; folded into one line once it has ended. */
 
 import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
@@ -22,25 +22,24 @@ const say = translator({
   },
 });
 const LIVE = new Set(["starting", "running"]);
+/** @type {Partial<Record<TurnStatus, "research"|"stopped"|"failed"|"waiting">>} */
 const ENDED = { done: "research", stopped: "stopped", failed: "failed", waiting: "waiting" };
 const BETWEEN_WORDS_MS = 4000;
 /** Seconds below which a duration says nothing. */
 const MOMENT_S = 0.05;
 
-/**
- * @param {{events: object, speakers: object, starting: object}} config
- * @returns {{node: HTMLElement, update: (turn: object) => void}}
- */
-export function timelineView(config) {
-  const timeline = new Timeline(config);
-  return { node: timeline.node, update: (turn) => timeline.update(turn) };
-}
+/** @import { Step } from "./steps.js" */
+/** @typedef {Pick<Config, "events"|"speakers"|"starting">} Words */
 
-class Timeline {
+/** @implements {View} */
+export class Timeline {
   #config;
+  /** @type {Turn|null} */
   #turn = null;
   #steps = new Steps();
+  /** @type {RunEvent[]} */
   #taken = [];
+  /** @type {HTMLElement[]} by the keys of their steps */
   #items = [];
   #gaveWay = false;
   #isPast = false;
@@ -55,10 +54,12 @@ class Timeline {
     this.#list);
   node = el("section", { class: "timeline", dataset: { part: "timeline" } }, this.#fold, this.#status);
 
+  /** @param {Words} config */
   constructor(config) {
     this.#config = config;
   }
 
+  /** @param {Turn} turn */
   update(turn) {
     const before = this.#turn;
     const isToldNow = this.#isPast && turn.events.length > 0;
@@ -82,33 +83,41 @@ class Timeline {
     fill(this.#list);
   }
 
-  /** Whether `events` begin with those already shown; a re-joined run may tell them anew. */
+  /**
+   * Tells whether `events` begin with those already shown; a re-joined run may tell them anew.
+   * @param {RunEvent[]} events
+   */
   #continues(events) {
     const last = this.#taken.at(-1);
     const same = events[this.#taken.length - 1];
     return !last || (same !== undefined && last.type === same.type && last.text === same.text);
   }
 
+  /** @param {Turn} turn */
   #take(turn) {
-    const isPast = turn.events.length === 0 && turn.answer?.queries?.length && this.#items.length === 0;
-    const events = isPast ? eventsOfAnswer(turn.answer) : turn.events.slice(this.#taken.length);
+    const { answer } = turn;
+    const isEmpty = turn.events.length === 0 && this.#items.length === 0;
+    const past = isEmpty && answer?.queries.length ? answer : null;
+    const events = past ? eventsOfAnswer(past) : turn.events.slice(this.#taken.length);
     if (!events.length) return;
-    this.#isPast = isPast;
+    this.#isPast = past !== null;
     const atEnd = this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < 24;
-    for (const told of events) {
-      const step = this.#steps.take(told);
+    for (const event of events) {
+      const step = this.#steps.take(event);
       if (step) this.#paint(step);
     }
-    if (!isPast) this.#taken.push(...events);
+    if (!past) this.#taken.push(...events);
     if (atEnd) this.#list.scrollTop = this.#list.scrollHeight;
   }
 
+  /** @param {boolean} isDone */
   #close(isDone) {
     const open = this.#steps.list.filter((step) => step.state === "open");
     this.#steps.close(isDone);
     for (const step of open) this.#paint(step);
   }
 
+  /** @param {TurnStatus} status @param {boolean} isLive */
   #enter(status, isLive) {
     this.node.dataset.status = status;
     const hasGivenWay = this.#gaveWay;
@@ -126,20 +135,26 @@ class Timeline {
     this.#fold.open = false;
   }
 
+  /** @param {Step} step */
   #paint(step) {
     const item = this.#items[step.key] ?? this.#added(step);
-    item.dataset.kind = step.told.type;
+    item.dataset.kind = step.event.type;
     item.dataset.state = step.state;
-    const calls = step.state === "open" ? mapCallWords(step.calls.at(-1)?.text) : mapCallsLine(step.calls);
+    const newest = step.calls.at(-1)?.text;
+    const isOpen = step.state === "open";
+    const calls = isOpen ? mapCallWords(newest, language) : mapCallsLine(step.calls, language);
     fill(item,
       el("span", { class: "sign", "aria-hidden": "true" }),
       el("span", { class: "words" }, this.#line(step)),
       step.state === "left" && el("span", { class: "took" }, say("left")),
-      step.told.seconds !== undefined && step.told.type !== "done" && took(step.told.seconds),
+      step.event.seconds !== undefined && step.event.type !== "done" && took(step.event.seconds),
       calls && el("span", { class: "calls" }, calls));
   }
 
-  /** A new item: after all that is part of the same task, turn or topic, else at the end. */
+  /**
+   * Adds an item: after all that is part of the same task, turn or topic, else at the end.
+   * @param {Step} step
+   */
   #added(step) {
     const item = el("li", { class: "step", dataset: { level: step.parent === null ? 0 : 1 } });
     this.#items[step.key] = item;
@@ -149,38 +164,45 @@ class Timeline {
     return item;
   }
 
-  /** A step's words; how long it took stands in a column of its own. */
-  #line({ told }) {
-    if (told.type === "done") return say("written", { n: told.count ?? 0 });
-    const text = told.type === "map_call" ? mapCallWords(told.text) : told.text;
-    return eventLine({ ...told, text, seconds: undefined }, this.#config, language);
+  /** Tells a step in words; how long it took stands in a column of its own. @param {Step} step */
+  #line({ event }) {
+    if (event.type === "done") return say("written", { n: event.count ?? 0 });
+    const text = event.type === "map_call" ? mapCallWords(event.text, language) : event.text;
+    return eventLine({ ...event, text, seconds: undefined }, this.#config, language);
   }
 
   #paintSummary() {
     const turn = this.#turn;
+    if (!turn) return;
     const isLive = LIVE.has(turn.status);
-    this.#now.textContent = isLive ? this.#nowLine() : say(ENDED[turn.status]);
+    this.#now.textContent = isLive ? this.#nowLine(turn) : say(ENDED[turn.status] ?? "research");
     const seconds = secondsOf(turn);
     const passed = duration(isLive ? Math.floor(seconds) : seconds);
-    if (isLive) this.#passed.textContent = passed;
-    else this.#passed.textContent = this.#endParts(turn, passed).map((part) => ` · ${part}`).join("");
+    const ended = () => this.#endParts(turn, passed).map((part) => ` · ${part}`).join("");
+    this.#passed.textContent = isLive ? passed : ended();
   }
 
-  #nowLine() {
-    if (this.#turn.isLost) return say("lost");
+  /** @param {Turn} turn */
+  #nowLine(turn) {
+    if (turn.isLost) return say("lost");
     const { current, atOnce } = this.#steps;
     const line = current ? this.#line(current) : this.#config.starting[language];
     return atOnce > 1 ? line + say("more", { n: atOnce - 1 }) : line;
   }
 
+  /** @param {Turn} turn @param {string} passed */
   #endParts(turn, passed) {
     const { count } = this.#steps;
     const lookedUp = usageLine(turn.answer?.usage ?? {});
-    const steps = turn.events.length > 0 && count > 0 && (count === 1 ? say("step") : say("steps", { n: count }));
+    const counted = count === 1 ? say("step") : say("steps", { n: count });
+    const steps = turn.events.length > 0 && count > 0 && counted;
     return [!lookedUp && steps, secondsOf(turn) >= MOMENT_S && passed, lookedUp].filter(Boolean);
   }
 
-  /** Read out every few seconds at most; how it ended is said on the page for all its parts. */
+  /**
+   * Has it read out every few seconds at most; how it ended is said on the page for all its parts.
+   * @param {boolean} isLive
+   */
   #speak(isLive) {
     const now = Date.now();
     if (isLive && now - this.#spokenAt < BETWEEN_WORDS_MS) return;
@@ -190,12 +212,12 @@ class Timeline {
   }
 }
 
-/** Whether `other` is what holds `step`, or held by the same. */
+/** Tells whether `other` is what holds `step`, or held by the same. @param {Step} other @param {Step} step */
 function isBeside(other, step) {
   return other.key === step.parent || other.parent === step.parent;
 }
 
-/** Seconds the run took, by its own count where it has ended. */
+/** Returns the seconds the run took, by its own count where it has ended. @param {Turn} turn */
 function secondsOf(turn) {
   const counted = turn.answer?.usage?.seconds;
   if (counted && turn.status === "done") return counted;
@@ -204,12 +226,13 @@ function secondsOf(turn) {
   return Math.max(0, end - turn.startedAt) / 1000;
 }
 
+/** @param {number} seconds */
 function took(seconds) {
   return el("span", { class: "took" }, inSeconds(oneDecimal(seconds)));
 }
 
 const painters = new Map();
-let timer = null;
+let timer = 0;
 
 /**
  * Calls `paint` once a second while `node` is in the page.
@@ -218,9 +241,10 @@ let timer = null;
  */
 export function startElapsedTimer(node, paint) {
   painters.set(node, paint);
-  timer ??= setInterval(tick, 1000);
+  if (!timer) timer = window.setInterval(tick, 1000);
 }
 
+/** @param {Node} node */
 export function stopElapsedTimer(node) {
   painters.delete(node);
   if (painters.size === 0) halt();
@@ -236,5 +260,5 @@ function tick() {
 
 function halt() {
   clearInterval(timer);
-  timer = null;
+  timer = 0;
 }

@@ -2,14 +2,14 @@
 
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
-import { placesView } from "../map/places.js";
+import { PlacesView } from "../map/places.js";
 import { failed } from "../shell/notice.js";
 import { reviewView } from "../shell/review.js";
-import { answerView } from "./answer.js";
+import { AnswerView } from "./answer.js";
 import { exportsView, gapsView, suggestionsView } from "./answer_footer.js";
 import { routesView, weatherView } from "./map_records.js";
 import { sourcesView } from "./sources.js";
-import { timelineView } from "./timeline.js";
+import { Timeline } from "./timeline.js";
 
 const say = translator({
   zh: {
@@ -22,24 +22,16 @@ const say = translator({
 });
 
 /**
- * @param {object} config
- * @param {{threadId: () => string, onPlace: (turnId: string, placeId: string, why?: string) => void,
- *   onReview: (answer: object) => Promise<void>, onAgain: (turn: object) => void,
- *   onNear: (turn: object) => void}} options
- * @returns {{node: HTMLElement, update: (turn: object) => void, select: (placeId: string) => void,
- *   focus: () => void}}
+ * @typedef {object} TurnOptions
+ * @property {() => string|null} threadId
+ * @property {(turnId: string, placeId: string|null, why?: ChoiceReason) => void} onPlace
+ * @property {(answer: Decision) => Promise<void>} onReview
+ * @property {(turn: Turn) => void} onAgain
+ * @property {(turn: Turn) => void} onNear
  */
-export function turnView(config, options) {
-  const view = new TurnView(config, options);
-  return {
-    node: view.node,
-    update: (turn) => view.update(turn),
-    select: (id) => view.select(id),
-    focus: () => view.focus(),
-  };
-}
 
 class TurnView {
+  /** @type {Turn|null} */
   #turn = null;
   #seen = "";
   #question = el("h2", { class: "question", tabindex: "-1" });
@@ -49,25 +41,29 @@ class TurnView {
   #onAgain;
   #onNear;
 
+  /** @param {Config} config @param {TurnOptions} options */
   constructor(config, { threadId, onPlace, onReview, onAgain, onNear }) {
     this.#onAgain = onAgain;
     this.#onNear = onNear;
-    const chosen = (placeId, why) => onPlace(this.#turn.id, placeId, why);
-    const shared = { threadId, onPlace: chosen };
-    this.#places = placesView(config, { onSelect: chosen });
+    /** @type {ChoosePlace} */
+    const choose = (placeId, why) => { if (this.#turn) onPlace(this.#turn.id, placeId, why); };
+    const links = { threadId, onPlace: choose };
+    this.#places = new PlacesView(config, { onSelect: choose });
     this.#views = [
-      timelineView(config), reviewView({ onAnswer: onReview }), answerView(config, shared), routesView(), weatherView(), this.#places,
-      gapsView(config, shared), suggestionsView(config, shared), sourcesView(config, shared),
-      exportsView(config, shared),
+      new Timeline(config), reviewView({ onAnswer: onReview }), new AnswerView(config, links), routesView(),
+      weatherView(), this.#places, gapsView(), suggestionsView(links), sourcesView(), exportsView(links),
     ];
     this.node = el("article", { class: "turn" }, this.#question, ...this.#views.map((view) => view.node));
     this.node.insertBefore(this.#end, this.#places.node);
   }
 
-  /** Cheap where nothing changed, so it may be called for every turn at every change. */
+  /**
+   * Shows the turn. Cheap where nothing changed, so it may be called for every turn at every change.
+   * @param {Turn} turn
+   */
   update(turn) {
     const now = JSON.stringify([
-      turn.status, turn.messageId, turn.text?.length, turn.events.length, turn.error, turn.endedAt,
+      turn.status, turn.messageId, turn.text.length, turn.events.length, turn.error, turn.endedAt,
       turn.isLost, Boolean(turn.answer), turn.review,
     ]);
     if (now === this.#seen) return;
@@ -79,15 +75,17 @@ class TurnView {
     this.#showEnd(turn);
   }
 
-  /** Where reading begins. */
+  /** Moves the focus to where reading begins. */
   focus() { this.#question.focus({ preventScroll: true }); }
 
-  /** The place's card, in view. */
+  /** Shows the place's card, in view. @param {string|null} placeId */
   select(placeId) { this.#places.select(placeId); }
 
+  /** @param {Turn} turn */
   #showEnd(turn) {
     const again = () => this.#onAgain(turn);
-    if (turn.status === "failed") fill(this.#end, failed({ text: turn.error ?? say("interrupted"), again, lead: say("lead") }));
+    const text = turn.error ?? say("interrupted");
+    if (turn.status === "failed") fill(this.#end, failed({ text, again, lead: say("lead") }));
     else if (turn.status === "stopped") fill(this.#end, askButton("again", again));
     else if (turn.answer?.needs === "place") fill(this.#end, askButton("near", () => this.#onNear(turn)));
     else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
@@ -95,11 +93,13 @@ class TurnView {
   }
 }
 
+/** @param {"again"|"near"} name @param {() => void} onclick */
 function askButton(name, onclick) {
-  return el("button", { class: "button", type: "button", onclick }, icon(name === "near" ? "pin" : "again"), say(name));
+  const sign = icon(name === "near" ? "pin" : "again");
+  return el("button", { class: "button", type: "button", onclick }, sign, say(name));
 }
 
-/** A conversation on its way: lines where it will be. */
+/** Shows a conversation on its way: lines where it will be. */
 export const opening = () =>
   el("div", { class: "opening", "aria-hidden": "true" }, el("p"), el("p"), el("p"), el("p"));
 
@@ -107,12 +107,13 @@ export class TurnList {
   #place;
   #config;
   #options;
+  /** @type {Map<string, TurnView>} */
   #views = new Map();
 
   /**
    * @param {HTMLElement} place
-   * @param {object} config
-   * @param {object} options those of a turn, and `empty`: what stands here before the first
+   * @param {Config} config
+   * @param {TurnOptions & {empty: HTMLElement}} options `empty`: what stands here before the first
    */
   constructor(place, config, options) {
     this.#place = place;
@@ -121,7 +122,7 @@ export class TurnList {
   }
 
   /**
-   * @param {object[]} turns of the conversation, oldest first
+   * @param {Turn[]} turns of the conversation, oldest first
    * @param {HTMLElement|null} instead what stands here while there are none; null: the welcome
    */
   update(turns, instead) {
@@ -129,29 +130,32 @@ export class TurnList {
     if (ids.join() !== [...this.#views.keys()].join() || !ids.length) {
       this.#arrange(ids, instead ?? this.#options.empty);
     }
-    for (const turn of turns) this.#views.get(turn.id).update(turn);
+    for (const turn of turns) this.#views.get(turn.id)?.update(turn);
   }
 
-  /** Shows a place's card in its answer. */
-  select(turnId, placeId) { this.#views.get(turnId)?.select(placeId); }
+  /** Shows a place's card in its answer. @param {string|null} turnId @param {string|null} placeId */
+  select(turnId, placeId) { this.#views.get(turnId ?? "")?.select(placeId); }
 
-  /** The newest question at the top of the window; reading goes on there, unless one is writing. */
+  /** Shows the newest question at the top of the window; reading goes on there, unless one is writing. */
   showLast() {
     const last = [...this.#views.values()].at(-1);
     if (!last) return;
     if (this.#views.size > 1) last.node.scrollIntoView({ block: "start" });
     else scrollTo(0, 0);
     // A phone's keyboard would hide what is to be read.
-    const isWriting = document.activeElement?.matches("textarea") && !matchMedia("(pointer: coarse)").matches;
-    if (!isWriting) last.focus();
+    const hasKeyboard = !matchMedia("(pointer: coarse)").matches;
+    if (!(hasKeyboard && document.activeElement?.matches("textarea"))) last.focus();
   }
 
+  /** @param {string[]} ids @param {HTMLElement} instead */
   #arrange(ids, instead) {
     for (const id of this.#views.keys()) if (!ids.includes(id)) this.#views.delete(id);
-    const kept = new Map(ids.map((id) => [id, this.#views.get(id) ?? turnView(this.#config, this.#options)]));
-    this.#views = kept;
-    const nodes = ids.length ? [...kept.values()].map((view) => view.node) : [instead];
+    /** @param {string} id */
+    const viewOf = (id) => this.#views.get(id) ?? new TurnView(this.#config, this.#options);
+    this.#views = new Map(ids.map((id) => [id, viewOf(id)]));
+    const nodes = ids.length ? [...this.#views.values()].map((view) => view.node) : [instead];
     const shown = this.#place.children;
-    if (nodes.length !== shown.length || nodes.some((node, at) => shown[at] !== node)) fill(this.#place, ...nodes);
+    const differs = nodes.length !== shown.length || nodes.some((node, at) => shown[at] !== node);
+    if (differs) fill(this.#place, ...nodes);
   }
 }

@@ -1,70 +1,74 @@
-/** What a run has used, in words. */
+/** The resources a run has used, in words. */
 
 import { language, translator } from "../i18n.js";
 
-const WORDS = {
+const say = translator({
   zh: {
-    searches: "{n} 次网页搜索",
-    map_calls: "{n} 次地图查询",
-    model_calls: "{n} 次模型调用",
-    tokens: "{n} 词元",
-    cost: "约 ${n}",
-    seconds: "{n} 秒",
-    minutes: "{m} 分 {s} 秒",
+    searches: "{n} 次网页搜索", map_calls: "{n} 次地图查询", model_calls: "{n} 次模型调用", tokens: "{n} 词元",
+    cost: "约 ${n}", seconds: "{n} 秒", minutes: "{m} 分 {s} 秒",
   },
   en: {
-    searches: "{n} web searches",
-    map_calls: "{n} map calls",
-    model_calls: "{n} model calls",
-    tokens: "{n} tokens",
-    cost: "about ${n}",
-    seconds: "{n} s",
-    minutes: "{m} min {s} s",
+    searches: "{n} web searches", map_calls: "{n} map calls", model_calls: "{n} model calls",
+    tokens: "{n} tokens", cost: "about ${n}", seconds: "{n} s", minutes: "{m} min {s} s",
   },
-};
-const ONE = {
-  zh: WORDS.zh,
-  en: { searches: "1 web search", map_calls: "1 map call", model_calls: "1 model call", tokens: "1 token" },
-};
+});
+const ONE_IN_ENGLISH =
+  { searches: "1 web search", map_calls: "1 map call", model_calls: "1 model call", tokens: "1 token" };
+/** @typedef {"searches"|"map_calls"|"model_calls"} Counted */
+/** @type {Counted[]} */
 const LOOKED_UP = ["searches", "map_calls"];
+/** @type {Counted[]} */
 const COUNTED = [...LOOKED_UP, "model_calls"];
-const say = translator(WORDS);
-const sayOne = translator(ONE);
 
-/** "4 web searches · 6 map calls": what was looked up; what was not used is left out. */
+/**
+ * Tells what was looked up: "4 web searches · 6 map calls"; what was not used is left out.
+ * @param {Usage} usage
+ */
 export function usageLine(usage) {
   return line(LOOKED_UP, usage);
 }
 
-/** The same with model calls, tokens and what it cost (US dollars), where that is known. */
+/**
+ * Tells the same with model calls, tokens and what it cost (US dollars), where that is known.
+ * @param {Usage} usage
+ */
 export function usageDetail(usage) {
   const tokens = (usage.input_tokens || 0) + (usage.output_tokens || 0);
   const parts = [line(COUNTED, usage)];
   if (tokens) parts.push(counted("tokens", tokens));
-  if (usage.cost_usd > 0) parts.push(say("cost", { n: money(usage.cost_usd) }));
+  if (usage.cost_usd && usage.cost_usd > 0) parts.push(say("cost", { n: money(usage.cost_usd) }));
   return parts.filter(Boolean).join(" · ");
 }
 
-/** A duration: "8.2 s", "12 s", "2 min 5 s", "8.2 秒"; whole seconds stay whole. */
+/**
+ * Tells a duration: "8.2 s", "12 s", "2 min 5 s", "8.2 秒"; whole seconds stay whole.
+ * @param {number} seconds
+ */
 export function duration(seconds) {
   const hasTenths = seconds < 10 && !Number.isInteger(seconds);
-  if (seconds < 60) return say("seconds", { n: hasTenths ? seconds.toFixed(1) : Math.floor(seconds) });
+  if (hasTenths) return say("seconds", { n: seconds.toFixed(1) });
+  if (seconds < 60) return say("seconds", { n: Math.floor(seconds) });
   return say("minutes", { m: Math.floor(seconds / 60), s: Math.floor(seconds % 60) });
 }
 
-/** How long one step took: "0.4 s", "0.4 秒". @param {string} told a figure */
-export function inSeconds(told) {
-  return say("seconds", { n: told });
+/** Tells how long one step took: "0.4 s", "0.4 秒". @param {string} figure */
+export function inSeconds(figure) {
+  return say("seconds", { n: figure });
 }
 
+/** @param {Counted[]} names @param {Usage} usage */
 function line(names, usage) {
-  return names.filter((name) => usage[name] > 0).map((name) => counted(name, usage[name])).join(" · ");
+  const counts = names.map((name) => /** @type {const} */ ([name, usage[name] ?? 0]));
+  return counts.filter(([, n]) => n > 0).map(([name, n]) => counted(name, n)).join(" · ");
 }
 
+/** @param {Counted|"tokens"} name @param {number} n */
 function counted(name, n) {
-  return n === 1 ? sayOne(name, { n }) : say(name, { n: n.toLocaleString(language) });
+  if (n === 1 && language === "en") return ONE_IN_ENGLISH[name];
+  return say(name, { n: n.toLocaleString(language) });
 }
 
+/** @param {number} dollars */
 function money(dollars) {
   return dollars < 0.01 ? dollars.toPrecision(1) : dollars.toFixed(2);
 }

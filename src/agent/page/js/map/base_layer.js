@@ -1,4 +1,4 @@
-/** What lies under the places: licensed tiles where the server names them, else a grid of our own. */
+/** The ground under the places: licensed tiles where the server names them, else a grid of our own. */
 
 import { L } from "../../vendor/leaflet.js";
 import { link, svg } from "../dom.js";
@@ -8,10 +8,9 @@ import { metres } from "./place_facts.js";
 
 const GRID_ZOOM = { minZoom: 3, maxZoom: 19 };
 
-/**
- * How the map's own options depend on the base layer.
- * @param {object|null} tiles config.tiles
- */
+/** @typedef {{setOrigin(point: Point|null): void}} Ground distances are counted from the origin */
+
+/** Returns those of the map's own options that depend on the base layer. @param {Tiles|null} tiles */
 export function zoomRange(tiles) {
   if (!tiles) return { ...GRID_ZOOM, zoomSnap: 0.25, zoomDelta: 0.5 };
   return { minZoom: GRID_ZOOM.minZoom, maxZoom: tiles.max_zoom };
@@ -20,10 +19,11 @@ export function zoomRange(tiles) {
 /**
  * Lays the ground. The grid also comes where not one tile can be loaded.
  * @param {L.Map} map
- * @param {object|null} tiles config.tiles
- * @returns {{crs: "wgs84"|"gcj02", setOrigin(point: object|null): void}}
+ * @param {Tiles|null} tiles
+ * @returns {Ground & {crs: LayerCrs}}
  */
 export function layGround(map, tiles) {
+  /** @type {Point|null} */
   let origin = null;
   let grid = tiles ? null : gridLayer(map);
   if (tiles) addTiles(map, tiles, () => {
@@ -39,11 +39,16 @@ export function layGround(map, tiles) {
   };
 }
 
-/** Whose tiles these are, with a link to their terms; null for the grid. */
+/** Says whose tiles these are, with a link to their terms; null for the grid. @param {Tiles|null} tiles */
 export function attribution(tiles) {
   return tiles && link(tiles.attribution_url, tiles[`attribution_${language}`]);
 }
 
+/**
+ * @param {L.Map} map
+ * @param {Tiles} tiles
+ * @param {() => void} onNothing called where not one could be loaded
+ */
 function addTiles(map, tiles, onNothing) {
   let loaded = false;
   const options = {
@@ -64,21 +69,21 @@ const say = translator({
 });
 const SPACING_PX = 110;
 const LARGEST_STEP_M = 2_000_000;
-/** Where the lines start from if nothing is looked for anywhere. */
+/** Lines start from here if nothing is looked for anywhere. */
 const NOWHERE = { lng: 105, lat: 35 };
 const MOST_LINES = 60;
 const LABEL_PX = 76;
-/** Where the map's own signs stand: no labels there. */
+/** The map's own signs stand there: no labels. */
 const CORNER = { left: 156, top: 60, right: 150, bottom: 8 };
 const EVENTS = "move zoom viewreset resize zoomend";
 
 /**
  * Draws the grid under the map's panes, in the container's pixels, whenever the view changes.
- * @param {import("../../vendor/leaflet.js").Map} map with a view, or before it has one
- * @returns {{setOrigin(point: {lng: number, lat: number}|null): void, remove(): void}}
- *   origin: degrees in the layer's system; distances are counted from there; null: lines only
+ * @param {L.Map} map with a view, or before it has one
+ * @returns {Ground} origin: degrees in the layer's system; null: lines only
  */
-export function gridLayer(map) {
+function gridLayer(map) {
+  /** @type {Point|null} */
   let origin = null;
   const node = svg("svg", { class: "map-grid", "aria-hidden": "true" });
   map.getContainer().append(node);
@@ -92,17 +97,15 @@ export function gridLayer(map) {
       origin = point;
       map.whenReady(draw);
     },
-    remove() {
-      map.off(EVENTS, draw);
-      node.remove();
-    },
   };
 }
 
+/** @param {L.Map} map @param {Point} origin @param {boolean} counts */
 function lines(map, origin, counts) {
   const { x: width, y: height } = map.getSize();
   const step = stepOf(map, origin);
   const bounds = map.getBounds();
+  /** @param {number} lat @param {number} lng */
   const pixel = (lat, lng) => map.latLngToContainerPoint([lat, lng]);
   const across = step / (METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180));
   const down = step / METRES_PER_DEGREE;
@@ -111,41 +114,56 @@ function lines(map, origin, counts) {
   const rows = indices(bounds.getSouth(), bounds.getNorth(), origin.lat, down)
     .map((index) => ({ index, y: crisp(pixel(origin.lat + index * down, origin.lng).y) }));
   const seldom = columns.length > 1 && columns[1].x - columns[0].x < LABEL_PX ? 2 : 1;
-  const told = ({ index }) => counts && index !== 0 && index % seldom === 0;
+  /** @param {{index: number}} line */
+  const isLabelled = ({ index }) => counts && index !== 0 && index % seldom === 0;
   return [
     ...columns.map(({ index, x }) => rule(counts && index === 0, `M${x} 0V${height}`)),
     ...rows.map(({ index, y }) => rule(counts && index === 0, `M0 ${y}H${width}`)),
-    ...columns.filter((one) => told(one) && one.x < width - CORNER.right && one.x > CORNER.left)
+    ...columns.filter((line) => isLabelled(line) && line.x < width - CORNER.right && line.x > CORNER.left)
       .map(({ index, x }) => label(index > 0 ? "east" : "west", Math.abs(index) * step, x + 4, 14)),
-    ...rows.filter((one) => told(one) && one.y > CORNER.top && one.y < height - CORNER.bottom)
+    ...rows.filter((line) => isLabelled(line) && line.y > CORNER.top && line.y < height - CORNER.bottom)
       .map(({ index, y }) => label(index > 0 ? "north" : "south", Math.abs(index) * step, 6, y - 4)),
   ];
 }
 
-/** Metres between two lines at this zoom. */
+/** Returns the metres between two lines at this zoom. @param {L.Map} map @param {Point} origin */
 function stepOf(map, origin) {
   const at = map.latLngToContainerPoint([origin.lat, origin.lng]);
   const beside = map.containerPointToLatLng([at.x + SPACING_PX, at.y]);
-  const wide = Math.abs(beside.lng - origin.lng) * METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180);
+  const perDegree = METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180);
+  const wide = Math.abs(beside.lng - origin.lng) * perDegree;
   return Math.min(niceStep(Math.max(wide, 1)), LARGEST_STEP_M);
 }
 
-/** Which lines, counted from the origin, lie between two edges; none where they would be a wall. */
+/**
+ * Lists which lines, counted from the origin, lie between two edges; none where they would be a wall.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} origin
+ * @param {number} step
+ */
 function indices(from, to, origin, step) {
   const [first, last] = [Math.ceil((from - origin) / step), Math.floor((to - origin) / step)];
   if (!(last - first < MOST_LINES)) return [];
   return Array.from({ length: last - first + 1 }, (_, offset) => first + offset);
 }
 
+/** @param {boolean} middle @param {string} d */
 function rule(middle, d) {
   return svg("path", { class: middle ? "map-grid-middle" : "map-grid-line", d });
 }
 
+/**
+ * @param {"east"|"west"|"north"|"south"} side
+ * @param {number} far metres
+ * @param {number} x
+ * @param {number} y
+ */
 function label(side, far, x, y) {
   return svg("text", { class: "map-grid-label", x, y }, say(side, { far: metres(far) }));
 }
 
-/** A line of one pixel covers one. */
+/** Moves a line of one pixel so that it covers one. @param {number} pixels */
 function crisp(pixels) {
   return Math.round(pixels) + 0.5;
 }

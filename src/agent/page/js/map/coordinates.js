@@ -11,25 +11,16 @@ const INVERSE_STEPS = 30;
 const INVERSE_PRECISION = 1e-12;
 
 const { PI, abs, asin, cos, hypot, min, sin, sqrt } = Math;
+/** @param {number} degrees */
 const radians = (degrees) => (degrees * PI) / 180;
 
-/**
- * Degrees; which system they are in is said by whoever hands them over.
- * @typedef {{lng: number, lat: number}} Point
- */
-/** @typedef {"wgs84"|"gcj02"} LayerCrs */
-/**
- * Something that lies somewhere: `wgs84` always, `location` as the map service said it.
- * @typedef {{wgs84: Point, location?: Point & {crs: "GCJ-02"|"WGS-84"}}} Located
- */
-
-/** Whether the point is in the box outside which the two systems are the same. */
+/** Tells whether the point is in the box outside which the two systems are the same. @param {Point} point */
 export function inChinaBox({ lng, lat }) {
   return lng >= 72.004 && lng <= 137.8347 && lat >= 0.8293 && lat <= 55.8271;
 }
 
 /**
- * WGS-84 degrees to GCJ-02 degrees; unchanged outside the box.
+ * Converts WGS-84 degrees to GCJ-02 degrees; unchanged outside the box.
  * @param {Point} point
  * @returns {Point}
  */
@@ -40,7 +31,7 @@ export function wgs84ToGcj02(point) {
 }
 
 /**
- * GCJ-02 degrees to WGS-84 degrees, by iteration (error below a hundredth of a millimetre).
+ * Converts GCJ-02 degrees to WGS-84 degrees, by iteration (error below a hundredth of a millimetre).
  * @param {Point} point
  * @returns {Point}
  */
@@ -58,7 +49,11 @@ export function gcj02ToWgs84(point) {
   return guess;
 }
 
-/** Metres along the sphere between two points of the same system. */
+/**
+ * Returns the metres along the sphere between two points of the same system.
+ * @param {Point} a
+ * @param {Point} b
+ */
 export function distance(a, b) {
   const [latA, latB] = [radians(a.lat), radians(b.lat)];
   let h = sin((latB - latA) / 2) ** 2;
@@ -67,9 +62,9 @@ export function distance(a, b) {
 }
 
 /**
- * Where something is on a layer of that system.
+ * Returns where something is on a layer of that system.
  *
- * What the map service itself said is used where it is in the layer's system; only then is
+ * A position the map service itself gave is used where it is in the layer's system; only then is
  * nothing converted twice, and a place abroad (WGS-84 from the service) is left alone.
  * @param {Located} located
  * @param {LayerCrs} crs
@@ -81,7 +76,7 @@ export function inLayer(located, crs) {
 }
 
 /**
- * WGS-84 of a point of a layer.
+ * Returns the WGS-84 position of a point of a layer.
  * @param {Point} point degrees in the layer's system
  * @param {LayerCrs} crs
  */
@@ -89,25 +84,30 @@ export function fromLayer(point, crs) {
   return crs === "wgs84" ? { lng: point.lng, lat: point.lat } : gcj02ToWgs84(point);
 }
 
-/** Whether these are degrees at all. */
+/** Tells whether these are degrees at all. @param {Point|null|undefined} point @returns {point is Point} */
 export function isPoint(point) {
-  return Number.isFinite(point?.lng) && Number.isFinite(point?.lat) &&
-    abs(point.lng) <= 180 && abs(point.lat) <= 90;
+  if (!point) return false;
+  const { lng, lat } = point;
+  return Number.isFinite(lng) && Number.isFinite(lat) && abs(lng) <= 180 && abs(lat) <= 90;
 }
 
-/** The longitude (degrees, perhaps beyond ±180) by which `lng` is within half a turn of `near`. */
+/**
+ * Returns the longitude (degrees, perhaps beyond ±180) by which `lng` is within half a turn of `near`.
+ * @param {number} lng
+ * @param {number} near
+ */
 export function lngNear(lng, near) {
   if (abs(lng - near) <= 180) return lng;
   return near + ((((lng - near + 180) % 360) + 360) % 360) - 180;
 }
 
-/** The largest of 1, 2, 5 times a power of ten that is not above `value`. */
+/** Returns the largest of 1, 2, 5 times a power of ten that is not above `value`. @param {number} value */
 export function niceStep(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return [5, 2, 1].map((factor) => factor * power).find((step) => step <= value * 1.0000001) ?? power;
 }
 
-/** What GCJ-02 adds to a WGS-84 point, in degrees. */
+/** Returns what GCJ-02 adds to a WGS-84 point, in degrees. @param {Point} point */
 function offset({ lng, lat }) {
   const [x, y] = [lng - 105, lat - 35];
   const wave = 20 * sin(6 * x * PI) + 20 * sin(2 * x * PI);
@@ -123,7 +123,11 @@ function offset({ lng, lat }) {
   return { lng: degreesOf(east, parallel), lat: degreesOf(north, meridian) };
 }
 
-/** The angle, in degrees, of an arc of that many metres. */
+/**
+ * Returns the angle, in degrees, of an arc of that many metres.
+ * @param {number} metres
+ * @param {number} radiusM
+ */
 function degreesOf(metres, radiusM) {
   return (metres * 180) / (radiusM * PI);
 }

@@ -2,9 +2,24 @@
 
 import { svg } from "../dom.js";
 
+/** @import { L } from "../../vendor/leaflet.js" */
+/** @typedef {{x: number, y: number}} Spot */
+/** @typedef {{left: number, top: number, right: number, bottom: number}} Box */
+/** @typedef {{text: string, x: number, y: number, align: "start"|"end"|"middle", box: Box}} Label */
+/**
+ * @typedef {{marker: L.Marker, at: LatLng, name: string, strong: boolean}} Pin `at`: latitude and longitude
+ *   of the place; the marker may stand beside it
+ * @typedef {{at: LatLng, name: string}} Centre
+ */
+
 const PANE = "names";
+const MOST_TURNS = 60;
+const LINE = 14;
+const BESIDE = 20;
+/** No map shows more of a name; measuring every length of a very long one would take minutes. */
+const MOST_LETTERS = 120;
 const FONT = "600 13px";
-/** Of the map's width. */
+/** Share of the map's width. */
 const LONGEST = 0.4;
 const PIN_GAP = 26;
 const EDGE = 4;
@@ -12,18 +27,17 @@ const EDGE = 4;
 const CENTRE = 10;
 
 /**
- * @typedef {{marker: L.Marker, at: [number, number], name: string, strong: boolean}} Pin
- *   `at`: latitude and longitude of the place; the marker may stand beside it
- */
-/**
  * Arranges the pins whenever the map comes to rest.
  * @param {L.Map} map
- * @returns {{show(pins: Pin[], centre: {at: [number, number], name: string}|null): void, select(marker: L.Marker|null): void}}
+ * @returns {{show(pins: Pin[], centre: Centre|null): void, select(marker: L.Marker|null): void}}
  */
 export function pinLabels(map) {
+  /** @type {{pins: Pin[], centre: Centre|null}} */
   let shown = { pins: [], centre: null };
+  /** @type {L.Marker|null} */
   let selected = null;
-  const node = svg("svg", { class: "map-names leaflet-zoom-hide", "aria-hidden": "true", width: 1, height: 1 });
+  const size = { width: 1, height: 1 };
+  const node = svg("svg", { class: "map-names leaflet-zoom-hide", "aria-hidden": "true", ...size });
   map.createPane(PANE).append(node);
   const draw = () => node.replaceChildren(...layOut(map, shown, selected));
   map.on("zoomend moveend resize viewreset", draw);
@@ -39,6 +53,7 @@ export function pinLabels(map) {
   };
 }
 
+/** @param {L.Map} map @param {{pins: Pin[], centre: Centre|null}} shown @param {L.Marker|null} selected */
 function layOut(map, { pins, centre }, selected) {
   const places = pins.map(({ at }) => map.latLngToLayerPoint(at));
   const spots = spreadApart(places, PIN_GAP);
@@ -48,10 +63,11 @@ function layOut(map, { pins, centre }, selected) {
   });
   const named = pins.map((pin, index) => ({ ...pin, spot: spots[index] }))
     .filter(({ strong, marker }) => strong || marker === selected)
-    .sort((a, b) => (b.marker === selected) - (a.marker === selected));
+    .sort((a, b) => Number(b.marker === selected) - Number(a.marker === selected));
   return [...leaders(places, spots), ...labels(map, named, centre, spots)];
 }
 
+/** @param {Spot[]} places @param {Spot[]} spots */
 function leaders(places, spots) {
   return places.flatMap((from, index) => {
     const to = spots[index];
@@ -60,19 +76,25 @@ function leaders(places, spots) {
   });
 }
 
-/** The chosen pin's name first; the faint ones say theirs when they are pointed at. */
+/**
+ * Writes the chosen pin's name first; the faint ones say theirs when they are pointed at.
+ * @param {L.Map} map
+ * @param {(Pin & {spot: Spot})[]} named
+ * @param {Centre|null} centre
+ * @param {Spot[]} spots
+ */
 function labels(map, named, centre, spots) {
   const widthOf = measure(map.getContainer());
   const inside = view(map);
   const longest = LONGEST * (inside.right - inside.left);
   const taken = [...spots.map(pinBox), ...controlBoxes(inside)];
-  const wanted = named.map(({ name, spot }) => ({ name, spot, kind: "map-name" }));
+  const names = named.map(({ name, spot }) => ({ name, spot, kind: "map-name" }));
   if (centre) {
     const { x, y } = map.latLngToLayerPoint(centre.at);
     taken.push({ left: x - CENTRE, top: y - CENTRE, right: x + CENTRE, bottom: y + CENTRE });
-    wanted.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
+    names.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
   }
-  return wanted.flatMap(({ name, spot, kind }) => {
+  return names.flatMap(({ name, spot, kind }) => {
     const text = shorten(name, longest, widthOf);
     const label = placeLabel(text, widthOf(text), spot, taken, inside);
     if (!label) return [];
@@ -81,7 +103,7 @@ function labels(map, named, centre, spots) {
   });
 }
 
-/** Where the map's controls lie, in the upper corners of the view. */
+/** Returns where the map's controls lie, in the upper corners of the view. @param {Box} view */
 function controlBoxes({ left, top, right }) {
   return [
     { left, top, right: left + 130, bottom: top + 32 },
@@ -90,28 +112,21 @@ function controlBoxes({ left, top, right }) {
   ];
 }
 
-/** What is in view, in the pane's pixels. */
+/** Returns what is in view, in the pane's pixels. @param {L.Map} map @returns {Box} */
 function view(map) {
   const corner = map.containerPointToLayerPoint([0, 0]);
   const { x, y } = map.getSize();
-  return { left: corner.x + EDGE, top: corner.y + EDGE, right: corner.x + x - EDGE, bottom: corner.y + y - EDGE };
+  const [left, top] = [corner.x + EDGE, corner.y + EDGE];
+  return { left, top, right: corner.x + x - EDGE, bottom: corner.y + y - EDGE };
 }
 
+/** @param {HTMLElement} container */
 function measure(container) {
   const context = document.createElement("canvas").getContext("2d");
+  if (!context) throw new Error("no canvas to measure text on");
   context.font = `${FONT} ${getComputedStyle(container).fontFamily}`;
-  return (text) => context.measureText(text).width;
+  return (/** @type {string} */ text) => context.measureText(text).width;
 }
-
-/** @typedef {{x: number, y: number}} Spot */
-/** @typedef {{left: number, top: number, right: number, bottom: number}} Box */
-/** @typedef {{text: string, x: number, y: number, align: "start"|"end"|"middle", box: Box}} Label */
-
-const MOST_TURNS = 60;
-const LINE = 14;
-const BESIDE = 20;
-/** No map shows more of a name; measuring every length of a very long one would take minutes. */
-const MOST_LETTERS = 120;
 
 /**
  * Moves spots that lie on each other apart, outwards in a spiral; earlier ones stay.
@@ -120,6 +135,7 @@ const MOST_LETTERS = 120;
  * @returns {Spot[]}
  */
 export function spreadApart(spots, gap) {
+  /** @type {Spot[]} */
   const placed = [];
   for (const { x, y } of spots) {
     let spot = { x, y };
@@ -133,18 +149,18 @@ export function spreadApart(spots, gap) {
   return placed;
 }
 
-/** What a pin covers whose tip is at the spot. */
+/** Returns what a pin covers whose tip is at the spot. @param {Spot} spot @returns {Box} */
 export function pinBox({ x, y }) {
   return { left: x - 15, top: y - 36, right: x + 15, bottom: y + 2 };
 }
 
-/** Whether two boxes cover each other anywhere. */
+/** Tells whether two boxes cover each other anywhere. @param {Box} a @param {Box} b */
 export function overlap(a, b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
 /**
- * The name right, left, below or above of the pin whose tip is at `pin`; null without room.
+ * Places the name right, left, below or above of the pin whose tip is at `pin`; null without room.
  * @param {string} text
  * @param {number} width of the text
  * @param {Spot} pin
@@ -154,6 +170,7 @@ export function overlap(a, b) {
  */
 export function placeLabel(text, width, pin, taken, inside) {
   const { x, y } = pin;
+  /** @type {[Label["align"], number, number, number][]} */
   const spots = [
     ["start", x + BESIDE, y - 17, x + BESIDE],
     ["end", x - BESIDE, y - 17, x - BESIDE - width],
@@ -164,16 +181,22 @@ export function placeLabel(text, width, pin, taken, inside) {
     const box = { left, top: atY - LINE + 2, right: left + width, bottom: atY + 4 };
     const fits = box.left >= inside.left && box.right <= inside.right &&
       box.top >= inside.top && box.bottom <= inside.bottom;
-    if (fits && !taken.some((other) => overlap(box, other))) return { text, x: atX, y: atY, align, box };
+    const isFree = !taken.some((other) => overlap(box, other));
+    if (fits && isFree) return { text, x: atX, y: atY, align, box };
   }
   return null;
 }
 
-/** The text cut so that it is at most as wide, by the measure given. */
+/**
+ * Cuts the text so that it is at most as wide, by the measure given.
+ * @param {string} text
+ * @param {number} longest
+ * @param {(text: string) => number} widthOf
+ */
 export function shorten(text, longest, widthOf) {
-  const told = text.split(/\s+/).filter(Boolean).join(" ");
-  const letters = [...told].slice(0, MOST_LETTERS);
-  if (letters.join("") === told && widthOf(told) <= longest) return told;
+  const line = text.split(/\s+/).filter(Boolean).join(" ");
+  const letters = [...line].slice(0, MOST_LETTERS);
+  if (letters.join("") === line && widthOf(line) <= longest) return line;
   while (letters.length && widthOf(`${letters.join("")}…`) > longest) letters.pop();
   return `${letters.join("").trimEnd()}…`;
 }

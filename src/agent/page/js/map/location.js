@@ -7,6 +7,8 @@ import { metres } from "./place_facts.js";
 
 const TIMEOUT_MS = 15_000;
 const OLDEST_MS = 60_000;
+/** Those of the browser. @type {Map<number, NoPositionCode>} */
+const CODES = new Map([[1, "denied"], [3, "timeout"]]);
 const say = translator({
   zh: {
     name: "位置", near: "我附近", set: "我的位置", picked: "地图上选的位置",
@@ -19,18 +21,26 @@ const say = translator({
   },
   en: {
     name: "Position", near: "Near me", set: "My position", picked: "A spot on the map",
-    how: "Sent only with the questions you ask next: to this server, which passes it to the language model and the map service to find what is near. It stays on the server with this conversation until you delete that; the browser does not keep it.",
+    how: "Sent only with the questions you ask next: to this server, which passes it to the language "
+      + "model and the map service to find what is near. It stays on the server with this conversation "
+      + "until you delete that; the browser does not keep it.",
     ask: "Use my position", again: "Try again", pick: "Tap the map", clear: "Stop using it",
-    asking: "Finding your position…", within: "within about {accuracy}", sent: "It goes with what you ask below.",
-    denied: "The browser was not allowed to tell the position.", unavailable: "The position cannot be found now.",
-    timeout: "No position came in time.", insecure: "Browsers tell the position only over https or on this machine.",
+    asking: "Finding your position…", within: "within about {accuracy}",
+    sent: "It goes with what you ask below.",
+    denied: "The browser was not allowed to tell the position.",
+    unavailable: "The position cannot be found now.",
+    timeout: "No position came in time.",
+    insecure: "Browsers tell the position only over https or on this machine.",
     instead: "You can also name a place in the question, as in “near Wangfujing…”.",
     instead_pick: "Or tap it on the map.",
   },
 });
 
-/** Why there is no position: `code` is denied, unavailable, timeout or insecure. */
+/** @typedef {"denied"|"unavailable"|"timeout"|"insecure"} NoPositionCode */
+
+/** Says why there is no position. */
 export class NoPosition extends Error {
+  /** @param {NoPositionCode} code */
   constructor(code) {
     super(`no position: ${code}`);
     this.code = code;
@@ -39,25 +49,24 @@ export class NoPosition extends Error {
 
 /**
  * Asks the browser where it is. Nothing is remembered here.
- * @param {{geolocation?: Geolocation, secure?: boolean}} [browser]
- * @returns {Promise<{lng: number, lat: number, accuracy: number}>} WGS-84 degrees, metres
- * @throws {NoPosition}
+ * @param {{geolocation?: Geolocation, secure?: boolean}} browser
+ * @returns {Promise<Position>} throws NoPosition
  */
-export function nearMe({ geolocation = navigator.geolocation, secure = globalThis.isSecureContext } = {}) {
+export function nearMe({ geolocation = navigator.geolocation, secure = isSecureContext } = {}) {
   if (!secure) return Promise.reject(new NoPosition("insecure"));
   if (!geolocation) return Promise.reject(new NoPosition("unavailable"));
   return new Promise((resolve, reject) => {
-    const found = ({ coords }) =>
-      resolve({ lng: coords.longitude, lat: coords.latitude, accuracy: coords.accuracy });
-    const failed = ({ code }) => reject(new NoPosition({ 1: "denied", 3: "timeout" }[code] ?? "unavailable"));
-    geolocation.getCurrentPosition(found, failed,
-      { enableHighAccuracy: true, timeout: TIMEOUT_MS, maximumAge: OLDEST_MS });
+    geolocation.getCurrentPosition(
+      ({ coords }) => resolve({ lng: coords.longitude, lat: coords.latitude, accuracy: coords.accuracy }),
+      ({ code }) => reject(new NoPosition(CODES.get(code) ?? "unavailable")),
+      { enableHighAccuracy: true, timeout: TIMEOUT_MS, maximumAge: OLDEST_MS },
+    );
   });
 }
 
 /**
- * What the control calls the position in use; only the browser's own has an accuracy.
- * @param {{accuracy?: number}|null} value metres
+ * Names the position in use; only the browser's own has an accuracy.
+ * @param {Pick<Position, "accuracy">|null} value
  * @returns {[string, string]} its name, and by how much it may be off
  */
 export function positionName(value) {
@@ -66,131 +75,146 @@ export function positionName(value) {
   return [say("set"), value.accuracy ? `±${metres(value.accuracy)}` : ""];
 }
 
-/**
- * The control in the question box.
- * @param {{onChange(value: {lng: number, lat: number, accuracy?: number}|null): void,
- *   pick?: () => Promise<{lng: number, lat: number}|null>, canPick?: () => boolean}} options
- *   `pick` lets the person choose a spot on the map; it is offered while `canPick` says so
- * @returns {{node: HTMLElement, readonly value: {lng: number, lat: number, accuracy?: number}|null,
- *   clear(): void, request(then: () => void): void}} WGS-84 degrees, metres; kept in memory only;
- *   `request` runs `then` once there is a position, which may be never
- */
-export function nearView({ onChange, pick = null, canPick = () => true }) {
-  const view = new NearView({ onChange, pick, canPick });
-  return {
-    node: view.node,
-    get value() {
-      return view.value;
-    },
-    clear: () => view.set(null),
-    request: (then) => view.request(then),
-  };
-}
+/** The control in the question box. The position is kept in memory only. */
+export class NearView {
+  /** @type {Position|null} */
+  value = null;
+  #onChange;
+  #pick;
+  #canPick;
+  /** Counts what the person asked for: an answer to anything but the last comes too late. */
+  #requests = 0;
+  /** @type {(() => void)|null} */
+  #then = null;
+  #label = el("span", { class: "near-label" });
+  #status = el("div", { role: "status" });
+  #buttons = el("div", { class: "near-buttons" });
+  #panel = el("div", { class: "near-panel", tabindex: -1 }, this.#status, this.#buttons);
+  #folding = disclosure({ label: this.#label, panel: this.#panel, name: say("name") });
+  #opener = this.#folding.button;
+  #drop = el("button", { type: "button", class: "button quiet near-drop", "aria-label": say("clear"),
+    title: say("clear"), hidden: true, onclick: () => this.#dropped() }, icon("close"));
+  node = el("div", { class: "near", dataset: { part: "near" } }, this.#folding.node, this.#drop);
 
-class NearView {
+  /**
+   * @param {{onChange(value: Position|null): void, pick: () => Promise<Point|null>,
+   *   canPick: () => boolean}} options `pick` lets the person choose a spot on the map; it is offered
+   *   while `canPick` says so
+   */
   constructor({ onChange, pick, canPick }) {
-    Object.assign(this, { onChange, pickSpot: pick, canPick, value: null, asked: 0, then: null });
-    this.label = el("span", { class: "near-label" });
-    this.status = el("div", { role: "status" });
-    this.buttons = el("div", { class: "near-buttons" });
-    this.panel = el("div", { class: "near-panel", tabindex: -1 }, this.status, this.buttons);
-    this.folding = disclosure({ label: this.label, panel: this.panel, name: say("name") });
-    this.drop = el("button", { type: "button", class: "button quiet near-drop", "aria-label": say("clear"),
-      title: say("clear"), hidden: true, onclick: () => this.#dropped() }, icon("close"));
-    this.node = el("div", { class: "near", dataset: { part: "near" } }, this.folding.node, this.drop);
+    this.#onChange = onChange;
+    this.#pick = pick;
+    this.#canPick = canPick;
     // Whether the map can be tapped is known when the panel is opened, not before.
-    this.opener = this.folding.node.querySelector("button");
-    this.opener.addEventListener("click", () => this.#opened(), { capture: true });
+    this.#opener.addEventListener("click", () => this.#opened(), { capture: true });
     this.set(null, { quietly: true });
   }
 
+  /**
+   * Uses a position from now on, or none.
+   * @param {Position|null} value
+   * @param {{quietly?: boolean}} options
+   */
   set(value, { quietly = false } = {}) {
-    this.asked += 1;
+    this.#requests += 1;
     this.value = value;
     const [name, about] = positionName(value);
-    fill(this.label, icon("pin"), el("span", {}, name, about && el("span", { class: "near-about" }, ` ${about}`)));
+    const detail = about && el("span", { class: "near-about" }, ` ${about}`);
+    fill(this.#label, icon("pin"), el("span", {}, name, detail));
     this.node.classList.toggle("on", value !== null);
-    this.drop.hidden = value === null;
+    this.#drop.hidden = value === null;
     this.#explain();
-    if (!quietly) this.onChange(value);
+    if (!quietly) this.#onChange(value);
   }
 
-  /** Says what becomes of the position, as always, before it is asked for. */
+  /**
+   * Runs `then` once there is a position, which may be never; says what becomes of it, as always, before it
+   * is asked for.
+   * @param {() => void} then
+   */
   request(then) {
-    if (this.value) return then();
-    if (this.panel.hidden) this.opener.click();
-    this.then = then;
-    return this.buttons.querySelector("button")?.focus();
+    if (this.value) {
+      then();
+      return;
+    }
+    if (this.#panel.hidden) this.#opener.click();
+    this.#then = then;
+    this.#buttons.querySelector("button")?.focus();
   }
 
   #opened() {
-    this.then = null;
+    this.#then = null;
     this.#explain();
   }
 
   #dropped() {
     this.set(null);
-    this.opener.focus();
+    this.#opener.focus();
   }
 
-  /** What the panel says before anything is asked, or while a position is in use. */
+  /** Says what the panel says before anything is asked, or while a position is in use. */
   #explain() {
-    if (!this.value) return this.#say([say("how")], [this.#button("ask", () => this.#locate(), true), this.#pickButton()]);
-    const accuracy = this.value.accuracy ? `${say("within", { accuracy: metres(this.value.accuracy) })} · ` : "";
-    return this.#say([`${accuracy}${say("sent")}`, say("how")],
-      [this.#button("clear", () => this.#dropped()), this.#pickButton()]);
+    if (!this.value) {
+      const ask = this.#button("ask", () => this.#locate(), true);
+      this.#say([say("how")], [ask, this.#pickButton()]);
+      return;
+    }
+    const { accuracy } = this.value;
+    const within = accuracy ? `${say("within", { accuracy: metres(accuracy) })} · ` : "";
+    const clear = this.#button("clear", () => this.#dropped());
+    this.#say([`${within}${say("sent")}`, say("how")], [clear, this.#pickButton()]);
   }
 
   async #locate() {
-    const mine = (this.asked += 1);
+    const mine = (this.#requests += 1);
     this.#say([say("asking")], []);
     try {
       const value = await nearMe();
-      if (mine === this.asked) this.#found(value);
+      if (mine === this.#requests) this.#use(value);
     } catch (error) {
-      if (mine === this.asked) this.#failed(error.code ?? "unavailable");
+      if (mine === this.#requests) this.#failed(error instanceof NoPosition ? error.code : "unavailable");
     }
   }
 
+  /** @param {NoPositionCode} code */
   #failed(code) {
-    const hints = [say("instead"), this.#mayPick() && say("instead_pick")].filter(Boolean);
+    const hint = this.#canPick() && say("instead_pick");
     const again = code !== "insecure" && this.#button("again", () => this.#locate());
-    this.#say([say(code), ...hints], [again, this.#pickButton()]);
+    this.#say([say(code), say("instead"), hint], [again, this.#pickButton()]);
   }
 
   async #pickOnMap() {
-    const mine = (this.asked += 1);
-    this.folding.close();
-    const value = await this.pickSpot();
-    if (value && mine === this.asked) this.#found(value);
-    else this.opener.focus();
+    const mine = (this.#requests += 1);
+    this.#folding.close();
+    const value = await this.#pick();
+    if (value && mine === this.#requests) this.#use(value);
+    else this.#opener.focus();
   }
 
-  #found(value) {
-    const { then } = this;
-    this.then = null;
-    this.folding.close();
+  /** @param {Position} value */
+  #use(value) {
+    const then = this.#then;
+    this.#then = null;
+    this.#folding.close();
     this.set(value);
-    this.opener.focus();
+    this.#opener.focus();
     then?.();
   }
 
-  #mayPick() {
-    return this.pickSpot !== null && this.canPick();
-  }
-
   #pickButton() {
-    return this.#mayPick() && this.#button("pick", () => this.#pickOnMap());
+    return this.#canPick() && this.#button("pick", () => this.#pickOnMap());
   }
 
+  /** @param {"ask"|"again"|"pick"|"clear"} name @param {() => void} onclick */
   #button(name, onclick, primary = false) {
     return el("button", { type: "button", class: primary ? "button primary" : "button", onclick }, say(name));
   }
 
+  /** @param {(string|false)[]} lines @param {(HTMLElement|false)[]} buttons */
   #say(lines, buttons) {
-    const had = this.panel.contains(document.activeElement);
-    fill(this.status, ...lines.map((line) => el("p", {}, line)));
-    fill(this.buttons, ...buttons.filter(Boolean));
-    if (had) (this.buttons.querySelector("button") ?? this.panel).focus();
+    const had = this.#panel.contains(document.activeElement);
+    fill(this.#status, ...lines.map((line) => line && el("p", {}, line)));
+    fill(this.#buttons, ...buttons);
+    if (had) (this.#buttons.querySelector("button") ?? this.#panel).focus();
   }
 }

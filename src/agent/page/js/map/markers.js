@@ -1,4 +1,4 @@
-/** What stands on the map: numbered pins, what the places lie around, and where the person is. */
+/** The signs on the map: numbered pins, the centre that places lie around, the person's position. */
 
 import { L } from "../../vendor/leaflet.js";
 import { el, svg } from "../dom.js";
@@ -11,19 +11,20 @@ const PIN_SHAPE = "M15 37C11 26 2 22 2 13.5a13 13 0 0 1 26 0C28 22 19 26 15 37Z"
 const say = translator({
   zh: { pin: "{number}. {name}", others: "（回答没有提到）", centre: "{name}（搜索的中心）", here: "您的位置",
     within: "您的位置，误差约 {accuracy} 米" },
-  en: { pin: "{number}. {name}", others: " (not named in the answer)", centre: "{name} (centre of the search)",
-    here: "Your position", within: "Your position, within about {accuracy} m" },
+  en: {
+    pin: "{number}. {name}", others: " (not named in the answer)", centre: "{name} (centre of the search)",
+    here: "Your position", within: "Your position, within about {accuracy} m",
+  },
 });
 
 /**
- * A pin that a keyboard reaches; Enter and Space choose it as a click does.
- * @param {{place: object, number: number, at: [number, number], onSelect(): void}} pin `at`: latitude, longitude
- * @returns {L.Marker}
+ * Makes a pin that a keyboard reaches; Enter and Space choose it as a click does.
+ * @param {{place: Place, number: number, at: LatLng, onSelect(): void}} pin
  */
 export function placeMarker({ place, number, at, onSelect }) {
   const shape = svg(
     "svg",
-    { viewBox: `0 0 ${PIN.width} ${PIN.height}`, width: PIN.width, height: PIN.height, "aria-hidden": "true" },
+    { viewBox: `0 0 ${PIN.width} ${PIN.height}`, ...PIN, "aria-hidden": "true" },
     svg("path", { d: PIN_SHAPE }),
     svg("text", { x: 15, y: 18, "text-anchor": "middle" }, String(number)),
   );
@@ -40,12 +41,16 @@ export function placeMarker({ place, number, at, onSelect }) {
     zIndexOffset: resting(place.mentioned),
   });
   marker.on("click", onSelect);
-  marker.on("add", () => makeButton(marker.getElement(), place, number, onSelect));
+  marker.on("add", () => makeButton(marker, place, number, onSelect));
   marker.bindTooltip(tooltip(place), { direction: "auto", className: "map-tip" });
   return marker;
 }
 
-/** Marks the pin as the chosen one, or as one of the others again. */
+/**
+ * Marks the pin as the chosen one, or as one of the others again.
+ * @param {L.Marker} marker
+ * @param {boolean} selected
+ */
 export function showSelected(marker, selected) {
   const node = marker.getElement();
   const faint = node?.classList.contains("faint");
@@ -54,15 +59,15 @@ export function showSelected(marker, selected) {
   node?.setAttribute("aria-pressed", String(selected));
 }
 
-/** The centre of the search: a ring with a dot. */
+/** Marks the centre of the search: a ring with a dot. @param {Anchor} anchor @param {LatLng} at */
 export function anchorMarker(anchor, at) {
   return dotMarker("map-anchor", say("centre", { name: anchor.name }), at);
 }
 
 /**
- * Where the person is, and the circle it may be off by.
- * @param {{accuracy?: number|null}} position accuracy in metres
- * @param {[number, number]} at latitude, longitude in the layer's system
+ * Marks where the person is, and the circle it may be off by.
+ * @param {Position} position
+ * @param {LatLng} at in the layer's system
  * @returns {L.Layer[]}
  */
 export function positionMarkers(position, at) {
@@ -73,22 +78,27 @@ export function positionMarkers(position, at) {
   return [L.circle(at, { radius: accuracy, className: "map-accuracy", interactive: false }), dot];
 }
 
-/** Named places lie over the others. */
+/** Returns the height at which a pin lies: named places over the others. @param {boolean} mentioned */
 function resting(mentioned) {
   return mentioned ? 200 : 0;
 }
 
+/** @param {string} className @param {string} text @param {LatLng} at */
 function dotMarker(className, text, at) {
   const icon = L.divIcon({ className, html: el("span"), iconSize: [18, 18] });
   const marker = L.marker(at, { icon, keyboard: false, zIndexOffset: 100 });
   marker.on("add", () => {
-    marker.getElement().setAttribute("role", "img");
-    marker.getElement().setAttribute("aria-label", text);
+    marker.getElement()?.setAttribute("role", "img");
+    marker.getElement()?.setAttribute("aria-label", text);
   });
-  return marker.bindTooltip(el("span", {}, text), { direction: "bottom", className: "map-tip", offset: [0, 8] });
+  const look = { direction: "bottom", className: "map-tip", offset: [0, 8] };
+  return marker.bindTooltip(el("span", {}, text), look);
 }
 
-function makeButton(node, place, number, onSelect) {
+/** @param {L.Marker} marker @param {Place} place @param {number} number @param {() => void} onSelect */
+function makeButton(marker, place, number, onSelect) {
+  const node = marker.getElement();
+  if (!node) return;
   const about = say("pin", { number, name: place.name }) + (place.mentioned ? "" : say("others"));
   node.setAttribute("aria-label", [about, ...shortFacts(place, language)].join(", "));
   node.setAttribute("aria-pressed", "false");
@@ -101,7 +111,9 @@ function makeButton(node, place, number, onSelect) {
   });
 }
 
+/** @param {Place} place */
 function tooltip(place) {
   const facts = shortFacts(place, language).join(" · ");
-  return el("div", {}, el("strong", {}, place.name), facts && el("div", { class: "map-tip-facts" }, facts));
+  const line = facts && el("div", { class: "map-tip-facts" }, facts);
+  return el("div", {}, el("strong", {}, place.name), line);
 }

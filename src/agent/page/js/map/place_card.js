@@ -1,6 +1,6 @@
 /** One place of the list: a line that says the most, and the rest behind it. */
 
-import { el, link } from "../dom.js";
+import { el, fill, link } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { cost, distanceText, photoUrl, rating, sourceNumbers } from "./place_facts.js";
 
@@ -9,16 +9,20 @@ const say = translator({
     photo: "{name}的照片", source: "来源 {number}", stars: "评分 {rating}", unknown: "没有更多资料",
     other: "回答没有提到" },
   en: { address: "Address", hours: "Hours", category: "Kind", sources: "Sources", open: "Open in Amap",
-    photo: "Photo of {name}", source: "Source {number}", stars: "Rated {rating}", unknown: "Nothing more is known",
-    other: "not named in the answer" },
+    photo: "Photo of {name}", source: "Source {number}", stars: "Rated {rating}",
+    unknown: "Nothing more is known", other: "not named in the answer" },
 });
 const SHORT_HOURS = 28;
 
+/** @typedef {(event: Event, number: number) => void} OnSource */
+/** @typedef {{node: HTMLElement, expand(open: boolean): void}} PlaceCard */
+
 /**
- * @param {{place: object, number: number, sources: object[], photos: boolean, id: string}} shown
+ * Makes the card of a place.
+ * @param {{place: Place, number: number, sources: Source[], photos: boolean, id: string}} shown
  *   `id`: the panel's, unique in the document
- * @param {{onChoose(): void, onSource(event: Event, number: number): void}} listeners
- * @returns {{node: HTMLElement, expand(open: boolean): void}}
+ * @param {{onChoose(): void, onSource: OnSource}} listeners
+ * @returns {PlaceCard}
  */
 export function placeCard({ place, number, sources, photos, id }, { onChoose, onSource }) {
   const panel = el("div", { class: "place-more", id, hidden: true });
@@ -33,7 +37,7 @@ export function placeCard({ place, number, sources, photos, id }, { onChoose, on
   return {
     node,
     expand(open) {
-      if (open && !panel.hasChildNodes()) panel.append(...more(place, sources, photos, onSource));
+      if (open && !panel.hasChildNodes()) fill(panel, ...more(place, sources, photos, onSource));
       panel.hidden = !open;
       node.classList.toggle("selected", open);
       button.setAttribute("aria-expanded", String(open));
@@ -41,9 +45,10 @@ export function placeCard({ place, number, sources, photos, id }, { onChoose, on
   };
 }
 
+/** @param {Place} place */
 function facts(place) {
   const stars = rating(place);
-  const told = [
+  const parts = [
     distanceText(place, language),
     stars && el("span", { class: "place-stars" }, el("span", { "aria-hidden": "true" }, `★ ${stars}`),
       el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
@@ -52,14 +57,22 @@ function facts(place) {
     place.address && el("span", { class: "on-paper" }, place.address),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
   ].filter(Boolean);
-  return told.length > 0 && el("span", { class: "place-facts" }, ...told.map((fact) => el("span", {}, fact)));
+  const spans = parts.map((part) => el("span", {}, part));
+  return spans.length > 0 && el("span", { class: "place-facts" }, ...spans);
 }
 
-/** Hours that fit on the first line; longer ones are told below. */
+/** Returns hours that fit on the first line; longer ones are told below. @param {Place} place */
 function shortHours(place) {
   return (place.open_time?.length ?? 0) <= SHORT_HOURS ? place.open_time : null;
 }
 
+/**
+ * @param {Place} place
+ * @param {Source[]} sources
+ * @param {boolean} photos
+ * @param {OnSource} onSource
+ * @returns {Child[]}
+ */
 function more(place, sources, photos, onSource) {
   const address = photos ? photoUrl(place.photo) : null;
   const rows = [
@@ -70,26 +83,37 @@ function more(place, sources, photos, onSource) {
   ].filter(Boolean);
   return [
     address && photo(address, place.name),
-    rows.length ? el("dl", { class: "place-rows" }, ...rows) : el("p", { class: "muted small" }, say("unknown")),
+    rows.length > 0 && el("dl", { class: "place-rows" }, ...rows),
+    rows.length === 0 && el("p", { class: "muted small" }, say("unknown")),
     el("p", {}, link(place.url, say("open"), { class: "place-open" })),
-  ].filter(Boolean);
+  ];
 }
 
-function row(name, told) {
-  const parts = [told].flat().filter(Boolean);
+/** @param {"hours"|"address"|"category"|"sources"} name @param {Child|Child[]} content */
+function row(name, content) {
+  const parts = [content].flat().filter(Boolean);
   return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
 }
 
+/** @param {Place} place @param {Source[]} sources @param {OnSource} onSource */
 function sourceLinks(place, sources, onSource) {
   return sourceNumbers(place, sources).map((number) =>
     el("a", { class: "place-source", href: `#source-${number}`, "aria-label": say("source", { number }),
       onclick: (event) => onSource(event, number) }, `[${number}]`));
 }
 
-/** A photo that cannot be loaded leaves no trace. */
+/**
+ * Shows a photo; one that cannot be loaded leaves no trace.
+ * @param {string} address
+ * @param {string} name
+ * @returns {HTMLImageElement}
+ */
 function photo(address, name) {
-  const picture = el("img", { class: "place-photo", alt: say("photo", { name }), loading: "lazy", decoding: "async",
-    referrerpolicy: "no-referrer", onerror: () => picture.remove() });
+  const picture = el("img", {
+    class: "place-photo", alt: say("photo", { name }), loading: "lazy", decoding: "async",
+    referrerpolicy: "no-referrer",
+  });
+  picture.addEventListener("error", () => picture.remove());
   picture.src = address;
   return picture;
 }

@@ -1,21 +1,19 @@
 /**
- * How facts about places are worded, as in the exports (`export/wording.py`), and which facts:
- * their order and numbers, the sources that speak of them, the photo. Pure.
+ * Facts about places in words, as in the exports (`export/wording.py`): their order and numbers, the
+ * sources that speak of them, the photo. Pure.
  */
 
 import { halfEven, oneDecimal } from "../rounding.js";
-
-/** @typedef {"zh"|"en"} Language */
 
 const WORDS = {
   zh: { from: "距{from} {metres}", perPerson: "/人", asOf: "数据时间", owner: "数据 © 高德地图" },
   en: { from: "{metres} from {from}", perPerson: " a head", asOf: "as of", owner: "Data © Amap (高德地图)" },
 };
-/** Where Amap keeps photos of places; what the page's policy lets in. */
+/** Amap keeps photos of places there; the page's policy lets them in. */
 export const PHOTO_HOSTS = ["store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com"];
 
 /**
- * "350 m", "1.2 km", "12 km"; empty for null.
+ * Tells a length: "350 m", "1.2 km", "12 km"; empty for null.
  * @param {number|null|undefined} value metres
  */
 export function metres(value) {
@@ -27,47 +25,60 @@ export function metres(value) {
 }
 
 /**
- * "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where.
- * @param {{distance_m: number|null, distance_from: string|null}} place
+ * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where.
+ * @param {Pick<Place, "distance_m"|"distance_from">} place
  * @param {Language} language
  */
 export function distanceText(place, language) {
-  const told = metres(place.distance_m);
-  if (!told || !place.distance_from) return told;
-  const values = { from: place.distance_from, metres: told };
+  const far = metres(place.distance_m);
+  if (!far || !place.distance_from) return far;
+  /** @type {Record<string, string>} */
+  const values = { from: place.distance_from, metres: far };
   return WORDS[language].from.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
 
-/** "4.5"; empty where there is no rating. */
+/** Tells "4.5"; empty where there is no rating. @param {Pick<Place, "rating">} place */
 export function rating(place) {
   return place.rating === null || place.rating === undefined ? "" : general(place.rating);
 }
 
-/** "¥40/人"; empty where the price is not known. Yuan per person. */
+/**
+ * Tells "¥40/人", yuan per person; empty where the price is not known.
+ * @param {Pick<Place, "cost">} place
+ * @param {Language} language
+ */
 export function cost(place, language) {
   if (place.cost === null || place.cost === undefined) return "";
   return `¥${general(place.cost)}${WORDS[language].perPerson}`;
 }
 
-/** The facts of one line: distance, rating, price; those that are known. */
+/**
+ * Lists the facts of one line: distance, rating, price; those that are known.
+ * @param {Pick<Place, "distance_m"|"distance_from"|"rating"|"cost">} place
+ * @param {Language} language
+ */
 export function shortFacts(place, language) {
   const stars = rating(place);
   return [distanceText(place, language), stars && `★ ${stars}`, cost(place, language)].filter(Boolean);
 }
 
 /**
- * An ISO 8601 moment as "2026-11-21 19:40" on the reader's clock; the text itself if it is none.
+ * Tells an ISO 8601 moment as "2026-11-21 19:40" on the reader's clock; the text itself if it is none.
  * @param {string} iso
  */
 export function localTime(iso) {
   const moment = new Date(iso);
   if (Number.isNaN(moment.getTime())) return iso;
-  const two = (value) => String(value).padStart(2, "0");
+  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
   const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join("-");
   return `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
 }
 
-/** The line every list of places or routes carries: whose data, and from when; empty without any. */
+/**
+ * Tells whose data a list of places or routes is, and from when; empty without any.
+ * @param {{fetched_at: string}[]} places
+ * @param {Language} language
+ */
 export function credit(places, language) {
   const newest = places.map((place) => place.fetched_at).filter(Boolean).sort().at(-1);
   if (!places.length) return "";
@@ -75,36 +86,40 @@ export function credit(places, language) {
   return newest ? `${owner} · ${asOf} ${localTime(newest)}` : owner;
 }
 
-/** Those the answer names first, otherwise as found; a place's number is its index here plus one. */
+/**
+ * Puts those the answer names first, otherwise as found; a place's number is its index here plus one.
+ * @template {{mentioned: boolean}} T
+ * @param {T[]} places
+ */
 export function byMention(places) {
   return [...places.filter((place) => place.mentioned), ...places.filter((place) => !place.mentioned)];
 }
 
 /**
- * Numbers of the sources that stand for the place or name it in their title or quotes, ascending.
- * @param {{name: string, source: string}} place
- * @param {{id: string, title: string, quotes: string[], number?: number|null}[]} sources as cited
+ * Returns the numbers of the sources that stand for the place or name it in their title or quotes, ascending.
+ * @param {Pick<Place, "name"|"source">} place
+ * @param {Pick<Source, "id"|"title"|"quotes"|"number">[]} sources as cited
  * @returns {number[]}
  */
 export function sourceNumbers(place, sources) {
   const name = place.name.trim();
-  const names = (text) => name.length > 1 && String(text).includes(name);
+  const names = (/** @type {string} */ text) => name.length > 1 && String(text).includes(name);
   const numbers = sources.flatMap((source, index) => {
-    const said = [source.title, ...(source.quotes ?? [])].some(names);
-    return source.id === place.source || said ? [source.number ?? index + 1] : [];
+    const isNamed = [source.title, ...(source.quotes ?? [])].some(names);
+    return source.id === place.source || isNamed ? [source.number ?? index + 1] : [];
   });
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
 /**
- * A photo's address that the page may load: https, at one of the map service's hosts; else null.
+ * Returns a photo's address that the page may load: https, at one of the map service's hosts; else null.
  * @param {string|null|undefined} address
  */
 export function photoUrl(address) {
   try {
     const url = new URL(String(address));
-    if (!["http:", "https:"].includes(url.protocol) || url.port || url.username || url.password) return null;
-    if (!PHOTO_HOSTS.includes(url.hostname)) return null;
+    if (!["http:", "https:"].includes(url.protocol) || !PHOTO_HOSTS.includes(url.hostname)) return null;
+    if (url.port || url.username || url.password) return null;
     url.protocol = "https:";
     return url.href;
   } catch {
@@ -112,7 +127,7 @@ export function photoUrl(address) {
   }
 }
 
-/** Up to six significant digits, without trailing noughts. */
+/** Writes up to six significant digits, without trailing noughts. @param {number} value */
 function general(value) {
   return String(Number(value.toPrecision(6)));
 }

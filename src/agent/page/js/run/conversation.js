@@ -1,14 +1,14 @@
-/** A conversation: the turns of one thread, kept as the server has them. */
+/** A conversation: the turns of one thread, as the server has them. */
 
 import { followToEnd } from "./follow_to_end.js";
 import { delay, withRetries } from "./resumable_stream.js";
-import { client as pageClient, failureText, serverError } from "./server.js";
+import { client as pageClient, failureText, serverError, statusOf } from "./server.js";
 import { StreamReader } from "./stream_reader.js";
 import { makeThread, newId, startRun } from "./threads.js";
 import { idsOf, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
 
 const RUNS = 100;
-/** How long servers keep what a run told. */
+/** Servers keep the progress of a run for this long. */
 const LOG_MS = 120_000;
 
 /**
@@ -16,8 +16,9 @@ const LOG_MS = 120_000;
  * "signin" (the server wants a key).
  */
 export class Conversation extends EventTarget {
+  /** @type {string|null} */
   threadId = null;
-  /** @type {import("./turns.js").Turn[]} */
+  /** @type {Turn[]} */
   turns = [];
   #client;
   #schedule;
@@ -26,21 +27,25 @@ export class Conversation extends EventTarget {
   #scheduled = false;
   #opening = false;
   #leaving = new AbortController();
+  /** @type {WeakSet<Turn>} */
   #stopping = new WeakSet();
 
   /**
-   * @param {{client?: object, maxQuestion?: number, schedule?: (act: () => void) => void,
-   *   wait?: typeof delay}} options `maxQuestion` in characters
+   * @param {{client?: Client, maxQuestion?: number, schedule?: (act: () => void) => void,
+   *   wait?: Following["wait"]}} options `maxQuestion` in characters
    */
-  constructor({ client = pageClient, maxQuestion = Infinity, schedule = requestAnimationFrame, wait = delay } = {}) {
+  constructor(options = {}) {
+    const { client = pageClient, maxQuestion = Infinity, wait = delay } = options;
+    const { schedule = requestAnimationFrame } = options;
     super();
     this.#client = client;
     this.#maxQuestion = maxQuestion;
+    /** @param {() => void} act */
     this.#schedule = (act) => schedule(act);
     this.#wait = wait;
   }
 
-  /** The last turn. */
+  /** Returns the last turn, or null. */
   get current() {
     return this.turns.at(-1) ?? null;
   }
@@ -48,17 +53,16 @@ export class Conversation extends EventTarget {
   /**
    * Asks; resolves once the server has taken the question, or has not (the turn is `failed` then).
    * @param {string} question
-   * @param {{assistant: string, settings?: object, near?: {lng: number, lat: number}|null,
-   *   review?: boolean}} options `near` in degrees, WGS-84; `settings` is the run's context
-   * @returns {Promise<object|null>} the turn; null, and nothing asked, where the question is empty
+   * @param {{assistant: string, settings?: Turn["settings"], near?: Point|null, review?: boolean}} options
+   *   `near` in degrees, WGS-84; `settings` is the run's context
+   * @returns {Promise<Turn|null>} the turn; null, and nothing asked, where the question is empty
    *   or too long, another is being answered, or a thread is being opened
    */
   async ask(question, { assistant, settings = {}, near = null, review = false }) {
     const text = question.trim();
     if (!text || [...text].length > this.#maxQuestion) return null;
     if (this.#opening || isBusy(this.current)) return null;
-    const waited = this.current?.status === "waiting" ? this.current : null;
-    if (waited) this.#end(waited, "stopped");
+    if (this.current?.status === "waiting") this.#end(this.current, "stopped");
     const turn = newTurn({
       id: newId(), question: text, assistant,
       settings: review ? { ...settings, review_plan: true } : settings,
@@ -66,16 +70,18 @@ export class Conversation extends EventTarget {
     // What the server never took is asked anew in its place.
     this.turns = [...this.turns.filter((one) => one.question !== text || !isUntaken(one)), turn];
     this.#changed();
+    /** @type {NonNullable<RunPayload["input"]>} */
     const input = { messages: [{ type: "human", id: turn.id, content: text }] };
     if (near) input.user_location = { lng: near.lng, lat: near.lat };
     await this.#begin(turn, { input });
     return turn;
   }
 
-  /** Answers the review: {queries: […]} or {cancel: true}; the same turn goes on. */
+  /** Answers the review; the same turn goes on. @param {Decision} answer */
   async resume(answer) {
     const turn = this.current;
     if (turn?.status !== "waiting") return;
+    /** @type {Partial<Turn>} */
     const undo = { status: "waiting", review: turn.review };
     Object.assign(turn, { status: "starting", review: null, error: null, endedAt: null });
     this.#changed();
@@ -85,11 +91,14 @@ export class Conversation extends EventTarget {
   /** Stops the current turn; resolves once the server says so. A plan that waits is cancelled. */
   async stop() {
     const turn = this.current;
-    if (turn?.status === "waiting") return this.resume({ cancel: true });
-    if (!isBusy(turn)) return undefined;
+    if (turn?.status === "waiting") {
+      await this.resume({ cancel: true });
+      return;
+    }
+    if (!turn || !isBusy(turn)) return;
     this.#stopping.add(turn);
     if (turn.status === "running") this.#cancel(turn);
-    return this.#stopped(turn);
+    await this.#stopped(turn);
   }
 
   /** Leaves this thread; what runs on it runs on. */
@@ -119,7 +128,7 @@ export class Conversation extends EventTarget {
       // 422: an address with something else where the thread's id belongs.
       if (signal.aborted) return;
       this.#opening = false;
-      throw this.#refused(error?.status === 422 ? { status: 404 } : error);
+      throw this.#refused(statusOf(error) === 422 ? { status: 404 } : error);
     }
   }
 
@@ -132,10 +141,11 @@ export class Conversation extends EventTarget {
     const { signal } = this.#leaving;
     const [run] = await this.#client.runs.list(this.threadId, { limit: 1, signal }).catch(() => []);
     const known = !run || this.turns.some((turn) => turn.runId === run.run_id);
-    if (!known && !signal.aborted && !isBusy(this.current)) await this.open(this.threadId).catch(() => {});
+    if (known || signal.aborted || isBusy(this.current)) return;
+    await this.open(this.threadId).catch(() => {});
   }
 
-  /** A thread's record, state and runs. */
+  /** Reads a thread's record, state and runs. @param {string} threadId @param {AbortSignal} signal */
   async #read(threadId, signal) {
     const [thread, state, runs] = await Promise.all([
       this.#client.threads.get(threadId, { signal }),
@@ -145,10 +155,13 @@ export class Conversation extends EventTarget {
     return { thread, state, runs };
   }
 
+  /** @param {{thread: Thread & {error?: Failure}, state: ThreadState, runs: Run[]}} read */
   #show({ thread, state, runs }) {
     // A turn that ended in this window keeps what only its stream told.
-    const ended = new Map(this.turns.filter((turn) => turn.status === "done").map((turn) => [turn.id, turn]));
-    this.turns = turnsOf(state.values, runs, thread.metadata?.graph_id ?? "").map((turn) => ended.get(turn.id) ?? turn);
+    const done = this.turns.filter(({ status }) => status === "done");
+    const ended = new Map(done.map((turn) => [turn.id, turn]));
+    const turns = turnsOf(state.values, runs, thread.metadata?.graph_id ?? "");
+    this.turns = turns.map((turn) => ended.get(turn.id) ?? turn);
     for (const turn of this.turns) if (turn.status === "failed") turn.error = failureText(null);
     const { current } = this;
     if (current?.status === "failed") current.error = failureText(thread.error);
@@ -159,13 +172,14 @@ export class Conversation extends EventTarget {
     this.#changed();
   }
 
-  /** The progress of a run that has just ended, while the server still has it. */
+  /** Reads the progress of a run that has just ended, while the server still has it. @param {Turn} turn */
   async #recall(turn) {
-    if (Date.now() - turn.endedAt > LOG_MS) return;
+    const { threadId } = this;
+    if (!threadId || !turn.runId || Date.now() - (turn.endedAt ?? 0) > LOG_MS) return;
     const { signal } = this.#leaving;
-    const told = { ...turn };
-    const reader = new StreamReader(told);
-    const parts = this.#client.runs.joinStream(this.threadId, turn.runId, { lastEventId: "-1", signal });
+    const copy = { ...turn };
+    const reader = new StreamReader(copy);
+    const parts = this.#client.runs.joinStream(threadId, turn.runId, { lastEventId: "-1", signal });
     try {
       for await (const part of parts) if (part.event === "custom") reader.read(part);
     } catch {
@@ -173,21 +187,29 @@ export class Conversation extends EventTarget {
       return;
     }
     // All at once: of a turn that has ended, a step without its end counts as left.
-    turn.events = told.events;
+    turn.events = copy.events;
     if (!signal.aborted) this.#changed();
   }
 
-  /** Starts a run for the turn; where the server refuses, the turn is `undo`, or failed. */
-  async #begin(turn, payload, undo = null) {
+  /**
+   * Starts a run for the turn; where the server refuses, the turn is `undo`, or failed.
+   * @param {Turn} turn @param {RunPayload} payload @param {Partial<Turn>} undo
+   */
+  async #begin(turn, payload, undo = {}) {
     const { signal } = this.#leaving;
     try {
       const threadId = this.threadId ?? await makeThread(this.#client, turn);
       if (signal.aborted) return;
       this.#name(threadId);
-      if (this.#stopping.has(turn)) return this.#end(turn, "stopped");
-      const run = await startRun(this.#client, { threadId, question: this.turns[0].question }, turn, payload);
+      if (this.#stopping.has(turn)) {
+        this.#end(turn, "stopped");
+        return;
+      }
+      const thread = { threadId, question: this.turns[0].question };
+      const run = await startRun(this.#client, thread, turn, payload);
       if (signal.aborted) return;
-      Object.assign(turn, { ...idsOf(run), status: "running", began: turn.began ?? Date.parse(run.created_at) });
+      const began = turn.began ?? Date.parse(run.created_at);
+      Object.assign(turn, { ...idsOf(run), status: "running", began });
       if (this.#stopping.has(turn)) this.#cancel(turn);
       this.#follow(turn);
       this.#changed();
@@ -198,30 +220,36 @@ export class Conversation extends EventTarget {
     }
   }
 
-  /** Hears a run to its end, then reads what the thread has of it. */
+  /** Follows a run to its end, then reads what the thread has of it. @param {Turn} turn */
   async #follow(turn) {
     const { signal } = this.#leaving;
     const { threadId } = this;
+    if (threadId === null) return;
     const options = { signal, wait: this.#wait };
+    /** @param {boolean} isAnother */
     const changed = (isAnother) => {
       if (isAnother && this.#stopping.has(turn)) this.#cancel(turn);
       this.#changed();
     };
     try {
       const ended = await followToEnd(this.#client, { threadId, turn }, { ...options, changed });
-      if (ended && !signal.aborted) await this.#settle(turn, ended, options);
+      if (ended && !signal.aborted) await this.#settle(turn, threadId, ended, options);
     } catch (error) {
       if (signal.aborted) return;
-      if (error?.status === 404 && this.#stopping.has(turn)) this.#end(turn, "stopped");
+      if (statusOf(error) === 404 && this.#stopping.has(turn)) this.#end(turn, "stopped");
       else this.#end(turn, "failed", this.#refused(error).message);
     }
   }
 
-  /** Takes what the thread has of a run that ended. */
-  async #settle(turn, { status, failure }, options) {
-    const { threadId } = this;
+  /**
+   * Takes what the thread has of a run that ended.
+   * @param {Turn} turn @param {string} threadId @param {{status: RunStatus, failure: Failure}} ended
+   * @param {Following} options
+   */
+  async #settle(turn, threadId, { status, failure }, options) {
     const { signal } = options;
-    const state = await withRetries(() => this.#client.threads.getState(threadId, undefined, { signal }), options);
+    const read = () => this.#client.threads.getState(threadId, undefined, { signal });
+    const state = await withRetries(read, options);
     if (!state || signal.aborted) return;
     const review = reviewOf(state);
     if (status === "error" || status === "timeout") this.#end(turn, "failed", failureText(failure));
@@ -232,20 +260,24 @@ export class Conversation extends EventTarget {
     else this.#end(turn, "failed", failureText(null));
   }
 
-  /** Asks the server to stop the run; what follows it hears the end. */
+  /** Asks the server to stop the run; what follows it learns of its end. @param {Turn} turn */
   async #cancel(turn) {
+    if (!this.threadId || !turn.runId) return;
     try {
       await this.#client.runs.cancel(this.threadId, turn.runId, true, "interrupt");
     } catch (error) {
       // 404: it had ended by itself.
-      if (error?.status === 404 || !isBusy(turn)) return;
+      if (statusOf(error) === 404 || !isBusy(turn)) return;
       this.#stopping.delete(turn);
       turn.error = this.#refused(error).message;
       this.#changed();
     }
   }
 
-  /** Once the turn is no longer busy, or could not be stopped, or was left. */
+  /**
+   * Resolves once the turn is no longer busy, or could not be stopped, or was left.
+   * @param {Turn} turn @returns {Promise<void>}
+   */
   #stopped(turn) {
     const { signal } = this.#leaving;
     return new Promise((resolve) => {
@@ -259,6 +291,7 @@ export class Conversation extends EventTarget {
     });
   }
 
+  /** @param {Turn} turn @param {TurnStatus} status @param {string|null} error @param {Review|null} review */
   #end(turn, status, error = null, review = null) {
     this.#stopping.delete(turn);
     Object.assign(turn, { status, error, review, isLost: false, endedAt: Date.now() });
@@ -271,12 +304,14 @@ export class Conversation extends EventTarget {
     this.#leaving = new AbortController();
   }
 
+  /** @param {string|null} threadId */
   #name(threadId) {
     if (this.threadId === threadId) return;
     this.threadId = threadId;
     this.dispatchEvent(new Event("thread"));
   }
 
+  /** @param {unknown} error */
   #refused(error) {
     const refused = serverError(error);
     if (refused.status === 401) this.dispatchEvent(new Event("signin"));

@@ -35,8 +35,9 @@ export const client = new Client({
   callerOptions: { maxRetries: 0, maxConcurrency: 32 },
 });
 
-/** What a server refused: `status` is 0 where nothing answered, `message` one line for people. */
+/** Says what a server refused: `status` is 0 where nothing answered, `message` one line for people. */
 export class ServerError extends Error {
+  /** @override */
   name = "ServerError";
 
   /** @param {number} status @param {string} message */
@@ -47,7 +48,14 @@ export class ServerError extends Error {
 }
 
 /**
- * Any failure of a request about a conversation, as one line in the page's language.
+ * Returns the HTTP status of an error, undefined where it has none.
+ * @param {any} error
+ * @returns {number|undefined}
+ */
+export const statusOf = (error) => error?.status;
+
+/**
+ * Tells any failure of a request about a conversation as one line in the page's language.
  * @param {any} error of the SDK, of `fetch`, or one of ours
  * @returns {ServerError}
  */
@@ -61,17 +69,17 @@ export function serverError(error) {
   return new ServerError(status, say("status", { status, text: detail(error.text ?? error.message) }));
 }
 
-/**
- * What a run says about its failure, as one line.
- * @param {{error?: string, message?: string}|string|null|undefined} failure
- */
+/** Tells what a run says about its failure as one line. @param {Failure} failure */
 export function failureText(failure) {
   if (typeof failure === "object" && failure?.error === "StoreFailed") return say("full", { text: oneLine(failure.message ?? "") });
   const text = typeof failure === "string" ? failure : failure?.message ?? failure?.error;
   return oneLine(text ?? "") || say("failed");
 }
 
-/** The server's settings for the page. Throws ServerError. */
+/**
+ * Reads the server's settings for the page; without a key only what a sign-in needs.
+ * @returns {Promise<PublicConfig|Config>} throws ServerError
+ */
 export async function readConfig() {
   return own("/app/config.json", {});
 }
@@ -91,19 +99,19 @@ export async function signOut() {
 }
 
 /**
- * The assistants, in the server's own order.
- * @returns {Promise<{assistant_id: string, graph_id: string, name: string, description: string}[]>}
- *   throws ServerError
+ * Lists the assistants, in the server's own order.
+ * @returns {Promise<Assistant[]>} throws ServerError
  */
 export async function assistants() {
-  const found = await client.assistants.search({ limit: 100 }).catch((error) => { throw serverError(error); });
-  return found
+  const request = client.assistants.search({ limit: 100 });
+  const list = await request.catch((error) => { throw serverError(error); });
+  return list
     .sort((one, other) => one.created_at.localeCompare(other.created_at))
     .map(({ assistant_id, graph_id, name, description }) =>
       ({ assistant_id, graph_id, name: name ?? graph_id, description: description ?? "" }));
 }
 
-/** One of the page's own routes, as JSON. */
+/** Requests one of the page's own routes, as JSON. @param {string} path @param {RequestInit} options */
 async function own(path, options) {
   const headers = { accept: "application/json", "content-type": "application/json" };
   const response = await fetch(path, { ...options, headers, credentials: "same-origin" })
@@ -113,22 +121,24 @@ async function own(path, options) {
   return text ? JSON.parse(text) : null;
 }
 
-/** The server's own words, which come as {detail}. */
+/** Returns the server's own words, which come as {detail}. @param {string} text */
 function detail(text) {
   try {
-    const told = JSON.parse(text).detail;
-    return oneLine(typeof told === "string" ? told : JSON.stringify(told ?? text));
+    const words = JSON.parse(text).detail;
+    return oneLine(typeof words === "string" ? words : JSON.stringify(words ?? text));
   } catch {
     return oneLine(String(text));
   }
 }
 
+/** @param {string} text */
 function oneLine(text) {
   const line = String(text).replace(/\s+/g, " ").trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
 }
 
 /**
+ * Returns the path of what the server makes of a finished turn.
  * @param {string} threadId
  * @param {string} what "answer.md", "suggestions/0", …
  * @param {string|null} messageId the answer's; null for the thread's last
@@ -138,7 +148,7 @@ export function runAddress(threadId, what, messageId) {
   return `/app/runs/${encodeURIComponent(threadId)}/${what}${query}`;
 }
 
-/** Returns the path of a thread, by which it is opened again. */
+/** Returns the path of a thread, by which it is opened again. @param {string} threadId */
 export function threadPath(threadId) {
   return `/app?thread=${encodeURIComponent(threadId)}`;
 }

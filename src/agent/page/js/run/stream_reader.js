@@ -1,15 +1,17 @@
-/** What a run's stream adds to its turn: progress, the answer's text, why it failed. */
+/** Reads a run's stream into its turn: progress, the answer's text, why it failed. */
 
 import { textOf } from "./turns.js";
 
+/** @import { StreamPart } from "../../vendor/langgraph-sdk.js" */
+
 export class StreamReader {
-  /** The run's own words on its failure. @type {object|null} */
+  /** The run's own words on its failure. @type {Failure} */
   failure = null;
   #turn;
   #whole;
 
   /**
-   * @param {import("./turns.js").Turn} turn
+   * @param {Turn} turn
    * @param {{whole?: boolean}} options whether nothing of the run can have been missed
    */
   constructor(turn, { whole = false } = {}) {
@@ -17,16 +19,16 @@ export class StreamReader {
     this.#whole = whole;
   }
 
-  /** Takes in one part; returns whether the turn differs now. */
+  /** Takes in one part; returns whether the turn differs now. @param {StreamPart} part */
   read({ id, event, data }) {
     switch (event) {
       case "metadata":
         this.#whole = true;
         return false;
       case "custom":
-        return this.#happened(data, id);
+        return this.#addEvent(data, id);
       case "messages":
-        return this.#said(data?.[0]);
+        return this.#addText(data?.[0]);
       case "error":
         this.failure = data;
         return false;
@@ -35,15 +37,19 @@ export class StreamReader {
     }
   }
 
-  #happened(told, id) {
-    if (typeof told?.type !== "string") return false;
-    if (told.type === "answering") this.#whole = true;
-    this.#turn.events = [...this.#turn.events, { ...told, at: this.#at(id) }];
+  /** @param {RunEvent} event @param {string|undefined} id */
+  #addEvent(event, id) {
+    if (typeof event?.type !== "string") return false;
+    if (event.type === "answering") this.#whole = true;
+    this.#turn.events = [...this.#turn.events, { ...event, at: this.#at(id) }];
     return true;
   }
 
-  /** Pieces of the answer; of one whose beginning was missed, nothing until it is finished. */
-  #said(chunk) {
+  /**
+   * Appends a piece of the answer; of one whose beginning was missed, nothing until it is finished.
+   * @param {Message|undefined} chunk
+   */
+  #addText(chunk) {
     const text = textOf(chunk?.content);
     if (chunk?.type !== "AIMessageChunk" || !text || !this.#whole) return false;
     if (chunk.id !== this.#turn.messageId) Object.assign(this.#turn, { messageId: chunk.id, text: "" });
@@ -51,10 +57,13 @@ export class StreamReader {
     return true;
   }
 
-  /** By the server's clock, which a replay has too; by ours where its ids tell no time. */
+  /**
+   * Reads the server's clock, which a replay has too; ours where its ids tell no time.
+   * @param {string} [id]
+   */
   #at(id) {
     const { began, startedAt } = this.#turn;
-    const told = /^(\d{13})-\d+$/.exec(id ?? "");
-    return Math.max(0, told && began ? Number(told[1]) - began : Date.now() - startedAt);
+    const stamp = /^(\d{13})-\d+$/.exec(id ?? "");
+    return Math.max(0, stamp && began ? Number(stamp[1]) - began : Date.now() - startedAt);
   }
 }

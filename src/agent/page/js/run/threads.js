@@ -1,9 +1,12 @@
 /** Threads on the server: listed, made, removed; and runs started on them, each once. */
 
-import { client, serverError } from "./server.js";
+import { client as pageClient, serverError, statusOf } from "./server.js";
 import { startedBy, TURN } from "./turns.js";
 
+/** @typedef {Pick<Thread, "thread_id"|"status"|"updated_at"> & {title: string}} ThreadSummary */
+
 const FIELDS = ["thread_id", "metadata", "status", "updated_at"];
+/** @type {RunStatus[]} */
 const GOING_ON = ["running", "pending"];
 const TITLE_LENGTH = 120;
 const STREAM = {
@@ -14,71 +17,76 @@ const STREAM = {
 };
 
 /**
- * The threads last worked on first.
+ * Lists the threads last worked on first.
  * @param {{limit?: number, offset?: number}} window
- * @returns {Promise<{thread_id: string, title: string, updated_at: string,
- *   status: "idle"|"busy"|"interrupted"|"error"}[]>} throws ServerError
+ * @returns {Promise<ThreadSummary[]>} throws ServerError
  */
 export async function recentThreads({ limit = 20, offset = 0 } = {}) {
-  const found = await told(client.threads.search({
-    limit, offset, metadata: { asked_over: "page" }, sortBy: "updated_at", sortOrder: "desc", select: FIELDS,
+  const threads = await orServerError(pageClient.threads.search({
+    limit, offset, metadata: { asked_over: "page" }, sortBy: "updated_at", sortOrder: "desc",
+    select: FIELDS,
   }));
-  return found.map(({ thread_id, metadata, status, updated_at }) =>
+  return threads.map(({ thread_id, metadata, status, updated_at }) =>
     ({ thread_id, title: metadata?.title ?? "", updated_at, status }));
 }
 
-/** Deletes a thread with everything on it; what runs there is stopped first. Throws ServerError. */
+/**
+ * Deletes a thread with everything on it; what runs there is stopped first. Throws ServerError.
+ * @param {string} threadId
+ */
 export async function removeThread(threadId) {
   for (const status of GOING_ON) {
-    for (const run of await told(client.runs.list(threadId, { status, limit: 100 }))) {
-      await client.runs.cancel(threadId, run.run_id, true).catch(unlessEnded);
+    for (const run of await orServerError(pageClient.runs.list(threadId, { status, limit: 100 }))) {
+      await pageClient.runs.cancel(threadId, run.run_id, true).catch(unlessEnded);
     }
   }
-  await told(client.threads.delete(threadId));
+  await orServerError(pageClient.threads.delete(threadId));
 }
 
-/** A run that has ended by itself cannot be cancelled. */
+/** Forgives that a run that has ended by itself cannot be cancelled. @param {unknown} error */
 function unlessEnded(error) {
-  if (error?.status !== 404) throw serverError(error);
+  if (statusOf(error) !== 404) throw serverError(error);
 }
 
-function told(request) {
+/** @template T @param {Promise<T>} request */
+function orServerError(request) {
   return request.catch((error) => { throw serverError(error); });
 }
 
 /**
- * A new thread, named after its first question.
- * @param {object} client of the LangGraph SDK
- * @param {import("./turns.js").Turn} turn
+ * Makes a thread, named after its first question.
+ * @param {Client} client
+ * @param {Turn} turn
  * @returns {Promise<string>} its id; throws what the SDK throws
  */
 export async function makeThread(client, turn) {
   const threadId = newId();
   await client.threads.create({
-    threadId, ifExists: "do_nothing", graphId: turn.assistant, metadata: named(turn.question),
+    threadId, ifExists: "do_nothing", graphId: turn.assistant, metadata: metadataOf(turn.question),
   });
   return threadId;
 }
 
-/** What the metadata of a thread begun here says. */
-function named(question) {
+/** Returns the metadata of a thread begun here. @param {string} question */
+function metadataOf(question) {
   return { title: [...question].slice(0, TITLE_LENGTH).join(""), asked_over: "page" };
 }
 
 /**
- * A run for the turn; found again where the server took it but its reply was lost.
- * @param {object} client of the LangGraph SDK
+ * Starts a run for the turn; finds it again where the server took it but its reply was lost.
+ * @param {Client} client
  * @param {{threadId: string, question: string}} thread with the question that it is named after
- * @param {import("./turns.js").Turn} turn its settings are the run's context
- * @param {{input?: object, command?: object}} payload
- * @returns {Promise<object>} the run's record; throws what the SDK throws
+ * @param {Turn} turn its settings are the run's context
+ * @param {RunPayload} payload
+ * @returns {Promise<Run>} the run's record; throws what the SDK throws
  */
 export async function startRun(client, { threadId, question }, turn, payload) {
   const context = Object.keys(turn.settings).length ? turn.settings : undefined;
   // A server that dies makes the thread anew, and goes on with the run, by what the run says of them.
-  const metadata = { ...named(question), [TURN]: turn.id };
+  const metadata = { ...metadataOf(question), [TURN]: turn.id };
+  const options = { ...STREAM, ...payload, context, metadata };
   try {
-    return await client.runs.create(threadId, turn.assistant, { ...STREAM, ...payload, context, metadata });
+    return await client.runs.create(threadId, turn.assistant, options);
   } catch (error) {
     const runs = await client.runs.list(threadId, { limit: 5 }).catch(() => []);
     const taken = runs.find((run) => startedBy(run, turn, payload));
@@ -87,7 +95,7 @@ export async function startRun(client, { threadId, question }, turn, payload) {
   }
 }
 
-/** A random UUID (version 4); `crypto.randomUUID` exists only on https and loopback. */
+/** Makes a random UUID (version 4); `crypto.randomUUID` exists only on https and loopback. */
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

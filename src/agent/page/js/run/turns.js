@@ -1,57 +1,37 @@
-/** Turns: one question each, with what was told about it; how a thread's state reads as turns. */
+/** Turns: one question each, with its answer; read from a thread's state and its runs. */
 
-/**
- * @typedef {object} Turn
- * @property {string} id the human message's
- * @property {string|null} runId
- * @property {string|null} messageId the AI message's
- * @property {string} question
- * @property {string} assistant graph id
- * @property {"starting"|"running"|"waiting"|"done"|"stopped"|"failed"} status
- * @property {number} startedAt ms since the epoch
- * @property {number|null} endedAt ms since the epoch
- * @property {object[]} events progress events, `at` ms since the turn began
- * @property {string} text Markdown, while streaming and after
- * @property {object|null} answer
- * @property {object|null} review {queries, estimate, problem?}
- * @property {string|null} error one line
- * @property {object} settings the run's context, the same again after a review
- * @property {number|null} began ms since the epoch by the server's clock
- * @property {string|null} firstRunId under which the server took the question, where it died since
- * @property {boolean} isLost the server died; the run is about to go on
- */
-
+/** @type {Set<RunStatus>} */
 const ACTIVE = new Set(["pending", "running"]);
-/** Of a run's metadata: the first id of what it goes on with, after its server died. */
+/** In a run's metadata: the first id of what it goes on with, after its server died. */
 export const MARK = "tanlu_run";
-/** Of the metadata of a run begun here: its turn's id. */
+/** In the metadata of a run begun here: its turn's id. */
 export const TURN = "turn";
+/** @type {Partial<Record<RunStatus, TurnStatus>>} */
 const ENDS = { error: "failed", timeout: "failed", interrupted: "stopped" };
-const LISTS = ["sources", "places", "routes", "weather", "gaps", "queries", "search_entry_points"];
 
-/** Whether a run still works or is about to. @param {{status: string}} run */
+/** Tells whether a run still works or is about to. @param {Run} run */
 export const isActive = (run) => ACTIVE.has(run.status);
 
-/** Whether something may still come. @param {Turn|null|undefined} turn */
+/** Tells whether something may still come. @param {Turn|null|undefined} turn */
 export const isBusy = (turn) => turn?.status === "starting" || turn?.status === "running";
 
-/** Whether the server has nothing of it. @param {Turn} turn */
+/** Tells whether the server has nothing of it. @param {Turn} turn */
 export const isUntaken = (turn) => turn.status === "failed" && !turn.runId;
 
 /**
- * A turn as it begins.
- * @param {Partial<Turn> & {id: string, question: string, assistant: string}} given
+ * Makes a turn as it begins.
+ * @param {Partial<Turn> & {id: string, question: string, assistant: string}} fields
  * @returns {Turn}
  */
-export function newTurn(given) {
+export function newTurn(fields) {
   return {
     runId: null, messageId: null, status: "starting", startedAt: Date.now(), endedAt: null,
-    events: [], text: "", answer: null, review: null, error: null, settings: {}, began: null, firstRunId: null,
-    isLost: false, ...given,
+    events: [], text: "", answer: null, review: null, error: null, settings: {}, began: null,
+    firstRunId: null, isLost: false, ...fields,
   };
 }
 
-/** A message's text, whether its content is a text or a list of blocks. */
+/** Returns a message's text. @param {Message["content"]|undefined} content a text or a list of blocks */
 export function textOf(content) {
   if (typeof content === "string") return content;
   const blocks = Array.isArray(content) ? content : [];
@@ -59,42 +39,49 @@ export function textOf(content) {
 }
 
 /**
- * What a finished AI message carries.
- * @param {object} message
- * @param {object} values the thread's, if the message is its last
+ * Returns what a finished AI message carries.
+ * @param {Message} message
+ * @param {ThreadValues} values the thread's, if the message is its last
+ * @returns {Answer}
  */
 export function answerOf(message, values = {}) {
-  const kept = message.additional_kwargs ?? {};
-  const lists = Object.fromEntries(LISTS.map((name) => [name, kept[name] ?? []]));
+  const fields = message.additional_kwargs ?? {};
   return {
-    ...kept,
-    ...lists,
+    ...fields,
+    sources: fields.sources ?? [],
+    places: fields.places ?? [],
+    routes: fields.routes ?? [],
+    weather: fields.weather ?? [],
+    gaps: fields.gaps ?? [],
+    queries: fields.queries ?? [],
+    search_entry_points: fields.search_entry_points ?? [],
     text: textOf(message.content),
-    usage: kept.usage ?? {},
-    checks: kept.checks ?? {},
-    geojson: kept.geojson ?? values.geojson ?? null,
-    anchor: kept.anchor ?? values.anchors?.[0] ?? null,
-    needs: kept.needs ?? null,
-    mode: kept.mode ?? "online",
-    degraded: Boolean(kept.degraded),
+    usage: fields.usage ?? {},
+    checks: fields.checks ?? {},
+    geojson: fields.geojson ?? values.geojson ?? null,
+    anchor: fields.anchor ?? values.anchors?.[0] ?? null,
+    needs: fields.needs ?? null,
+    mode: fields.mode ?? "online",
+    degraded: Boolean(fields.degraded),
   };
 }
 
-/** The review a thread waits for, or null. @param {object} state as the server gives it */
+/** Returns the review a thread waits for, or null. @param {ThreadState} state */
 export function reviewOf(state) {
-  const pending = [...state.interrupts ?? [], ...(state.tasks ?? []).flatMap((task) => task.interrupts ?? [])];
+  const ofTasks = (state.tasks ?? []).flatMap((task) => task.interrupts ?? []);
+  const pending = [...state.interrupts ?? [], ...ofTasks];
   return pending[0]?.value ?? null;
 }
 
 /**
  * Fills in the answer to a turn that has one. Returns whether it has.
  * @param {Turn} turn
- * @param {object} values the thread's
+ * @param {ThreadValues} values the thread's
  */
 export function takeAnswer(turn, values) {
   const exchange = exchanges(values).findLast((one) => isOf(one, turn));
   if (!exchange?.reply) return false;
-  const last = values.messages.at(-1) === exchange.reply;
+  const last = values.messages?.at(-1) === exchange.reply;
   turn.answer = answerOf(exchange.reply, last ? values : {});
   turn.messageId = exchange.reply.id;
   turn.text = turn.answer.text;
@@ -103,50 +90,67 @@ export function takeAnswer(turn, values) {
 }
 
 /**
- * A thread's turns, oldest first, from its messages and its runs.
- * @param {object} values the thread's
- * @param {object[]} runs as the server lists them
+ * Reads a thread's turns, oldest first, from its messages and its runs.
+ * @param {ThreadValues} values the thread's
+ * @param {Run[]} runs as the server lists them
  * @param {string} assistant graph id, where neither a message nor a run tells
  * @returns {Turn[]} those whose run goes on are `running`; a review is not looked at
  */
 export function turnsOf(values, runs, assistant) {
-  const turns = exchanges(values).map(({ human }) =>
-    newTurn({ id: human.id, question: textOf(human.content), assistant, status: "stopped", startedAt: 0, endedAt: 0 }));
+  const turns = exchanges(values).map(({ human: { id, content } }) =>
+    newTurn({ id, question: textOf(content), assistant, status: "stopped", startedAt: 0, endedAt: 0 }));
   for (const turn of turns) if (takeAnswer(turn, values)) turn.status = "done";
+  /** @type {Set<Turn>} */
   const known = new Set();
-  let resumed = null;
-  for (const run of [...runs].reverse().sort((one, other) => one.created_at.localeCompare(other.created_at))) {
-    const asked = questionOf(run);
-    const own = turns.find((one) => one.id === run.metadata?.[TURN])
-      ?? (asked ? turns.find((one) => !known.has(one) && isAsked(one, asked)) : wentOn(run, runs, turns) ?? resumed);
-    const turn = own ?? (asked && added(turns, asked, run, known));
-    if (turn) takeRun(turn, run);
-    known.add(turn);
-    resumed = turn;
+  /** @type {Turn|null} */
+  let previous = null;
+  const oldestFirst = [...runs].reverse()
+    .sort((one, other) => one.created_at.localeCompare(other.created_at));
+  for (const run of oldestFirst) {
+    const question = questionOf(run);
+    /** @type {Turn|null|undefined} */
+    const own = turns.find((turn) => turn.id === run.metadata?.[TURN])
+      ?? (question
+        ? turns.find((turn) => !known.has(turn) && isAsked(turn, question))
+        : continuedTurn(run, runs, turns) ?? previous);
+    /** @type {Turn|null} */
+    const turn = own ?? (question && insertTurn(turns, question, run, known));
+    if (turn) {
+      takeRun(turn, run);
+      known.add(turn);
+    }
+    previous = turn;
   }
   return turns;
 }
 
-/** The last turn that no run was asked for, where this one goes on with what was lost. */
-function wentOn(run, runs, turns) {
+/**
+ * Finds the last turn that no run was asked for, where this one goes on with what was lost.
+ * @param {Run} run @param {Run[]} runs @param {Turn[]} turns
+ */
+function continuedTurn(run, runs, turns) {
   if (!run.metadata?.[MARK] || run.kwargs?.command) return null;
-  const asked = runs.map(questionOf).filter(Boolean);
+  const questions = runs.map(questionOf);
   const last = turns.at(-1);
-  return !last || asked.some((one) => isAsked(last, one)) ? null : last;
+  return !last || questions.some((question) => question && isAsked(last, question)) ? null : last;
 }
 
-/** A turn whose question the state does not have (its run ended, or waits, before the first step). */
-function added(turns, asked, run, known) {
-  const turn = newTurn({ id: asked.id ?? run.run_id, question: asked.text, assistant: run.metadata?.graph_id ?? "" });
+/**
+ * Inserts a turn whose question the state does not have (its run ended, or waits, before the first step).
+ * @param {Turn[]} turns @param {Question} question @param {Run} run @param {Set<Turn>} known
+ */
+function insertTurn(turns, question, run, known) {
+  const assistant = run.metadata?.graph_id ?? "";
+  const turn = newTurn({ id: question.id ?? run.run_id, question: question.text, assistant });
   const before = turns.findLastIndex((one) => known.has(one));
   turns.splice(before + 1, 0, turn);
   return turn;
 }
 
-/** A run's id, and the one under which it was first taken. @param {object} run */
+/** Returns a run's id, and the one under which it was first taken. @param {Run} run */
 export const idsOf = (run) => ({ runId: run.run_id, firstRunId: run.metadata?.[MARK] ?? run.run_id });
 
-/** What a run's record tells about its turn. */
+/** Fills in what a run's record tells about its turn. @param {Turn} turn @param {Run} run */
 function takeRun(turn, run) {
   if (!turn.runId) turn.startedAt = turn.began = Date.parse(run.created_at);
   Object.assign(turn, idsOf(run));
@@ -158,33 +162,51 @@ function takeRun(turn, run) {
 }
 
 /**
- * Whether a run is what `payload` was to start for this turn, though no reply told.
- * @param {object} run @param {Turn} turn @param {{command?: object}} payload
+ * Tells whether a run is what `payload` was to start for this turn, though no reply came.
+ * @param {Run} run @param {Turn} turn @param {RunPayload} payload
  */
 export function startedBy(run, turn, payload) {
   if (payload.command) return isActive(run) && Boolean(run.kwargs?.command);
   return questionOf(run)?.id === turn.id;
 }
 
-/** The question a run was started with; null where it went on from a review. */
+/** @typedef {{id: string|undefined, text: string}} Question */
+
+/**
+ * Returns the question a run was started with; null where it went on from a review.
+ * @param {Run} run @returns {Question|null}
+ */
 function questionOf(run) {
-  const human = (run.kwargs?.input?.messages ?? []).findLast((one) => ["human", "user"].includes(one.type ?? one.role));
+  const human = (run.kwargs?.input?.messages ?? [])
+    .findLast(({ type, role }) => ["human", "user"].includes(type ?? role ?? ""));
   return human ? { id: human.id, text: textOf(human.content) } : null;
 }
 
-const isAsked = (turn, asked) => (asked.id ? turn.id === asked.id : turn.question === asked.text);
+/** @param {Turn} turn @param {Question} question */
+const isAsked = (turn, question) => (question.id ? turn.id === question.id : turn.question === question.text);
 
-/** Each human message with the last AI text before the next one. */
+/** @typedef {{human: Message, reply: Message|null}} Exchange */
+
+/**
+ * Pairs each human message with the last AI text before the next one.
+ * @param {ThreadValues|null|undefined} values
+ */
 function exchanges(values) {
-  const found = [];
+  /** @type {Exchange[]} */
+  const pairs = [];
   for (const message of values?.messages ?? []) {
-    if (message.type === "human") found.push({ human: message, reply: null });
-    else if (message.type === "ai" && found.length && textOf(message.content).trim()) found.at(-1).reply = message;
+    const last = pairs.at(-1);
+    if (message.type === "human") pairs.push({ human: message, reply: null });
+    else if (message.type === "ai" && last && textOf(message.content).trim()) last.reply = message;
   }
-  return found;
+  return pairs;
 }
 
-/** By id; a run asked elsewhere gave none, so then by its text. */
+/**
+ * Compares ids; a run asked elsewhere gave none, so then texts.
+ * @param {Exchange} exchange
+ * @param {Turn} turn
+ */
 function isOf({ human }, turn) {
   return human.id === turn.id || (turn.id === turn.runId && textOf(human.content) === turn.question);
 }

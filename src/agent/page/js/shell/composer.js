@@ -72,26 +72,29 @@ export class Composer {
     this.#show();
   }
 
-  /** Who would be asked now, and whether the plan is wanted first. */
+  /** Returns who would be asked now, and whether the plan is wanted first. */
   get options() {
     return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked && this.#reviews() };
   }
 
-  /** Another control beside the assistant's. */
+  /** Adds another control beside the assistant's. @param {HTMLElement} control */
   add(control) { this.#plan.before(control); }
 
-  /** Who may be asked, from the server. */
+  /** Offers who may be asked, from the server. @param {Assistant[]} assistants */
   offer(assistants) { this.#assistant.offer(assistants); }
 
   focus() { this.#text.focus(); }
 
-  /** A question that was not taken is there to be asked again. */
+  /** Puts a question that was not taken back, to be asked again. @param {string} question */
   giveBack(question) {
     this.#text.value ||= question;
     this.#show();
   }
 
-  /** Follows the conversation: `turn` is its last one, or null before the first question. */
+  /**
+   * Follows the conversation: `turn` is its last one, or null before the first question.
+   * @param {Turn|null} turn
+   */
   update(turn) {
     this.#busy = isBusy(turn);
     this.#waiting = turn?.status === "waiting";
@@ -100,7 +103,7 @@ export class Composer {
     this.#show();
   }
 
-  /** An opened thread goes on with the assistant it had. */
+  /** Goes on with the assistant that an opened thread had. @param {string|undefined} assistant */
   choose(assistant) { this.#assistant.choose(assistant); }
 
   #textarea() {
@@ -112,6 +115,7 @@ export class Composer {
     });
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
     // 229: Safari tells of the Enter that ends a composition only after it has ended.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
@@ -140,9 +144,9 @@ export class Composer {
     this.#show();
   }
 
-  #left() { return (this.#config.max_question ?? Infinity) - [...this.#text.value.trim()].length; }
+  #left() { return this.#config.max_question - [...this.#text.value.trim()].length; }
 
-  #reviews() { return (this.#config.review ?? []).includes(this.#assistant.chosen.graphId); }
+  #reviews() { return this.#config.review.includes(this.#assistant.chosen.graphId); }
 
   #showPlanSwitch() { this.#plan.hidden = !this.#reviews(); }
 
@@ -152,17 +156,15 @@ export class Composer {
     fill(this.#note, this.#noteText(left));
     this.#note.classList.toggle("warn", left < 0);
     const name = this.#busy ? say(this.#stopping ? "stopping" : "stop") : say("ask");
-    if (this.#send.dataset.shown === name) return this.#enable(left);
-    this.#send.dataset.shown = name;
-    this.#send.classList.toggle("primary", !this.#busy);
-    fill(this.#send, icon(this.#busy ? "stop" : "send"), el("span", {}, name));
-    return this.#enable(left);
-  }
-
-  #enable(left) {
+    if (this.#send.dataset.shown !== name) {
+      this.#send.dataset.shown = name;
+      this.#send.classList.toggle("primary", !this.#busy);
+      fill(this.#send, icon(this.#busy ? "stop" : "send"), el("span", {}, name));
+    }
     this.#send.disabled = this.#busy ? this.#stopping : !this.#text.value.trim() || left < 0;
   }
 
+  /** @param {number} left */
   #noteText(left) {
     if (left < 0) return say("over", { over: -left });
     if (left < NEARLY_FULL) return say("long", { left });
@@ -170,7 +172,7 @@ export class Composer {
   }
 }
 
-/** Grows with its text where the browser does not do so by itself. */
+/** Grows with its text where the browser does not do so by itself. @param {HTMLTextAreaElement} text */
 function grow(text) {
   if (CSS.supports("field-sizing", "content")) return;
   text.style.height = "auto";

@@ -1,7 +1,7 @@
-/** Where things are: the drawer of threads, the map beside or instead of the answer. */
+/** The layout: the drawer of threads, the map beside or instead of the answer. */
 
 import { el, fill, icon } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { locale, translator } from "../i18n.js";
 
 const say = translator({
   zh: {
@@ -17,8 +17,12 @@ const say = translator({
 const BESIDE_MAP = matchMedia("(min-width: 60rem)");
 const BESIDE_THREADS = matchMedia("(min-width: 75rem)");
 
-/** The named part of index.html. */
-export const part = (name) => document.querySelector(`[data-part="${name}"]`);
+/** Finds the named part of index.html. @param {string} name */
+export function part(name) {
+  const element = document.querySelector(`[data-part="${name}"]`);
+  if (element instanceof HTMLElement) return element;
+  throw new Error(`index.html has no ${name}`);
+}
 
 export class Layout {
   #threads = part("threads");
@@ -27,16 +31,18 @@ export class Layout {
   #tabs = part("tabs");
   #scrim = part("scrim");
   #opener = part("open-threads");
+  /** @type {"answer"|"map"} */
   #tab = "answer";
 
   /** @param {{onNew: () => void}} options */
   constructor({ onNew }) {
-    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    document.documentElement.lang = locale;
     fill(part("skip"), say("skip"));
     this.#name();
     this.#tabs.append(this.#tabButton("answer"), this.#tabButton("map"));
     part("bar-end").append(el("button", {
-      class: "button quiet", type: "button", dataset: { part: "new" }, "aria-label": say("new"), onclick: onNew,
+      class: "button quiet", type: "button", dataset: { part: "new" }, "aria-label": say("new"),
+      onclick: onNew,
     }, icon("new"), el("span", { class: "wide" }, say("new"))));
     this.#opener.addEventListener("click", () => this.openThreads());
     this.#scrim.addEventListener("click", () => this.closeThreads());
@@ -44,17 +50,19 @@ export class Layout {
     BESIDE_THREADS.addEventListener("change", () => this.closeThreads());
     BESIDE_MAP.addEventListener("change", () => this.#apply());
     this.closeThreads();
-    new ResizeObserver(([{ target }]) => {
-      document.documentElement.style.setProperty("--top", `${target.offsetHeight}px`);
-    }).observe(part("top"));
+    const top = part("top");
+    new ResizeObserver(() => {
+      document.documentElement.style.setProperty("--top", `${top.offsetHeight}px`);
+    }).observe(top);
   }
 
-  /** Whether map and answer take turns, as on a phone. */
+  /** True where map and answer take turns, as on a phone. */
   get narrow() { return !BESIDE_MAP.matches; }
 
-  /** Whether there is a map to look at now. */
+  /** True where there is a map to look at now. */
   get withMap() { return !this.#map.hidden; }
 
+  /** @param {boolean} has */
   hasMap(has) {
     if (this.#map.hidden === !has) return;
     this.#map.hidden = !has;
@@ -94,6 +102,7 @@ export class Layout {
     this.#opener.setAttribute("aria-label", say("open_threads"));
   }
 
+  /** @param {"answer"|"map"} tab */
   #tabButton(tab) {
     return el("button", { type: "button", dataset: { tab }, onclick: () => this.show(tab) }, say(tab));
   }
@@ -104,13 +113,13 @@ export class Layout {
     document.body.classList.toggle("with-map", has);
     document.documentElement.classList.toggle("map-open", covered);
     this.#tabs.hidden = !has || !this.narrow;
-    for (const button of this.#tabs.children) {
+    for (const button of this.#tabs.querySelectorAll("button")) {
       button.setAttribute("aria-pressed", String(button.dataset.tab === this.#tab));
     }
     this.#inert();
   }
 
-  /** What lies under something else cannot be reached with the keyboard. */
+  /** Makes what lies under something else unreachable with the keyboard. */
   #inert() {
     const drawer = document.body.classList.contains("drawer-open");
     const covered = document.documentElement.classList.contains("map-open");

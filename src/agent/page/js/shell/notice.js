@@ -1,4 +1,4 @@
-/** What must be seen at all times: sample answers, settings that do not work, a lost server. */
+/** Notices to be seen at all times: sample answers, settings that do not work, a lost server. */
 
 import { el, fill, icon } from "../dom.js";
 import { language, translator } from "../i18n.js";
@@ -23,8 +23,8 @@ const SHORT = 120;
 
 /**
  * Shows the standing notices of this server.
- * @param {HTMLElement} place
- * @param {{mode: string, reason?: string|null, notice?: {zh: string, en: string}|null}} config
+ * @param {Element} place
+ * @param {PublicConfig & {reason?: string|null}} config
  */
 export function showNotices(place, config) {
   const lines = [
@@ -34,16 +34,20 @@ export function showNotices(place, config) {
   fill(place, ...lines);
 }
 
-/** The page that could not start: one line and a way on. */
-export function showFailedStart(place, error, again) {
-  fill(place, failed({ text: error.message, again }));
+/**
+ * Shows that the page could not start: one line and a way on.
+ * @param {Element} place
+ * @param {string} text
+ * @param {() => void} again
+ */
+export function showFailedStart(place, text, again) {
+  fill(place, failed({ text, again }));
 }
 
 /**
- * An error in one line, with the one thing that may help.
+ * Shows an error in one line, with the one thing that may help.
  * @param {{text: string, again?: (() => void)|null, lead?: string}} options
  *   `lead`: stands for a long text, which is folded away
- * @returns {HTMLElement}
  */
 export function failed({ text, again, lead }) {
   const isFolded = lead && text.length > SHORT;
@@ -52,6 +56,7 @@ export function failed({ text, again, lead }) {
     again && el("button", { class: "button", type: "button", onclick: again }, icon("again"), say("again")));
 }
 
+/** @param {string} text @param {string} kind @param {string} [more] */
 function notice(text, kind, more) {
   return el("p", { class: `notice ${kind}`, title: more, dataset: { notice: kind } }, text);
 }

@@ -3,11 +3,10 @@
 import { opening, TurnList } from "../answer/turn_list.js";
 import { el, fill, icon } from "../dom.js";
 import { language, translator } from "../i18n.js";
-import { nearView } from "../map/location.js";
-import { mapView } from "../map/map.js";
+import { NearView } from "../map/location.js";
+import { MapView } from "../map/map.js";
 import { Conversation } from "../run/conversation.js";
-import { assistants, threadPath } from "../run/server.js";
-import { isBusy } from "../run/turns.js";
+import { assistants, statusOf, threadPath } from "../run/server.js";
 import { Composer } from "./composer.js";
 import { Layout, part } from "./layout.js";
 import { failed } from "./notice.js";
@@ -24,7 +23,8 @@ const say = translator({
     examples: "可以这样问",
   },
   en: {
-    waiting: "The plan waits for you", done: "The answer is ready", stopped: "Stopped", failed: "Not finished",
+    waiting: "The plan waits for you", done: "The answer is ready", stopped: "Stopped",
+    failed: "Not finished",
     lost: "This conversation cannot be opened: {reason}",
     title: "Scout it out before you go",
     lead: "Ask what is nearby, how to get there, when it opens, or anything that needs checking. "
@@ -34,24 +34,30 @@ const say = translator({
 });
 const NAME = document.title;
 const TITLE_LENGTH = 60;
+/** @type {Map<TurnStatus, "waiting"|"done"|"stopped"|"failed">} */
+const ENDS = new Map([
+  ["waiting", "waiting"], ["done", "done"], ["stopped", "stopped"], ["failed", "failed"],
+]);
 
 export class Page {
   #config;
   #signIn;
-  #told = "";
+  /** Says whose end was last told: the turn's id and status. */
+  #announced = "";
   #picking = false;
+  /** @type {HTMLElement|null} */
   #instead = null;
 
   /**
-   * @param {object} config of /app/config.json
-   * @param {{open: () => void}} signIn where a key is asked for
+   * @param {Config} config
+   * @param {ReturnType<typeof import("./sign_in.js").signInDialog>} signIn asks for a key
    */
   constructor(config, signIn) {
     this.#config = config;
     this.#signIn = signIn;
     this.conversation = new Conversation({ maxQuestion: config.max_question });
     this.layout = new Layout({ onNew: () => this.#new() });
-    this.map = mapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });
+    this.map = new MapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });
     this.turns = new TurnList(part("turns"), config, {
       threadId: () => this.conversation.threadId,
       onPlace: (turnId, placeId, why) => this.selection.choose(turnId, placeId, why),
@@ -61,10 +67,14 @@ export class Page {
       empty: welcome(config, { onExample: (question) => this.#ask({ ...this.composer.options, question }) }),
     });
     this.selection = new Selection({ map: this.map, turns: this.turns, layout: this.layout });
-    this.near = nearView({
-      onChange: (position) => this.#moved(position), pick: () => this.#pick(), canPick: () => this.map.pickable,
+    this.near = new NearView({
+      onChange: (position) => this.#moved(position),
+      pick: () => this.#pick(),
+      canPick: () => this.map.pickable,
     });
-    this.composer = new Composer(config, { onAsk: (asked) => this.#ask(asked), onStop: () => this.conversation.stop() });
+    this.composer = new Composer(config, {
+      onAsk: (question) => this.#ask(question), onStop: () => this.conversation.stop(),
+    });
     this.composer.add(this.near.node);
     this.sidebar = new Sidebar({
       onOpen: (threadId) => this.#go(threadId),
@@ -96,7 +106,7 @@ export class Page {
     addEventListener("online", () => this.#catchUp());
   }
 
-  /** What other windows did meanwhile. */
+  /** Takes up what other windows did meanwhile. */
   #catchUp() {
     if (document.hidden) return;
     this.sidebar.refresh();
@@ -106,11 +116,11 @@ export class Page {
   /** Opens what the address names: a thread, or the empty page. */
   async #follow() {
     const threadId = new URL(location.href).searchParams.get("thread");
-    if (threadId && threadId === this.conversation.threadId) return undefined;
+    if (threadId && threadId === this.conversation.threadId) return;
     this.conversation.reset();
     this.#instead = threadId ? opening() : null;
     this.#show();
-    if (!threadId) return undefined;
+    if (!threadId) return;
     try {
       await this.conversation.open(threadId);
       this.#instead = null;
@@ -118,14 +128,19 @@ export class Page {
       this.composer.choose(this.conversation.current?.assistant);
       this.turns.showLast();
     } catch (error) {
-      if (error.status === 401) return this.#signIn.open(this.#config.user);
-      const again = error.status === 404 ? null : () => this.#follow();
-      this.#instead = failed({ text: say("lost", { reason: error.message }), again });
+      const status = statusOf(error);
+      if (status === 401) {
+        this.#signIn.open(this.#config.user);
+        return;
+      }
+      const again = status === 404 ? null : () => this.#follow();
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#instead = failed({ text: say("lost", { reason }), again });
       this.#show();
     }
-    return undefined;
   }
 
+  /** @param {string|null} threadId */
   #go(threadId) {
     this.layout.closeThreads();
     if (threadId === this.conversation.threadId) return;
@@ -139,7 +154,7 @@ export class Page {
     this.composer.focus();
   }
 
-  /** The conversation has got its thread: reloading the page opens it again. */
+  /** Puts the thread the conversation has got into the address: reloading the page opens it again. */
   #named() {
     const { threadId } = this.conversation;
     const address = new URL(location.href);
@@ -150,6 +165,7 @@ export class Page {
     this.sidebar.refresh();
   }
 
+  /** @param {{question: string, assistant: string, review: boolean}} asked */
   async #ask({ question, assistant, review }) {
     const near = this.near.value && { lng: this.near.value.lng, lat: this.near.value.lat };
     const asking = this.conversation.ask(question, { assistant, near, review });
@@ -160,6 +176,7 @@ export class Page {
     if (!(await asking)) this.composer.giveBack(question);
   }
 
+  /** @param {Decision} answer */
   #decide(answer) {
     const going = this.conversation.resume(answer);
     this.#show();
@@ -167,10 +184,12 @@ export class Page {
     return going;
   }
 
+  /** @param {Turn} turn */
   #again(turn) {
     this.#ask({ question: turn.question, assistant: turn.assistant, review: this.composer.options.review });
   }
 
+  /** @param {Position|null} position */
   #moved(position) {
     this.map.showPosition(position);
     this.#show();
@@ -200,35 +219,43 @@ export class Page {
     if (!current) this.sidebar.mark(null);
   }
 
-  /** Once shown it stays for the thread, so that nothing jumps when an answer has no places. */
+  /**
+   * Tells whether to show a map. Once shown it stays for the thread, so that nothing jumps when an answer
+   * has no places.
+   * @param {Turn[]} turns
+   * @param {Turn|null} current
+   */
   #needsMap(turns, current) {
     if (!turns.length && !this.near.value) return this.#picking;
-    const looksForPlaces = current?.events.some((told) => told.type === "map_started");
+    if (this.layout.withMap || this.#picking) return true;
+    const looksForPlaces = current?.events.some((event) => event.type === "map_started");
     const position = this.near.value && this.#config.tiles;
-    return Boolean(this.layout.withMap || looksForPlaces || position || this.#picking || turns.some(hasPlaces));
+    return Boolean(looksForPlaces || position || turns.some(hasPlaces));
   }
 
-  /** Says how a run ended, once, for those who do not see it. */
+  /** Says how a run ended, once, for those who do not see it. @param {Turn|null} current */
   #tell(current) {
     const now = current && `${current.id} ${current.status}`;
-    if (now === this.#told) return;
-    const isKnown = this.#told.split(" ")[0] === current?.id;
-    this.#told = now ?? "";
-    fill(part("status"), isKnown && !isBusy(current) ? say(current.status) : null);
+    if (now === this.#announced) return;
+    const isKnown = this.#announced.split(" ")[0] === current?.id;
+    this.#announced = now ?? "";
+    const end = isKnown && current ? ENDS.get(current.status) : undefined;
+    fill(part("status"), end && say(end));
     if (isKnown) this.sidebar.refresh();
   }
 }
 
 /**
- * @param {{examples: {zh: string[], en: string[]}}} config
+ * Shows before the first question what this is for, and questions to try.
+ * @param {Pick<Config, "examples">} config
  * @param {{onExample: (question: string) => void}} options
- * @returns {HTMLElement}
  */
-export function welcome(config, { onExample }) {
-  const examples = config.examples?.[language] ?? [];
+function welcome(config, { onExample }) {
+  /** @param {string} question */
   const example = (question) => el("li", {},
     el("button", { class: "example", type: "button", onclick: () => onExample(question) },
       el("span", {}, question), icon("send")));
+  const examples = config.examples[language].map(example);
   return el("section", { class: "welcome" }, el("h2", {}, say("title")), el("p", {}, say("lead")),
-    el("ul", { class: "examples", "aria-label": say("examples") }, ...examples.map(example)));
+    el("ul", { class: "examples", "aria-label": say("examples") }, ...examples));
 }

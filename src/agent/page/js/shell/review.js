@@ -33,10 +33,20 @@ const say = translator({
   },
 });
 
+const MAX_QUERIES = 10;
+const MAX_QUERY = 400;
+
 /**
- * @param {{onAnswer: (answer: {queries: object[]}|{cancel: true}) => Promise<void>}} options where it
- *   fails, the plan can be answered again
- * @returns {{node: HTMLElement, update: (turn: {status: string, review: object|null}) => void}}
+ * @typedef {{query: string, map: MapTask|null, onMap: boolean}} Line a query under edit; `onMap`: whether
+ *   its map task stays
+ * @typedef {{of: string, lines: Line[]}} Draft of the plan that `of` is
+ * @typedef {(answer: Decision) => Promise<void>} OnAnswer
+ */
+
+/**
+ * Shows the plan of a run that waits for a decision.
+ * @param {{onAnswer: OnAnswer}} options where it fails, the plan can be answered again
+ * @returns {View}
  */
 export function reviewView({ onAnswer }) {
   const node = el("section", { class: "review", dataset: { part: "review" }, hidden: true });
@@ -45,12 +55,12 @@ export function reviewView({ onAnswer }) {
   return {
     node,
     update(turn) {
-      const waiting = turn.status === "waiting" && turn.review;
-      const now = waiting ? JSON.stringify(turn.review) : "";
+      const review = turn.status === "waiting" ? turn.review : null;
+      const now = review ? JSON.stringify(review) : "";
       if (now === shown) return;
       shown = now;
-      node.hidden = !waiting;
-      if (waiting) form.open(turn.review);
+      node.hidden = !review;
+      if (review) form.open(review);
       else node.replaceChildren();
     },
   };
@@ -59,24 +69,25 @@ export function reviewView({ onAnswer }) {
 class ReviewForm {
   #node;
   #onAnswer;
+  /** @type {Draft|null} */
   #before = null;
+  /** @type {Line[]} */
   #draft = [];
-  #list;
-  #add;
-  #problem;
+  #list = el("ol", { class: "review-queries" });
+  #add = el("button", { class: "button quiet", type: "button", onclick: () => this.#append() },
+    icon("new"), say("add"));
+  #problem = el("p", { class: "notice warn", role: "alert", hidden: true });
 
+  /** @param {HTMLElement} node @param {OnAnswer} onAnswer */
   constructor(node, onAnswer) {
     this.#node = node;
     this.#onAnswer = onAnswer;
   }
 
+  /** @param {Review} review */
   open(review) {
     this.#before = draftFor(review, this.#before);
     this.#draft = this.#before.lines;
-    this.#list = el("ol", { class: "review-queries" });
-    this.#add = el("button", { class: "button quiet", type: "button", onclick: () => this.#append() },
-      icon("new"), say("add"));
-    this.#problem = el("p", { class: "notice warn", role: "alert", hidden: true });
     const title = el("h3", { class: "review-title", tabindex: "-1" }, say("title"));
     fill(this.#node, title, el("p", { class: "muted" }, say("lead")), this.#problem,
       this.#list, this.#add, estimateNode(review.estimate), this.#decision());
@@ -97,33 +108,35 @@ class ReviewForm {
     this.#add.disabled = !hasRoom(this.#draft);
   }
 
+  /** @param {Line} line @param {number} place */
   #row(line, place) {
     const number = place + 1;
     const text = el("textarea", {
       class: "field", rows: 1, maxlength: MAX_QUERY, "aria-label": say("query", { n: number }),
-      oninput: () => { line.query = text.value; },
       onkeydown: (event) => { if (event.key === "Enter") event.preventDefault(); },
     });
     text.value = line.query;
+    text.addEventListener("input", () => { line.query = text.value; });
     const remove = el("button", {
       class: "button quiet", type: "button", disabled: !mayRemove(this.#draft),
       "aria-label": say("remove", { n: number }), title: say("remove", { n: number }),
       onclick: () => this.#remove(place),
     }, icon("remove"));
-    return el("li", { class: "review-query" }, text, remove, line.map && mapSwitch(line));
+    return el("li", { class: "review-query" }, text, remove, line.map && mapSwitch(line, line.map));
   }
 
   #append() {
     this.#draft.push(emptyLine());
     this.#show();
-    this.#list.lastElementChild.querySelector("textarea").focus();
+    this.#list.lastElementChild?.querySelector("textarea")?.focus();
   }
 
+  /** @param {number} place */
   #remove(place) {
     this.#draft.splice(place, 1);
     this.#show();
     const next = this.#list.children[Math.min(place, this.#draft.length - 1)];
-    next.querySelector("textarea").focus();
+    next.querySelector("textarea")?.focus();
   }
 
   #goOn() {
@@ -132,6 +145,7 @@ class ReviewForm {
     else this.#tell(say("empty"));
   }
 
+  /** @param {Decision} answer */
   async #answer(answer) {
     this.#freeze(true);
     try {
@@ -141,24 +155,29 @@ class ReviewForm {
     }
   }
 
+  /** @param {boolean} frozen */
   #freeze(frozen) {
-    for (const control of this.#node.querySelectorAll("button, textarea, input")) control.disabled = frozen;
+    /** @type {NodeListOf<HTMLButtonElement|HTMLTextAreaElement|HTMLInputElement>} */
+    const controls = this.#node.querySelectorAll("button, textarea, input");
+    for (const control of controls) control.disabled = frozen;
   }
 
+  /** @param {string} problem */
   #tell(problem) {
     this.#problem.hidden = !problem;
     fill(this.#problem, problem);
   }
 }
 
-function mapSwitch(line) {
-  const box = el("input", {
-    type: "checkbox", checked: line.onMap, onchange: () => { line.onMap = box.checked; },
-  });
+/** @param {Line} line @param {MapTask} task */
+function mapSwitch(line, task) {
+  const box = el("input", { type: "checkbox", checked: line.onMap });
+  box.addEventListener("change", () => { line.onMap = box.checked; });
   return el("label", { class: "review-map" }, box,
-    el("span", {}, el("span", { class: "tag" }, say("map")), ` ${taskLine(line.map)}`));
+    el("span", {}, el("span", { class: "tag" }, say("map")), ` ${taskLine(task)}`));
 }
 
+/** @param {Estimate|null|undefined} estimate */
 function estimateNode(estimate) {
   if (!estimate) return null;
   const { counts, cost } = estimateLines(estimate);
@@ -166,38 +185,34 @@ function estimateNode(estimate) {
     el("p", { class: "muted small" }, say("estimate")), el("p", {}, counts), el("p", {}, cost));
 }
 
-/** Not while the person is writing something: their words would go elsewhere. */
+/**
+ * Takes the focus, but not while the person is writing something: their words would go elsewhere.
+ * @param {HTMLElement} title
+ */
 function takeFocus(title) {
   const active = document.activeElement;
-  if (active?.matches("textarea, input") && active.value) return;
+  const isField = active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement;
+  if (isField && active.value) return;
   title.focus({ preventScroll: true });
   title.scrollIntoView({ block: "nearest" });
 }
 
-export const MAX_QUERIES = 10;
-export const MAX_QUERY = 400;
-
 /**
- * @typedef {{query: string, map: object|null, onMap: boolean}} Line a query under edit; `onMap`:
- *   whether its map task stays
- */
-
-/**
- * The plan as it can be edited.
- * @param {{query: string, map?: object|null}[]} queries
+ * Returns the plan as it can be edited.
+ * @param {PlannedQuery[]} queries
  * @returns {Line[]}
  */
-export function draftOf(queries) {
+function draftOf(queries) {
   return queries.map(({ query, map }) => ({ query: String(query), map: map ?? null, onMap: Boolean(map) }));
 }
 
-/** A query of the person's own, for the web alone. */
+/** Makes a query of the person's own, for the web alone. @returns {Line} */
 export const emptyLine = () => ({ query: "", map: null, onMap: false });
 
 /**
- * What goes back to the run: the queries in order, trimmed; those emptied are left out.
+ * Returns what goes back to the run: the queries in order, trimmed; those emptied are left out.
  * @param {Line[]} draft
- * @returns {{queries: {query: string, map: object|null}[]}|null} null where nothing is left
+ * @returns {{queries: PlannedQuery[]}|null} null where nothing is left
  */
 export function answerOf(draft) {
   const queries = draft
@@ -206,18 +221,18 @@ export function answerOf(draft) {
   return queries.length ? { queries } : null;
 }
 
-/** Whether another query may be added. */
+/** Tells whether another query may be added. @param {Line[]} draft */
 export const hasRoom = (draft) => draft.length < MAX_QUERIES;
 
-/** Whether a query may go: one has to stay. */
+/** Tells whether a query may go: one has to stay. @param {Line[]} draft */
 export const mayRemove = (draft) => draft.length > 1;
 
 /**
- * The plan to edit for a review. Asked about the same plan again, after an answer that could not
+ * Returns the plan to edit for a review. Asked about the same plan again, after an answer that could not
  * be used or did not arrive, a person finds it as they left it.
- * @param {{queries: object[]}} review
- * @param {{of: string, lines: Line[]}|null} before
- * @returns {{of: string, lines: Line[]}}
+ * @param {Review} review
+ * @param {Draft|null} before
+ * @returns {Draft}
  */
 export function draftFor(review, before) {
   const of = JSON.stringify(review.queries ?? []);

@@ -1,4 +1,4 @@
-/** One map, several answers: whose places are on it, and which of them is chosen. */
+/** The choice of places on one map for several answers: whose are on it, and which of them is chosen. */
 
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
@@ -10,13 +10,17 @@ export class Selection {
   #views;
   #layout;
   #bar = el("div", { class: "map-choice", hidden: true });
+  /** @type {Turn[]} */
   #turns = [];
+  /** @type {string|null} */
   #chosenTurn = null;
+  /** @type {Turn|null} */
   #shown = null;
   #busy = false;
 
   /**
-   * @param {{map: object, turns: import("../answer/turn_list.js").TurnList, layout: object}} parts
+   * @param {{map: import("../map/map.js").MapView, turns: import("../answer/turn_list.js").TurnList,
+   *   layout: import("./layout.js").Layout}} parts
    */
   constructor({ map, turns, layout }) {
     this.#map = map;
@@ -25,7 +29,10 @@ export class Selection {
     this.nodes = [map.node, this.#bar];
   }
 
-  /** The conversation as it is now: the map shows the chosen answer's places, else the newest's. */
+  /**
+   * Shows the conversation as it is now: the map has the chosen answer's places, else the newest's.
+   * @param {Turn[]} turns
+   */
   update(turns) {
     if (turns.at(-1)?.id !== this.#turns.at(-1)?.id) this.#chosenTurn = null;
     this.#turns = turns;
@@ -33,10 +40,10 @@ export class Selection {
   }
 
   /**
-   * A place was chosen in an answer or its list.
+   * Takes up that a place was chosen in an answer or its list.
    * @param {string} turnId
    * @param {string|null} placeId
-   * @param {"cited"|"map"} [why] "cited": its citation is read, and stays in view;
+   * @param {ChoiceReason} [why] "cited": its citation is read, and stays in view;
    *   "map": it is to be seen on the map
    */
   choose(turnId, placeId, why) {
@@ -50,10 +57,10 @@ export class Selection {
     });
   }
 
-  /** A place was chosen on the map. */
+  /** Takes up that a place was chosen on the map. @param {string|null} placeId */
   chooseOnMap(placeId) {
     this.#once(() => {
-      if (!this.#layout.narrow) this.#views.select(this.#shown?.id, placeId);
+      if (!this.#layout.narrow) this.#views.select(this.#shown?.id ?? null, placeId);
       this.#map.select(placeId);
       this.#name(placeId);
     });
@@ -67,19 +74,23 @@ export class Selection {
     this.#map.update(shown);
   }
 
+  /** @param {string|null} placeId */
   #name(placeId) {
-    const place = this.#shown?.answer?.places?.find((one) => one.id === placeId);
+    const place = this.#shown?.answer?.places?.find(({ id }) => id === placeId);
     this.#bar.hidden = !place;
     if (!place) return;
     const open = () => {
       this.#layout.show("answer");
-      this.#views.select(this.#shown.id, placeId);
+      this.#views.select(this.#shown?.id ?? null, placeId);
     };
     fill(this.#bar, icon("pin"), el("strong", {}, place.name),
       el("button", { class: "button", type: "button", onclick: open }, say("details")));
   }
 
-  /** A view that is told to select may tell of a selection in turn. */
+  /**
+   * Acts unless it is acting: a view that is told to select may tell of a selection in turn.
+   * @param {() => void} act
+   */
   #once(act) {
     if (this.#busy) return;
     this.#busy = true;
@@ -91,7 +102,7 @@ export class Selection {
   }
 }
 
-/** Whether a turn has anything to draw. */
+/** Tells whether a turn has anything to draw. @param {Turn} turn */
 export function hasPlaces(turn) {
   return Boolean(turn.answer?.places?.length || turn.answer?.geojson?.features?.length);
 }

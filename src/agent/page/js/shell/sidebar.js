@@ -2,10 +2,12 @@
 
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
-import { threadPath } from "../run/server.js";
+import { serverError, threadPath } from "../run/server.js";
 import { recentThreads, removeThread } from "../run/threads.js";
 import { failed } from "./notice.js";
 import { threadRow } from "./thread_row.js";
+
+/** @import { ThreadSummary } from "../run/threads.js" */
 
 const say = translator({
   zh: {
@@ -24,9 +26,11 @@ export class Sidebar {
   #onOpen;
   #onRemoved;
   #onRefused;
+  /** @type {string|null} */
   #current = null;
+  /** @type {ThreadSummary[]} */
   #threads = [];
-  #wanted = PAGE;
+  #limit = PAGE;
   #timer = 0;
   #list = el("ol", { class: "thread-list" });
   #problem = el("div");
@@ -42,7 +46,10 @@ export class Sidebar {
     this.#onRefused = onRefused;
     this.#more = el("button", {
       class: "button quiet", type: "button", hidden: true,
-      onclick: () => { this.#wanted += PAGE; this.refresh(); },
+      onclick: () => {
+        this.#limit += PAGE;
+        this.refresh();
+      },
     }, say("more"));
     const close = el("button", {
       class: "button quiet close-threads", type: "button", "aria-label": say("close"), onclick: onClose,
@@ -64,31 +71,35 @@ export class Sidebar {
     clearTimeout(this.#timer);
     try {
       // One more than shown tells whether there is more.
-      this.#threads = await recentThreads({ limit: this.#wanted + 1, offset: 0 });
+      this.#threads = await recentThreads({ limit: this.#limit + 1, offset: 0 });
       fill(this.#problem);
     } catch (error) {
-      if (error.status === 401) return this.#onRefused();
-      fill(this.#problem, failed({ text: say("failed", { reason: error.message }), again: () => this.refresh() }));
-      return undefined;
+      const { status, message } = serverError(error);
+      const text = say("failed", { reason: message });
+      if (status === 401) this.#onRefused();
+      else fill(this.#problem, failed({ text, again: () => this.refresh() }));
+      return;
     }
     this.#show();
     if (this.#threads.some((thread) => thread.status === "busy") && !document.hidden) {
-      this.#timer = setTimeout(() => this.refresh(), AGAIN_MS);
+      this.#timer = window.setTimeout(() => this.refresh(), AGAIN_MS);
     }
-    return undefined;
   }
 
   #show() {
     if (this.#list.querySelector(".sure")) return;
-    const focused = document.activeElement?.closest?.(".thread")?.dataset.threadId;
-    const shown = this.#threads.slice(0, this.#wanted);
-    fill(this.#list, ...shown.map((thread) => this.#line(thread)),
+    const focused = document.activeElement?.closest(".thread")?.getAttribute("data-thread-id");
+    const shown = this.#threads.slice(0, this.#limit);
+    fill(this.#list, ...shown.map((thread) => this.#row(thread)),
       shown.length === 0 && el("li", { class: "muted small none" }, say("none")));
-    this.#more.hidden = this.#threads.length <= this.#wanted;
-    if (focused) this.#list.querySelector(`[data-thread-id="${CSS.escape(focused)}"] a`)?.focus();
+    this.#more.hidden = this.#threads.length <= this.#limit;
+    if (!focused) return;
+    const link = this.#list.querySelector(`[data-thread-id="${CSS.escape(focused)}"] a`);
+    if (link instanceof HTMLElement) link.focus();
   }
 
-  #line(thread) {
+  /** @param {ThreadSummary} thread */
+  #row(thread) {
     return threadRow(thread, {
       current: thread.thread_id === this.#current,
       href: threadPath(thread.thread_id),
@@ -97,11 +108,13 @@ export class Sidebar {
     });
   }
 
+  /** @param {string} threadId */
   async #remove(threadId) {
     try {
       await removeThread(threadId);
     } catch (error) {
-      fill(this.#problem, failed({ text: say("removing", { reason: error.message }), again: null }));
+      const { message } = serverError(error);
+      fill(this.#problem, failed({ text: say("removing", { reason: message }), again: null }));
       return;
     }
     this.#threads = this.#threads.filter((thread) => thread.thread_id !== threadId);

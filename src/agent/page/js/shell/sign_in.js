@@ -3,7 +3,7 @@
 import { disclosure } from "../disclosure.js";
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
-import { signIn, signOut } from "../run/server.js";
+import { serverError, signIn, signOut } from "../run/server.js";
 
 const say = translator({
   zh: {
@@ -12,7 +12,8 @@ const say = translator({
     out: "退出", account: "账号",
   },
   en: {
-    title: "Sign in", lead: "This server asks for a key. Whoever runs it can give you one.", key: "Key", submit: "Sign in",
+    title: "Sign in", lead: "This server asks for a key. Whoever runs it can give you one.", key: "Key",
+    submit: "Sign in",
     wrong: "That key is not right.", many: "Too many tries; wait a little.",
     failed: "Signing in failed: {reason}",
     out: "Sign out", account: "Account",
@@ -25,29 +26,39 @@ const say = translator({
  * @returns {{open: (user?: string|null) => void}} `user`: whose page this is
  */
 export function signInDialog() {
+  /** @type {string|null} */
   let owner = null;
   const problem = el("p", { class: "notice warn", role: "alert", hidden: true });
   const key = el("input", {
-    class: "field", type: "password", id: "key", name: "key", required: true, autocomplete: "current-password",
-    spellcheck: "false", autocapitalize: "off",
+    class: "field", type: "password", id: "key", name: "key", required: true,
+    autocomplete: "current-password", spellcheck: "false", autocapitalize: "off",
   });
   const submit = el("button", { class: "button primary", type: "submit" }, say("submit"));
-  const form = el("form", { class: "stack", onsubmit: (event) => { event.preventDefault(); attempt(); } },
+  const form = el("form", {
+    class: "stack",
+    onsubmit: (event) => {
+      event.preventDefault();
+      attempt();
+    },
+  },
     el("h2", { id: "sign-in-title" }, say("title")), el("p", { class: "muted" }, say("lead")),
     el("label", { for: "key" }, say("key")), key, problem, submit);
   const dialog = el("dialog", {
     class: "sign-in", "aria-labelledby": "sign-in-title", dataset: { part: "sign-in" },
     // Nothing works without a key, so Escape has nowhere to go back to.
     oncancel: (event) => event.preventDefault(),
-    onclose: () => { if (dialog.isConnected) dialog.showModal(); },
   }, form);
+  dialog.addEventListener("close", () => { if (dialog.isConnected) dialog.showModal(); });
 
   async function attempt() {
     submit.disabled = true;
     problem.hidden = true;
     try {
       const { user } = await signIn(key.value.trim());
-      if (!owner || user !== owner) return location.reload();
+      if (!owner || user !== owner) {
+        location.reload();
+        return;
+      }
       key.value = "";
       submit.disabled = false;
       dialog.remove();
@@ -57,7 +68,6 @@ export function signInDialog() {
       submit.disabled = false;
       key.select();
     }
-    return undefined;
   }
   return {
     open(user = null) {
@@ -70,11 +80,7 @@ export function signInDialog() {
   };
 }
 
-/**
- * Who is signed in, and the way out.
- * @param {string} user
- * @returns {HTMLElement}
- */
+/** Says who is signed in, and offers the way out. @param {string} user */
 export function accountMenu(user) {
   // Where it fails the page comes back signed in, which tells as much.
   const leave = () => signOut().catch(() => {}).then(() => location.assign("/app"));
@@ -85,8 +91,10 @@ export function accountMenu(user) {
   return disclosure({ label, panel, name: say("account") }).node;
 }
 
+/** @param {unknown} error */
 function reasonOf(error) {
-  if (error?.status === 401) return say("wrong");
-  if (error?.status === 429) return say("many");
-  return say("failed", { reason: error?.message ?? String(error) });
+  const { status, message } = serverError(error);
+  if (status === 401) return say("wrong");
+  if (status === 429) return say("many");
+  return say("failed", { reason: message });
 }

@@ -1,7 +1,9 @@
-/** One of the person's questions in the list: its title, when it was, whether it still runs. */
+/** A row of the list of questions: its title, when it was, whether it still runs. */
 
 import { el, fill, icon } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { language, locale, translator } from "../i18n.js";
+
+/** @import { ThreadSummary } from "../run/threads.js" */
 
 const say = translator({
   zh: {
@@ -14,14 +16,15 @@ const say = translator({
   },
 });
 const DAY_S = 86_400;
+/** @type {[number, Intl.RelativeTimeFormatUnit][]} */
 const STEPS = [[60, "minute"], [3600, "hour"], [DAY_S, "day"]];
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
-const dated = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en", { month: "short", day: "numeric" });
+const dated = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric" });
 
 /**
- * @param {{thread_id: string, title: string, updated_at: string, status: string}} thread
+ * Makes the row of a thread.
+ * @param {ThreadSummary} thread
  * @param {{current: boolean, href: string, onOpen: () => void, onRemove: () => void}} options
- * @returns {HTMLElement}
  */
 export function threadRow(thread, { current, href, onOpen, onRemove }) {
   const title = thread.title || say("untitled");
@@ -34,29 +37,33 @@ export function threadRow(thread, { current, href, onOpen, onRemove }) {
     },
   }, el("span", { class: "thread-title" }, title), stateOf(thread));
   const end = el("span", { class: "thread-end" });
-  const line = el("li", { class: "thread", dataset: { status: thread.status, threadId: thread.thread_id } }, name, end);
+  const dataset = { status: thread.status, threadId: thread.thread_id };
   offerRemoval(end, title, onRemove);
-  return line;
+  return el("li", { class: "thread", dataset }, name, end);
 }
 
-/** How long ago, in a word or two. @param {string} iso @param {number} now ms */
+/** Tells how long ago, in a word or two. @param {string} iso @param {number} now ms */
 export function ago(iso, now = Date.now()) {
   const seconds = (now - Date.parse(iso)) / 1000;
   if (!(seconds < 6 * DAY_S)) return dated.format(new Date(iso));
-  const [unit, name] = STEPS.findLast(([size]) => seconds >= size) ?? [];
-  return unit ? relative.format(-Math.floor(seconds / unit), name) : say("now");
+  const step = STEPS.findLast(([size]) => seconds >= size);
+  return step ? relative.format(-Math.floor(seconds / step[0]), step[1]) : say("now");
 }
 
+/** @param {ThreadSummary} thread */
 function stateOf({ status, updated_at: when }) {
-  const told = ["busy", "interrupted", "error"].includes(status);
-  return el("span", { class: "thread-state small" }, told ? say(status) : ago(when));
+  return el("span", { class: "thread-state small" }, status === "idle" ? ago(when) : say(status));
 }
 
+/** @param {HTMLElement} end @param {string} title @param {() => void} onRemove */
 function offerRemoval(end, title, onRemove) {
   const name = say("remove", { title });
   const named = { type: "button", "aria-label": name, title: name };
   const remove = el("button", { class: "button quiet", ...named }, icon("remove"));
-  const keep = () => { fill(end, remove); remove.focus(); };
+  const keep = () => {
+    fill(end, remove);
+    remove.focus();
+  };
   remove.addEventListener("click", () => {
     const no = el("button", { class: "button", type: "button", onclick: keep }, say("no"));
     const yes = el("button", { class: "button danger", ...named, onclick: onRemove }, say("yes"));

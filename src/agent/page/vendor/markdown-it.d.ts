@@ -1,0 +1,20 @@
+/** What the page uses of markdown-it. */
+
+export interface Token {
+  type: string;
+  tag: string;
+  content: string;
+  attrs: [string, string][] | null;
+  children: Token[] | null;
+  attrGet(name: string): string | null;
+  attrSet(name: string, value: string): void;
+}
+
+export default class MarkdownIt {
+  constructor(preset: "commonmark", options: { html: boolean });
+  enable(rule: string): this;
+  disable(rule: string): this;
+  validateLink: (url: string) => boolean;
+  core: { ruler: { push(name: string, rule: (state: { tokens: Token[]; env: any }) => void): void } };
+  render(text: string, env: object): string;
+}
