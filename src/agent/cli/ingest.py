@@ -22,10 +22,15 @@ from agent.retrieval.filing import Target
 from agent.retrieval.ingest import Ingest
 from agent.retrieval.outcomes import Outcome, Report, Tell
 from agent.retrieval.sqlite_store import check_names
+from agent.settings import read_settings
 
 _LISTED = 200
 _LISTED_OUTCOMES: tuple[Outcome, ...] = ("failed", "left_out", "gone")
 _SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
+_UNREAD = (
+    "no model key is set: sample mode does not read these documents, which are kept for runs with "
+    "a key; to have them searched in sample mode too: {command}"
+)
 
 
 def run(arguments: Namespace) -> int:
@@ -50,6 +55,10 @@ def run(arguments: Namespace) -> int:
     except KeyboardInterrupt:
         return fail(f"cancelled; go on with: {_again(arguments)}", code=CANCELLED)
     _show(report, as_json=arguments.json)
+    settings = read_settings()
+    if settings.tanlu_mode == "auto" and settings.mode == "offline":
+        arguments.offline = True
+        print(_UNREAD.format(command=_again(arguments)), file=sys.stderr)  # noqa: T201
     if report.stopped:
         left = report.total - report.done
         return fail(f"interrupted, {left} left; go on with: {_again(arguments)}", code=CANCELLED)
