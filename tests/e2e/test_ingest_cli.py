@@ -38,6 +38,21 @@ def test_documents_are_read_in_and_found_with_file_and_page(cli: Cli) -> None:
     assert str(cli.folder) not in json.dumps(found)
 
 
+def test_own_documents_are_cited_in_sample_mode_once_they_are_read_in_for_it(cli: Cli) -> None:
+    docs = cli.folder / "docs"
+    docs.mkdir()
+    (docs / "qinglan.md").write_text("# 青岚大桥日志\n\n青岚大桥的结构是三跨钢拱。\n", "utf-8")
+    question = ("--assistant", "plan_execute", "--set", "geo_routing=never", "青岚大桥的结构")
+    kept = cli.run("ingest", "docs")
+    assert "sample mode does not read these documents" in kept.stderr
+    assert "ingest docs --collection documents --offline" in kept.stderr
+    read = cli.run("ingest", "docs", "--offline")
+    assert "does not read" not in read.stderr
+    answer = cli.run("ask", *question).stdout
+    assert "青岚大桥的结构是三跨钢拱。" in answer
+    assert "青岚大桥日志 (docs/qinglan.md)" in answer
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "told"),
     [

@@ -43,6 +43,7 @@ from agent.knowledge.files import Target
 from agent.knowledge.ingest import FileResult, Ingest, Outcome, Report, Tell
 from agent.knowledge.sqlite import check_names
 from agent.sample.papers import sample_documents
+from agent.settings import read_settings
 
 _LONGEST = 160
 _WORDS = {"same": "the same", "left_out": "left out"}
@@ -129,6 +130,10 @@ def telling() -> Iterator[Tell]:
 _LISTED = 200
 _LISTED_OUTCOMES: tuple[Outcome, ...] = ("failed", "left_out", "gone")
 _SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
+_UNREAD = (
+    "no model key is set: sample mode does not read these documents, which are kept for runs with "
+    "a key; to have them searched in sample mode too: {command}"
+)
 
 
 def run(arguments: Namespace) -> int:
@@ -153,6 +158,10 @@ def run(arguments: Namespace) -> int:
     except KeyboardInterrupt:
         return fail(f"cancelled; go on with: {_again(arguments)}", code=CANCELLED)
     _show(report, as_json=arguments.json)
+    settings = read_settings()
+    if settings.tanlu_mode == "auto" and settings.mode == "offline":
+        arguments.offline = True
+        print(_UNREAD.format(command=_again(arguments)), file=sys.stderr)  # noqa: T201
     if report.stopped:
         left = report.total - report.done
         return fail(f"interrupted, {left} left; go on with: {_again(arguments)}", code=CANCELLED)

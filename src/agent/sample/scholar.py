@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
+from agent.sample.model.subject import subject_of
 from agent.sample.records import has, phrase, terms
 from agent.sample.service import Service
 
@@ -93,8 +94,13 @@ def sample_papers() -> tuple[Paper, ...]:
 
 def best(query: str, records: Iterable[Record], limit: int) -> list[Record]:
     """The records that fit the query, best first."""
-    scored = [(fit(query, row.names, row.subjects, row.body), row) for row in records]
-    kept = [pair for pair in scored if pair[0] >= _LEAST]
+    subject = subject_of(query)
+    kept: list[tuple[float, Record]] = []
+    for row in records:
+        text = f"{' '.join(row.names)} {' '.join(row.subjects)} {row.body}"
+        score = fit(query, row.names, row.subjects, row.body)
+        if score >= _LEAST and subject.is_named_in(text):
+            kept.append((score, row))
     kept.sort(key=lambda pair: (-pair[0], str(pair[1].id)))
     return [row for _, row in kept[:limit]]
 

@@ -12,6 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.sample.corpus import Page, load_sample, search_pages
+from agent.sample.model.subject import subject_of
 from agent.sample.model.text import quoted, sentences
 from agent.sample.service import BODY, Service
 
@@ -22,8 +23,11 @@ _PASSAGE = 420
 
 
 def sample_pages(query: str, limit: int) -> Sequence[Page]:
-    """The bundled pages that fit, best first."""
-    return search_pages(query, limit=limit)
+    """The bundled pages that fit and name the subject, best first."""
+    subject = subject_of(query)
+    found = search_pages(query, limit=50)
+    named = [p for p in found if subject.is_named_in(" ".join((p.title, p.text, *p.subjects)))]
+    return named[:limit]
 
 
 def passage(text: str, query: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from agent.evidence.intent import map_task_by_rules
+from agent.evidence.intent import map_task_by_rules, needs_place
 from agent.evidence.queries import near_duplicate
 from agent.evidence.types import MapTask
 from agent.sample.corpus import search_pages
@@ -74,7 +74,7 @@ def web_research(turn: Turn) -> Answer:
     subject = subject_of(query)
     pages = [
         page
-        for page in (search_pages(query) if turn.search else [])
+        for page in (search_pages(query) if turn.search and not needs_place(query) else [])
         if subject.is_named_in(" ".join((page.title, page.text, *page.subjects)))
     ]
     own = [page for page in pages if page.language == detect_language(query)]
