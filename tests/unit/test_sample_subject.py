@@ -78,6 +78,12 @@ def test_a_place_is_searched_with_its_city() -> None:
             [],
             "Is there parking near Bund?",
         ),
+        (
+            "What are heat pumps and what do they cost?",
+            SAID,
+            [],
+            "What are heat pumps and what do they cost?",
+        ),
         ("钠离子电池的成本", SAID, ["和平菓局"], "钠离子电池的成本"),
         ("那附近有停车场吗", [], [], "那附近有停车场吗"),
         ("第九个几点关门", SAID, ["和平菓局"], "第九个几点关门"),

@@ -221,12 +221,14 @@ def resolved(question: str, conversation: list[str], places: list[str]) -> str:
 
 
 def _refers(question: str) -> bool:
-    """Whether a question points back, or names nothing but a kind of place."""
+    """Whether a question points back before it names anything, or names only a kind of place."""
     pattern = _THERE_ZH if detect_language(question) == "zh" else _THERE_EN
     if found := pattern.search(question):
-        before = question[: found.start()]
-        return not landmark_in(before) and not re.search(r"[A-Z]\w+.*[A-Z]\w+", before)
-    rest = without_activities(cleaned(question))
-    words = re.findall(r"[^\W_]+", _ASKING_ZH.sub(" ", rest))
+        return not _names_something(question[: found.start()])
+    return not _names_something(cleaned(question))
+
+
+def _names_something(text: str) -> bool:
+    words = re.findall(r"[^\W_]+", _ASKING_ZH.sub(" ", without_activities(text)))
     named = [word for word in words if len(word) > 1 and word.casefold() not in _ASKING_EN]
-    return extract_place(question) is None and not named
+    return extract_place(text) is not None or bool(named)
