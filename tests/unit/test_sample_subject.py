@@ -93,3 +93,8 @@ def test_a_question_that_points_back_reads_alone(
     question: str, said: list[str], places: list[str], alone: str
 ) -> None:
     assert resolved(question, said, places) == alone
+
+
+def test_nearby_means_the_last_place_that_was_named() -> None:
+    asked = ["user: 王府井附近适合遛娃的好去处", "user: 附近还有适合下雨天去的室内场所吗？"]
+    assert "王府井" in resolved("附近有什么书店？", asked, [])

@@ -193,6 +193,9 @@ def asked_of(question: str) -> str:
     return " ".join(aspects_of(question)) or cleaned(question)
 
 
+_NEARBY = re.compile(r"^[那还]*附近|周边|周围|\bnearby\b")
+
+
 def resolved(question: str, conversation: list[str], places: list[str]) -> str:
     """The question with "there", "it" or "the second one" replaced by what that was."""
     if found := _ORDINAL.search(question):
@@ -203,6 +206,8 @@ def resolved(question: str, conversation: list[str], places: list[str]) -> str:
             return question[: found.start()] + places[at] + question[found.end() :]
     asked = [line.partition(":")[2].strip() for line in conversation if line.startswith("user:")]
     named = [searched_as(text) for text in reversed(asked) if not _refers(text)]
+    if _NEARBY.search(question):
+        named = [place[0] for text in reversed(asked) if (place := extract_place(text))] + named
     before = next(filter(None, named), places[0] if places else "")
     if not before or not _refers(question):
         return question
