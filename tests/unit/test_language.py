@@ -38,3 +38,7 @@ def test_a_text_is_filled_by_name_and_other_braces_stay() -> None:
     assert filled(text, {"name": "搜索", "absent": "x"}) == (
         '搜索 要一个检索式，如 {"query": "…"}；搜索: {limit} {}'
     )
+
+
+def test_braces_in_a_value_stay() -> None:
+    assert filled("{a}, {b}", {"a": "{b}", "b": "x"}) == "{b}, x"
