@@ -7,7 +7,7 @@ import pytest
 from tests.support.browser import BROWSER, Page, Visits, expect
 from tests.support.browser_labels import nameless, tab_to
 from tests.support.browser_page import ends, part, question_box
-from tests.support.command_line import ZH
+from tests.support.command_line import ASPECTS_ZH, ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread
 
@@ -95,7 +95,7 @@ def test_a_plan_is_read_changed_and_sent(visit: Visits) -> None:
     tab_to(page, page.get_by_role("switch", name="先看计划"))
     page.keyboard.press(" ")
     tab_to(page, question_box(page), key="Shift+Tab")
-    page.keyboard.type(ZH)
+    page.keyboard.type(ASPECTS_ZH)
     page.keyboard.press("Enter")
     turn = ends(page.locator("article.turn"), "waiting")
     review = part(turn, "review")

@@ -8,7 +8,7 @@ from langgraph_sdk import get_sync_client
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part, thread_of
-from tests.support.command_line import EN
+from tests.support.command_line import ASPECTS_EN
 from tests.support.dev_server import DevServer
 from tests.support.held_server import service_fixture
 from tests.support.page_gemini import HeldGemini
@@ -34,7 +34,7 @@ def searching(page: Page, gemini: HeldGemini) -> Locator:
     """A turn whose searches are under way."""
     gemini.requests.clear()
     gemini.hold()
-    turn = ask(page, EN)
+    turn = ask(page, ASPECTS_EN)
     expect(turn.locator('.step[data-kind="search_started"]')).to_have_count(2)
     gemini.waits()
     return turn

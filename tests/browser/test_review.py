@@ -6,13 +6,13 @@ import pytest
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part
-from tests.support.command_line import ZH, searches
+from tests.support.command_line import ASPECTS_ZH, ZH, searches
 from tests.support.dev_server import DevServer
 from tests.support.page_gemini import HeldGemini, held_gemini
 from tests.support.page_server import page_server
 
 pytestmark = BROWSER
-PLAN = [ZH, "王府井 亲子餐厅", "王府井 攻略 注意事项"]
+PLAN = [ASPECTS_ZH, "王府井 亲子餐厅", "王府井 公园"]
 OWN = "王府井 雨天 亲子"
 
 
@@ -31,7 +31,7 @@ def keyed_fixture(
         yield started
 
 
-def planned(page: Page, question: str = ZH) -> Locator:
+def planned(page: Page, question: str = ASPECTS_ZH) -> Locator:
     """A turn that waits with its plan."""
     page.get_by_text("先看计划").click()
     expect(page.get_by_role("switch", name="先看计划")).to_be_checked()
@@ -68,7 +68,7 @@ def test_a_changed_plan_is_what_is_searched(visit: Visits) -> None:
     review.get_by_role("button", name="按这个计划继续").click()
     ends(turn)
     expect(review).to_be_hidden()
-    assert shown_plan(turn) == f"检索词：{ZH}；王府井 避坑；{OWN}"
+    assert shown_plan(turn) == f"检索词：{ASPECTS_ZH}；王府井 避坑；{OWN}"
     expect(part(turn, "timeline").locator('.step[data-kind="search_done"]')).to_have_count(3)
     expect(part(turn, "places").locator("[data-place-id]")).not_to_have_count(0)
 

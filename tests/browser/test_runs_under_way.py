@@ -8,7 +8,7 @@ from langgraph_sdk import get_sync_client
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import STOP, ask, ends, part, thread_of, watch, watched
-from tests.support.command_line import EN, until
+from tests.support.command_line import ASPECTS_EN, EN, until
 from tests.support.dev_server import DevServer
 from tests.support.held_server import server_fixture, service_fixture
 from tests.support.page_gemini import HeldGemini
@@ -29,8 +29,8 @@ def gemini_fixture(service: HeldGemini) -> Iterator[HeldGemini]:
 def searching(page: Page, gemini: HeldGemini) -> Locator:
     """A turn whose searches have been sent and wait for their replies."""
     gemini.hold()
-    turn = ask(page, EN)
-    expect(turn.locator('.step[data-kind="search_started"]').first).to_be_visible()
+    turn = ask(page, ASPECTS_EN)
+    expect(turn.locator('.step[data-kind="search_started"]')).to_have_count(2)
     gemini.waits()
     return turn
 

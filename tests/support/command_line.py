@@ -22,6 +22,8 @@ KEYS = [
     "final_answer", "answered", "verified",
 ]  # fmt: skip
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
+ASPECTS_ZH, ASPECTS_EN = "王府井附近的亲子餐厅和公园", "What do sodium-ion batteries cost?"
+"""Questions that name aspects: the sample model writes three searches and two."""
 NO_MAP = ("--set", "geo_routing=never")
 CANARY = "canary-key-0123456789"
 

@@ -54,11 +54,17 @@ class HeldGemini(GeminiService):
 
 @contextmanager
 def held_gemini() -> Iterator[HeldGemini]:
-    """The running service; its `environment` is that of a server that uses it."""
+    """The running service; its `environment` is that of a server that uses it.
+
+    At the end nothing is held: a call that waits would keep the process from ending.
+    """
     service = HeldGemini()
     with serve(service.app) as running:
         service.environment = {
             "GEMINI_API_KEY": CANARY,
             "GOOGLE_GEMINI_BASE_URL": running.url,
         }
-        yield service
+        try:
+            yield service
+        finally:
+            service.let_go()
