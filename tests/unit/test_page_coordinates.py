@@ -17,6 +17,7 @@ from agent.export.wording import cost, metres, rating
 from agent.mcp.records import PHOTO_HOSTS
 from agent.texts import say
 from agent.texts.language import Language
+from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/map"
@@ -77,7 +78,13 @@ def page() -> dict[str, Any]:
     given = json.dumps({"points": POINTS, "lengths": LENGTHS, "places": PLACES})
     command = [NODE or "", "--input-type=module", "-e", _SCRIPT % tuple(modules)]
     done = subprocess.run(
-        command, input=given, capture_output=True, text=True, check=False, timeout=60
+        command,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=page_environment(),
     )
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
@@ -114,4 +121,4 @@ def test_both_name_the_same_hosts_of_photos_and_the_same_owner_of_the_data(
     page: dict[str, Any],
 ) -> None:
     assert tuple(page["hosts"]) == PHOTO_HOSTS
-    assert page["attribution"] == [say("map.attribution", language) for language in LANGUAGES]
+    assert page["attribution"] == [say("records.attribution", language) for language in LANGUAGES]

@@ -12,6 +12,7 @@ from agent.core.progress import EventType
 from agent.texts import say, table
 from agent.texts.language import Language
 from agent.texts.progress_words import event_line
+from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/answer"
@@ -72,6 +73,7 @@ def _lines_of_the_page(events: list[dict[str, Any]]) -> list[list[str]]:
         text=True,
         timeout=60,
         check=False,
+        env=page_environment(),
     )
     assert ran.returncode == 0, ran.stderr
     found: list[list[str]] = json.loads(ran.stdout)

@@ -13,7 +13,7 @@ from agent.evidence.types import Point as Wgs84
 from agent.export.finished import FinishedAnswer
 from agent.texts import say
 
-AMAP_ATTRIBUTION = say("map.attribution", "zh")
+AMAP_ATTRIBUTION = say("records.attribution", "zh")
 _DECIMALS = 7
 _CHINA_LNG, _CHINA_LAT = (73.0, 136.0), (3.0, 54.0)
 

@@ -42,6 +42,5 @@ def credit(places: list[Place], language: Language) -> str:
     if not places:
         return ""
     newest = max(place["fetched_at"] for place in places)
-    return (
-        f"{say('map.attribution', language)} · {say('export.as_of', language)} {local_time(newest)}"
-    )
+    owner, as_of = say("records.attribution", language), say("export.as_of", language)
+    return f"{owner} · {as_of} {local_time(newest)}"

@@ -419,7 +419,7 @@ class Ledger:
         )
         self.survey.sources.append(source)
         shown = self._now().astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        self.survey.attribution = f"{say('map.attribution', language)} · {shown}"
+        self.survey.attribution = f"{say('records.attribution', language)} · {shown}"
         return source["id"]
 
     def _time(self) -> str:

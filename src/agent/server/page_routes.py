@@ -57,6 +57,7 @@ TYPES: Final = {
 }
 """What the page may consist of; anything else in its folder is not served."""
 INDEX: Final = "index.html"
+TEXTS: Final = "js/texts.js"
 ENTRY: Final = "js/main.js"
 """The module that the page starts with; `INDEX` names it itself."""
 _START = f'<script type="module" src="/app/{ENTRY}">'
@@ -95,8 +96,12 @@ class PageFile:
 class PageFiles:
     """Files of one folder; each is read again only when it has changed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, made: Mapping[str, bytes] | None = None) -> None:
+        """Serve besides `made`: modules that are no files, by their addresses."""
         self._folder = folder
+        self._made = {
+            name: _packed(body, TYPES[Path(name).suffix]) for name, body in (made or {}).items()
+        }
         self._cache: dict[Path, tuple[_Version, PageFile]] = {}
 
     def find(self, *names: str) -> PageFile | None:
@@ -106,6 +111,8 @@ class PageFiles:
         """
         if not all(_NAME.fullmatch(name) for name in names):
             return None
+        if made := self._made.get("/".join(names)):
+            return made
         path = self._folder.joinpath(*names)
         media_type = TYPES.get(path.suffix)
         if media_type is None or not path.is_file():
@@ -127,7 +134,20 @@ class PageFiles:
             for path in sorted((self._folder / part).rglob("*.js"))
         )
         names = (path.relative_to(self._folder).as_posix() for path in paths)
-        return tuple(name for name in names if name != ENTRY)
+        return (*(name for name in names if name != ENTRY), *self._made)
+
+
+def texts_module() -> bytes:
+    """Return the module that holds, in both languages, what the page says in its own words."""
+    texts = {
+        language: {
+            f"{name}.{key}": text
+            for name in ("page", "progress", "export", "records", "punctuation")
+            for key, text in table(name, language).items()
+        }
+        for language in LANGUAGES
+    }
+    return f"export const TEXTS = {json.dumps(texts, ensure_ascii=False)};\n".encode()
 
 
 def _preloading(body: bytes, modules: tuple[str, ...]) -> bytes:
@@ -231,7 +251,7 @@ def caller_config(settings: Settings | None, reason: str) -> dict[str, Any]:
         "starting": {one: say("progress.starting", one) for one in LANGUAGES},
         "speakers": _tables("progress.speakers"),
         "review": sorted(REVIEW_PLANS),
-        "examples": {one: list(table("page.examples", one).values()) for one in LANGUAGES},
+        "examples": {one: list(table("examples", one).values()) for one in LANGUAGES},
     }
 
 
@@ -255,7 +275,7 @@ def _warn_once(problem: str) -> None:
 FOLDER: Final = Path(__file__).parents[1] / "page"
 FOLDERS: Final = ("style", "js", "vendor")
 """What of it is served, besides the page itself and its icon."""
-_files = PageFiles(FOLDER)
+_files = PageFiles(FOLDER, {TEXTS: texts_module()})
 
 
 async def index(request: Request) -> Response:

@@ -26,13 +26,10 @@ def has(key: str) -> bool:
 
 
 def table(name: str, language: Language) -> dict[str, str]:
-    """Return the texts of one table by their keys, without those of the tables in it."""
+    """Return the texts of a table by their keys, those of the tables in it by dotted ones."""
     begin = f"{name}."
-    return {
-        key.removeprefix(begin): text
-        for key, text in _TEXTS[language].items()
-        if key.startswith(begin) and "." not in key.removeprefix(begin)
-    }
+    texts = _TEXTS[language].items()
+    return {key.removeprefix(begin): text for key, text in texts if key.startswith(begin)}
 
 
 def _load(language: Language) -> dict[str, str]:

@@ -59,7 +59,7 @@ def _key(error: AgentError) -> str:
 
 
 def _values(error: AgentError, language: Language) -> dict[str, str]:
-    values = {part: say(f"reasons.parts.{part}", language) for part in ("doctor", "who")}
+    values = {part: say(f"reason_parts.{part}", language) for part in ("doctor", "who")}
     if isinstance(error, ConfigurationError):
         # The problem is told in English.
         advice = values["doctor"] if language == "zh" else error.problem
@@ -68,7 +68,7 @@ def _values(error: AgentError, language: Language) -> dict[str, str]:
         return {**values, "limit": f"{error.value:g}"}
     if isinstance(error, ProviderError):
         if error.provider.startswith("model"):
-            values["who"] = say("reasons.parts.model", language)
+            values["who"] = say("reason_parts.model", language)
         name = error.provider.replace(":", "_").upper()
         values["variable"] = _KEYS.get(error.provider, f"{name}_API_KEY")
     return values
