@@ -22,8 +22,8 @@ from agent.core.redaction import scrub
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query, has_location_intent
 from agent.graph import build_graph
+from agent.mcp.amap.tools import CATALOGUE
 from agent.mcp.map import build_map_desk
-from agent.mcp.servers import expected_tools
 from agent.mcp.tools import load_amap_mcp_tools
 from agent.mcp.types import MapOptions, Survey
 from agent.services import Services, build_services
@@ -65,7 +65,7 @@ async def check_connection() -> str:
     async with services() as given:
         version = await given.maps.session.server_version()
         tools = await load_amap_mcp_tools(given.maps.session)
-    assert {tool.name for tool in tools} == {tool["name"] for tool in expected_tools()}
+    assert {tool.name for tool in tools} == {tool["name"] for tool in CATALOGUE.tools}
     assert all(tool.description and tool.args for tool in tools)
     return f"{len(tools)} tools of {version}"
 

@@ -91,8 +91,9 @@ async def test_a_spent_day_says_when_it_resets_and_is_not_asked_again(lab: MapLa
 
 async def test_our_own_daily_limit_binds(map_server_script: Path, tmp_path: Path) -> None:
     async with map_lab() as lab:
-        daily = DailySearches(1, file=tmp_path / "usage.sqlite")
-        gateway = Gateway(lab.desk.session, Calls(), qps=1000, daily=daily)
+        server = lab.desk.session.server
+        daily = DailySearches(1, server.quota, file=tmp_path / "usage.sqlite")
+        gateway = Gateway(server, lab.desk.session, Calls(), qps=1000, daily=daily)
         await gateway.call("maps_text_search", {"keywords": "咖啡"}, meter=meter())
         with pytest.raises(AgentError) as caught:
             await gateway.call("maps_text_search", {"keywords": "书店"}, meter=meter())

@@ -23,6 +23,7 @@ from tests.support.map_fixtures import (
     lab_fixture,
     script_fixture,
     scripted,
+    scripted_server,
     scripted_session,
     until,
 )
@@ -33,11 +34,15 @@ NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京", "
 
 OWNER = """
 import asyncio, sys
-from agent.mcp.servers import ServerSpec
+from agent.mcp.map_server import ServerCommand
+from agent.mcp.servers import amap_server
 from agent.mcp.session import SupervisedSession
+from agent.settings import Settings
+from dataclasses import replace
 
 async def main():
-    session = SupervisedSession(lambda: ServerSpec({command!r}, {arguments!r}, {{}}))
+    command = ServerCommand({command!r}, {arguments!r}, {{}})
+    session = SupervisedSession(replace(amap_server(Settings()), command=lambda: command))
     await session.list_tools()
     print(session.pid, flush=True)
     {then}
@@ -127,7 +132,7 @@ def test_one_server_serves_event_loops_that_come_and_go(map_server_script: Path)
 
 
 def test_one_server_serves_threads_with_loops_of_their_own() -> None:
-    session = SupervisedSession(lambda: scripted("none"))
+    session = SupervisedSession(scripted_server("none"))
     results: list[bool] = []
 
     def work() -> None:

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,11 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.evidence.types import MapTask
+from agent.mcp.amap.install import find_node, installed_server
 from agent.mcp.map import MapDesk, build_map_desk
+from agent.mcp.map_server import MapServer, ServerCommand
 from agent.mcp.records import text_of
-from agent.mcp.servers import (
-    ServerSpec,
-    contract_problem,
-    death_signal,
-    find_node,
-    installed_server,
-)
+from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.types import MapOptions, Survey
 from agent.sample.amap import AmapService
@@ -37,20 +33,23 @@ CANARY = "canary-key-4f1d9a77"
 QUICK = SessionLimits(start=60, call=30, ping=10)
 
 
-def scripted(fault: str, marker: Path | None = None) -> ServerSpec:
+def scripted(fault: str, marker: Path | None = None) -> ServerCommand:
     """A server that misbehaves."""
     command = [*death_signal(), sys.executable, str(SCRIPT), fault, str(marker or "")]
     environment = {"PATH": os.environ["PATH"], "AMAP_MAPS_API_KEY": "scripted-key-000"}
-    return ServerSpec(command[0], tuple(command[1:]), environment)
+    return ServerCommand(command[0], tuple(command[1:]), environment)
+
+
+def scripted_server(fault: str, marker: Path | None = None) -> MapServer:
+    """Return Amap's entry of the table, with a process that misbehaves."""
+    return replace(amap_server(Settings()), command=lambda: scripted(fault, marker))
 
 
 @asynccontextmanager
 async def scripted_session(
     fault: str, *, limits: SessionLimits = QUICK, marker: Path | None = None
 ) -> AsyncIterator[SupervisedSession]:
-    session = SupervisedSession(
-        lambda: scripted(fault, marker), check=contract_problem, limits=limits
-    )
+    session = SupervisedSession(scripted_server(fault, marker), limits=limits)
     try:
         yield session
     finally:

@@ -14,7 +14,7 @@ from agent.evidence.types import Place
 from agent.export.finished import by_mention
 from agent.export.svg_map import nice_step
 from agent.export.wording import WORDS, cost, metres, rating
-from agent.mcp.records import PHOTO_HOSTS
+from agent.mcp.servers import PHOTO_HOSTS
 from agent.texts.language import Language
 
 NODE = shutil.which("node")

@@ -1,8 +1,8 @@
 """The map, as a branch of a run sees it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
@@ -25,7 +25,9 @@ from agent.evidence.types import (
 from agent.texts.language import Language
 
 Tell = Callable[[str], None]
-"""Told in one short line what the map was asked (tool and its argument)."""
+"""Takes one short line about a call of the map: the tool and its argument."""
+CallTool = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Calls one tool of the map with its arguments."""
 
 
 @dataclass(frozen=True)
