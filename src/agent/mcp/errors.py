@@ -1,4 +1,4 @@
-"""Codes of a map's failures, and what they mean to the person who asked."""
+"""Say what the failures of a map, by their codes, mean to the person who asked."""
 
 import logging
 import re
@@ -154,7 +154,7 @@ POINTLESS_TO_GO_ON = frozenset(
 
 
 def map_message(error: AgentError, language: Language, about: str = "") -> str:
-    """One line for people; Amap's own word for a refused key, which says what to correct."""
+    """Return one line for people; of a refused key with the service's own word for it."""
     texts = _TEXTS.get(_SAME.get(error.code, error.code))
     if texts is None:
         return filled(_OTHER[language], {"reason": reason_of(error, language)})

@@ -1,4 +1,4 @@
-"""Calls of a map server: cleaned, cached, shared, paced, counted, classified, scrubbed."""
+"""Call a map server: clean, cache, share, pace and count calls, classify and scrub replies."""
 
 import logging
 import threading
@@ -75,7 +75,7 @@ POLICY = Policy(provider="map", spends="map_calls", timeout=_LONGEST_CALL, base_
 
 
 class ToolSession(Protocol):
-    """The calls a gateway makes of a session."""
+    """Make the calls that a gateway needs of a session."""
 
     async def ready(self) -> None: ...
 
@@ -118,10 +118,10 @@ class Gateway:
         """
         cleaned = self._server.arguments(tool, args)
         key = self._server.key(tool, cleaned)
-        known = self._cache.get(key)
-        if isinstance(known, ProviderError):
-            raise known.with_traceback(None)
-        return self._server.parse(known or await self._shared(key, tool, cleaned, meter))
+        cached = self._cache.get(key)
+        if isinstance(cached, ProviderError):
+            raise cached.with_traceback(None)
+        return self._server.parse(cached or await self._shared(key, tool, cleaned, meter))
 
     async def _shared(self, key: str, tool: str, cleaned: dict[str, Any], meter: Meter) -> str:
         """Make one call for equal ones under way; the first caller pays."""

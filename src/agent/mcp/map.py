@@ -1,4 +1,4 @@
-"""The map for nodes: one server, one gateway, the records of each branch."""
+"""Answer for the map: one server, one gateway, the records of each branch."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -73,8 +73,8 @@ class MapDesk:
             "code": None,
         }
         try:
-            listed = await self.session.list_tools()
-            report |= {"works": True, "tools": len(listed.tools)}
+            catalogue = await self.session.list_tools()
+            report |= {"works": True, "tools": len(catalogue.tools)}
             report["server"] = await self.session.server_version()
             report["message"] = f"{report['server']}, {report['tools']} tools as expected"
         except AgentError as error:

@@ -1,4 +1,4 @@
-"""A map server as the rest of the map knows it: an entry of the table in `servers.py`."""
+"""Describe a map server to the rest of the map: an entry of the table in `servers.py`."""
 
 import functools
 import hashlib
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ServerCommand:
-    """A process to start; `env` is all it gets."""
+    """Describe a process to start; `env` is all it gets."""
 
     command: str
     args: tuple[str, ...]
@@ -37,7 +37,7 @@ class ServerCommand:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The tools a server is expected to have, with our own copy of their descriptions."""
+    """Hold the tools a server is expected to have, with our own copy of their descriptions."""
 
     tools: tuple[dict[str, Any], ...]
     """Name, description and input schema of each."""
@@ -60,9 +60,9 @@ class Catalogue:
     def arguments(self, tool: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return the arguments a tool has, and those it requires; none of an unknown tool."""
         schemas = [entry["inputSchema"] for entry in self.tools if entry["name"] == tool]
-        known = (name for schema in schemas for name in schema.get("properties", ()))
+        properties = (name for schema in schemas for name in schema.get("properties", ()))
         required = (name for schema in schemas for name in schema.get("required", ()))
-        return frozenset(known), frozenset(required)
+        return frozenset(properties), frozenset(required)
 
     def own_copies(self, listed: Sequence[Tool]) -> list[Tool]:
         """Return the expected tools that the server lists, as they stand here."""
@@ -78,10 +78,10 @@ class Catalogue:
             "unknown": sorted(hashes.keys() - self.hashes.keys()),
             "changed": sorted(n for n, h in self.hashes.items() if hashes.get(n, h) != h),
         }
-        named = [f"{kind} {', '.join(names)[:200]}" for kind, names in differences.items() if names]
-        if not named:
+        parts = [f"{kind} {', '.join(names)[:200]}" for kind, names in differences.items() if names]
+        if not parts:
             return None
-        return f"the map server's tools are not the expected ones: {'; '.join(named)}"
+        return f"the map server's tools are not the expected ones: {'; '.join(parts)}"
 
 
 def schema_hash(schema: dict[str, Any]) -> str:
@@ -156,7 +156,7 @@ def _failed(provider: str, text: str) -> ProviderError:
 
 @dataclass(frozen=True)
 class MapServer:
-    """One map server: how it is started, its tools, and the reader of its replies.
+    """Describe one map server: its command, its tools, the reader of its replies.
 
     The defaults do for a server without peculiarities: arguments by the catalogue, errors as they
     are, no prefetch, no quota, every tool for every question.
@@ -198,8 +198,8 @@ class MapServer:
         """Return the arguments as the tool takes them, or raise ProviderRefused."""
         if self.clean_arguments:
             return self.clean_arguments(tool, arguments)
-        known, required = self.catalogue.arguments(tool)
-        cleaned = {k: v for k, v in arguments.items() if k in known and v not in (None, "")}
+        allowed, required = self.catalogue.arguments(tool)
+        cleaned = {k: v for k, v in arguments.items() if k in allowed and v not in (None, "")}
         problem = "" if tool in self.catalogue.names else f"there is no tool {tool}"
         if missing := sorted(required - cleaned.keys()):
             problem = f"{tool} needs {', '.join(missing)}"

@@ -1,4 +1,4 @@
-"""Limits of a map server: pace, place searches a day, and pauses it imposed on us."""
+"""Limit calls of a map server: pace, place searches a day, pauses that it imposed."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ ON CONFLICT (day) DO UPDATE SET count = count + 1 RETURNING count"""
 
 @dataclass(frozen=True)
 class DailyQuota:
-    """Calls that a service counts together, day by day."""
+    """Describe the calls that a service counts together, day by day."""
 
     provider: str
     tools: frozenset[str]
@@ -103,8 +103,8 @@ class DailySearches:
         day = self._now().astimezone(zone).date().isoformat()
         with self._lock:
             if self._file is None:
-                known, count = self._memory
-                self._memory = (day, count + 1 if known == day else 1)
+                last, count = self._memory
+                self._memory = (day, count + 1 if last == day else 1)
                 return self._memory[1]
             private_database(self._file)
             with contextlib.closing(sqlite3.connect(self._file, timeout=10)) as base, base:

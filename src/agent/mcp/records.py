@@ -1,4 +1,4 @@
-"""The records of a branch of a run: each with its source, each once, and as a model reads them."""
+"""Hold the records of a branch: each once, with its source, and as a model reads it."""
 
 import json
 import logging
@@ -61,7 +61,7 @@ def lnglat(location: Location) -> str:
 
 @dataclass(frozen=True)
 class Presentation:
-    """The look of a server's records: names, attribution, label before titles, links."""
+    """Describe the look of a server's records: names, attribution, label, links."""
 
     provider: str
     """The name in ids, errors and gaps."""
@@ -133,9 +133,9 @@ class MapRecords:
 
     def add_place(self, place: Place, keywords: Sequence[str] = ()) -> Place | None:
         """Complete and enter a place, once per id; return None where it is too far."""
-        if known := next((p for p in self.result.places if p["id"] == place["id"]), None):
-            known["keywords"] = list(dict.fromkeys([*known["keywords"], *keywords]))
-            return known
+        if earlier := next((p for p in self.result.places if p["id"] == place["id"]), None):
+            earlier["keywords"] = list(dict.fromkeys([*earlier["keywords"], *keywords]))
+            return earlier
         name, metres = place["name"], self._distance(place["location"])
         if metres is not None and self.result.radius_m and metres > self.result.radius_m * _FAR:
             self.reject(name, f"{metres} m from {self.result.centre_name}")
@@ -155,8 +155,8 @@ class MapRecords:
 
     def add_route(self, route: Route) -> Route:
         """Complete and enter a way, once per id."""
-        if known := next((r for r in self.result.routes if r["id"] == route["id"]), None):
-            return known
+        if earlier := next((r for r in self.result.routes if r["id"] == route["id"]), None):
+            return earlier
         language = self.options.language
         title = f"{MODES[language][route['mode']]} {route['origin']} → {route['destination']}"
         length = distance_text(route["distance_m"])
@@ -170,8 +170,8 @@ class MapRecords:
     def add_weather(self, weather: Weather, url: str) -> Weather:
         """Complete and enter a forecast, once per city."""
         city, first = weather["city"], weather["days"][0]
-        if known := next((w for w in self.result.weather if w["city"] == city), None):
-            return known
+        if earlier := next((w for w in self.result.weather if w["city"] == city), None):
+            return earlier
         title = f"{city}天气预报" if self.options.language == "zh" else f"Weather forecast {city}"
         facts = f"{city} {first['date']} {first['day']} {first['low_c']}–{first['high_c']} °C"
         weather["source"] = self._source(title, url, facts)

@@ -1,4 +1,4 @@
-"""The table of map servers: how each is started, and the readers of its replies."""
+"""List the map servers: the command of each, and the readers of its replies."""
 
 import functools
 import os

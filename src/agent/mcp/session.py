@@ -1,10 +1,10 @@
-"""A supervised MCP session: one server process for every thread and event loop of this process.
+"""Supervise an MCP session: one server process for all threads and loops of this process.
 
 Sessions must be opened and closed by one task on one loop, and on Linux a server dies with the
 thread that spawned it; callers come from many loops and go.
 
 Calls may come from anywhere and run in parallel. A dead server is started again and the call that
-it took along is repeated once (all tools only read); every wait has a limit.
+failed with it is repeated once (all tools only read); every wait has a limit.
 """
 
 import asyncio
@@ -107,11 +107,11 @@ _STDERR_WAIT = 0.5
 
 
 class ConnectionLost(Exception):
-    """The server went away while the call was under way."""
+    """Report that the server went away while the call was under way."""
 
 
 class Unanswered(Exception):
-    """The call's time is up; the server may still be well."""
+    """Report that the call's time is up; the server may still be well."""
 
 
 class Connection:
@@ -140,7 +140,7 @@ class Connection:
     async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
         """Call a tool; raise ConnectionLost, Unanswered, or MalformedReply (`map_malformed`, …)."""
         limit = timedelta(seconds=seconds)
-        return await self._ask(
+        return await self._send(
             lambda session: session.call_tool(name, arguments, read_timeout_seconds=limit)
         )
 
@@ -148,7 +148,7 @@ class Connection:
         """Return whether it answers a ping in that time."""
         try:
             async with asyncio.timeout(seconds):
-                await self._ask(lambda session: session.send_ping())
+                await self._send(lambda session: session.send_ping())
         except (TimeoutError, ConnectionLost, Unanswered, ProviderError):
             return False
         return True
@@ -166,7 +166,7 @@ class Connection:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    async def _ask(self, send: Callable[[ClientSession], Awaitable[T]]) -> T:
+    async def _send(self, send: Callable[[ClientSession], Awaitable[T]]) -> T:
         if self._session is None or not self.alive:
             raise ConnectionLost(self._reason)
         scope = anyio.CancelScope()
@@ -303,7 +303,7 @@ _BACK_OFF = (0.0, 0.5, 2.0, 8.0, 30.0)
 
 @dataclass(frozen=True)
 class SessionLimits:
-    """Seconds."""
+    """Set the limits of a session in seconds."""
 
     resolve: float = 200
     """To find the command to start, an installation included."""

@@ -1,4 +1,4 @@
-"""The stdio transport of an MCP server whose process we own.
+"""Speak the stdio transport with an MCP server whose process we own.
 
 The SDK's own transport hides the process id, copies quadratically when a line is huge, waits
 seconds before it kills, and logs a traceback for every line of noise.

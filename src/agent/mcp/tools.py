@@ -1,4 +1,4 @@
-"""A map server's tools for a model: through the gateway, into the records of the branch."""
+"""Offer a map server's tools to a model: through the gateway, into the branch's records."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ def subject_of(arguments: Mapping[str, Any]) -> str:
 
 
 class ListsTools(Protocol):
-    """The list of tools that loading needs of a session, besides its calls."""
+    """List the tools of a session, which loading needs besides its calls."""
 
     server: MapServer
 

@@ -1,1 +1,1 @@
-"""Amap's own MCP server: how it is installed, its tools, its errors, its records."""
+"""Describe Amap's own MCP server: its installation, tools, errors and records."""

@@ -1,4 +1,4 @@
-"""Amap's failures, known by its own words for them."""
+"""Read Amap's failures by its own words for them."""
 
 import re
 from typing import Final
@@ -45,7 +45,7 @@ def failure(tool: str, text: str) -> ProviderError:
     """Return the error that the text of a failed call stands for."""
     message = scrub(text)[:300]
     for name in service_words(text):
-        if error := _named(name, message):
+        if error := _by_word(name, message):
             return error
     if (unread := _NOTHING_READ.get(tool)) and unread in text:
         return ProviderRefused(PROVIDER, "nothing of that name or id", code=NOT_FOUND)
@@ -58,7 +58,7 @@ def failure(tool: str, text: str) -> ProviderError:
     return ProviderRefused(PROVIDER, message or "failed without a word", code="map_failed")
 
 
-def _named(name: str, message: str) -> ProviderError | None:
+def _by_word(name: str, message: str) -> ProviderError | None:
     if name in _RATE:
         return RateLimited(PROVIDER, message, code="map_rate")
     if name in _BANNED:

@@ -1,4 +1,4 @@
-"""Node.js and the pinned npm package of Amap's server, installed once. Everything here blocks."""
+"""Find Node.js and install the pinned package of Amap's server once; everything here blocks."""
 
 import functools
 import hashlib
@@ -158,12 +158,12 @@ def _run_npm(node: Node, folder: Path) -> None:
 
 def _npm_environment(node: Node) -> dict[str, str]:
     """Return the variables npm needs for registry, proxy and certificates; none of our keys."""
-    needed = ("PATH", "HOME", "USERPROFILE", "APPDATA", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR",
+    names = ("PATH", "HOME", "USERPROFILE", "APPDATA", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR",
               "LANG", "PATHEXT", "COMSPEC")  # fmt: skip
     passed = {
         name: value
         for name, value in os.environ.items()
-        if name.upper() in needed or any(word in name.upper() for word in _NPM_ENV)
+        if name.upper() in names or any(word in name.upper() for word in _NPM_ENV)
     }
     folder = str(Path(node.node).parent)
     return {**passed, "PATH": os.pathsep.join([folder, passed.get("PATH", "")])}

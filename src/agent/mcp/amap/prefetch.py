@@ -1,4 +1,4 @@
-"""Amap's calls made in code before the model runs: one fixed sequence per intent."""
+"""Make Amap's calls before the model runs: one fixed sequence per intent."""
 
 import asyncio
 import logging
@@ -76,8 +76,8 @@ def merged(
     """Return hits of several searches, once each, by reciprocal rank, with the words searched."""
     scores: dict[str, float] = {}
     hits: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for word, listed in zip(words, searches, strict=True):
-        for rank, hit in enumerate(listed):
+    for word, hits_of_word in zip(words, searches, strict=True):
+        for rank, hit in enumerate(hits_of_word):
             if not isinstance(name := hit.get("id"), str):
                 continue
             scores[name] = scores.get(name, 0.0) + 1 / (_RANK_SOFTENER + rank)
@@ -112,7 +112,7 @@ _HERE_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Anchor:
-    """A resolved place."""
+    """Hold a resolved place."""
 
     name: str
     location: Location

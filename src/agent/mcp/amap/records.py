@@ -1,4 +1,4 @@
-"""Amap's replies as records of a branch: places, routes, weather."""
+"""Read Amap's replies as records of a branch: places, routes, weather."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -59,8 +59,8 @@ def without_empties(value: Any, key: str = "") -> Any:
 
 def records(reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the objects of a list field; [] where it is missing or something else."""
-    listed = reply.get(name)
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    items = reply.get(name)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 _MOST_STEPS = 12

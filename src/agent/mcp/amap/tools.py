@@ -1,4 +1,4 @@
-"""Amap's tools: which fit an intent, and how their arguments have to look."""
+"""Describe Amap's tools: those that fit an intent, their arguments, their quota."""
 
 import re
 from collections.abc import Mapping
@@ -66,11 +66,11 @@ def clean_arguments(tool: str, arguments: Mapping[str, Any]) -> dict[str, str]:
 
     Raises ProviderRefused (`map_bad_request`) that says what is wrong.
     """
-    known, required = _schema(tool)
+    allowed, required = _schema(tool)
     cleaned = {
         name: text
         for name, value in arguments.items()
-        if name in known and (text := _text(name, value))
+        if name in allowed and (text := _text(name, value))
     }
     for name in _POINTS:
         if name in cleaned:
@@ -93,10 +93,10 @@ def cache_key(tool: str, cleaned: Mapping[str, str]) -> str:
 
 @cache
 def _schema(tool: str) -> tuple[frozenset[str], frozenset[str]]:
-    known, required = CATALOGUE.arguments(tool)
+    listed, required = CATALOGUE.arguments(tool)
     if tool not in CATALOGUE.names:
         raise _bad(f"there is no tool {tool}")
-    return (known | _HIDDEN.get(tool, set())) - _IGNORED.get(tool, set()), required
+    return (listed | _HIDDEN.get(tool, set())) - _IGNORED.get(tool, set()), required
 
 
 def _text(name: str, value: Any) -> str:
