@@ -13,11 +13,14 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.evidence.types import Location
+from agent.mcp.errors import map_message
 from agent.mcp.map import MapDesk, build_map_desk
 from agent.mcp.map_server import Catalogue, MapServer, ServerCommand
 from agent.mcp.records import MapRecords, Presentation, compacted, new_place, place_line
 from agent.mcp.types import MapOptions, Survey
 from agent.settings import Settings
+from agent.texts import table
+from agent.texts.language import Language
 from tests.support.hut_server import PROVIDER, TOOLS
 from tests.support.map_fixtures import meter
 
@@ -151,6 +154,14 @@ async def test_a_server_that_ends_at_its_start_is_named() -> None:
         with pytest.raises(ProviderUnavailable, match="the huts are closed") as caught:
             await maps.session.ready()
     assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_server_down")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("code", sorted(table("map.errors", "en")))
+def test_no_sentence_about_it_names_another_map(code: str, language: Language) -> None:
+    error = ProviderRefused(PROVIDER, "KEY_IS_WRONG", code=code)
+    text = map_message(error, language, "Mürren")
+    assert not [name for name in ("Amap", "AMAP", "高德", "{") if name in text]
 
 
 async def test_a_spent_budget_is_a_gap_of_its_name() -> None:

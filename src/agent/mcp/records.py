@@ -11,9 +11,10 @@ from mcp.types import CallToolResult, TextContent
 
 from agent.core.errors import MalformedReply
 from agent.core.strings import parse_json
-from agent.evidence.geo import MODES, distance_m, distance_text, duration_text, wgs84_of
+from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
 from agent.evidence.types import Location, Place, Route, Source, Weather
 from agent.mcp.types import MapOptions, Survey
+from agent.texts import say
 from agent.texts.language import Language
 
 log = logging.getLogger(__name__)
@@ -158,7 +159,8 @@ class MapRecords:
         if earlier := next((r for r in self.result.routes if r["id"] == route["id"]), None):
             return earlier
         language = self.options.language
-        title = f"{MODES[language][route['mode']]} {route['origin']} → {route['destination']}"
+        mode = say(f"records.modes.{route['mode']}", language)
+        title = f"{mode} {route['origin']} → {route['destination']}"
         length = distance_text(route["distance_m"])
         facts = (title, length, duration_text(route["duration_s"], language))
         quote = " · ".join(fact for fact in facts if fact)
@@ -172,7 +174,7 @@ class MapRecords:
         city, first = weather["city"], weather["days"][0]
         if earlier := next((w for w in self.result.weather if w["city"] == city), None):
             return earlier
-        title = f"{city}天气预报" if self.options.language == "zh" else f"Weather forecast {city}"
+        title = say("map.forecast", self.options.language, city=city)
         facts = f"{city} {first['date']} {first['day']} {first['low_c']}–{first['high_c']} °C"
         weather["source"] = self._source(title, url, facts)
         weather["fetched_at"] = self._time()
@@ -207,17 +209,16 @@ class MapRecords:
 
 def _facts(place: Place, language: Language) -> str:
     """Return the record as one sentence-like line."""
-    zh = language == "zh"
     parts = [place["name"], place["category"], place["address"]]
     if place["distance_m"] is not None:
         metres, origin = place["distance_m"], place["distance_from"]
-        parts.append(f"距{origin} {metres} 米" if zh else f"{metres} m from {origin}")
+        parts.append(say("records.metres_from", language, origin=origin, metres=metres))
     if place["rating"] is not None:
-        parts.append(f"评分 {place['rating']:g}" if zh else f"rated {place['rating']:g}")
+        parts.append(say("records.rated", language, rating=f"{place['rating']:g}"))
     if place["cost"] is not None:
-        parts.append(f"人均 ¥{place['cost']:g}" if zh else f"¥{place['cost']:g} a head")
+        parts.append(say("records.cost", language, cost=f"{place['cost']:g}"))
     parts.append(place["open_time"])
-    return ("，" if zh else ", ").join(part for part in parts if part)
+    return say("punctuation.comma", language).join(part for part in parts if part)
 
 
 def compacted(

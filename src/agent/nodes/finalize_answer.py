@@ -10,11 +10,12 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.records import place_lines, route_lines, source_lines, weather_lines
 from agent.assistants.common.toolbox import Services, Toolbox, open_meter
 from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
-from agent.assistants.common.writer import ModelWriter, say
+from agent.assistants.common.writer import ModelWriter
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.prompts import render
 from agent.state import OverallState, Update
+from agent.texts import say
 
 _SHOWN_PLACES = 20
 
@@ -47,11 +48,11 @@ class AnswerWriter(ModelWriter):
 
     async def _body(self) -> AsyncIterator[str]:
         if self._state.get("cancelled"):
-            yield say("cancelled", self._language)
+            yield say("answer.cancelled", self._language)
         elif self._state.get("needs"):
-            yield say("needs_place", self._language)
+            yield say("answer.needs_place", self._language)
         elif not self.has_evidence:
-            yield say("nothing", self._language)
+            yield say("answer.nothing", self._language)
         else:
             async for piece in self._answer():
                 yield piece
@@ -85,7 +86,7 @@ class AnswerWriter(ModelWriter):
 
     def _extract(self) -> str:
         """The evidence itself, for when no model can write."""
-        parts = [say("extractive", self._language), *self._findings]
+        parts = [say("answer.extractive", self._language), *self._findings]
         if not self._state.get("amap_research_result") and self.places:
             lines = place_lines(self.places[:_SHOWN_PLACES], self._language).splitlines()
             parts.append("\n".join(f"- {line}" for line in lines))

@@ -10,10 +10,10 @@ from agent.assistants.common.conversation import conversation, previous_evidence
 from agent.assistants.common.turn import open_turn
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, new_research
 from agent.assistants.deep_research.toolbox import DeepServices, settings_of
-from agent.assistants.deep_research.wording import say
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.evidence.queries import clean_text
+from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "begin"
@@ -48,7 +48,7 @@ def _abandoned(state: DeepState) -> list[AnyMessage]:
     """What an earlier question, given up while a topic was explored, left on the thread."""
     if not state.get("exploring"):
         return []
-    nudges = {say("nudge", "zh"), say("nudge", "en")}
+    nudges = {say("deep_research.nudge", "zh"), say("deep_research.nudge", "en")}
     return [
         message
         for message in state["messages"][state["base"] :]

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.toolbox import open_meter
 from agent.assistants.deep_research.state import (
@@ -21,7 +21,6 @@ from agent.assistants.deep_research.state import (
     UsefulPage,
 )
 from agent.assistants.deep_research.toolbox import DeepServices, DeepToolbox, Readings, settings_of
-from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.concurrency import Lanes
@@ -120,7 +119,11 @@ class _Branch:
         gaps += failed
         if partial := sum(read.partial for read in pages):
             values = {"count": str(partial)}
-            gaps.append(run_gap("page_partial", turn["language"], query=result["topic"], **values))
+            gaps.append(
+                run_gap(
+                    "deep_research.page_partial", turn["language"], query=result["topic"], **values
+                )
+            )
         for gap in gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
         seconds = time.monotonic() - began
@@ -152,13 +155,17 @@ class _Branch:
             raise
         except AgentError as error:
             reason = reason_of(error, language)
-            gap = run_gap("compress_failed", language, query=topic, reason=reason)
+            gap = run_gap("deep_research.compress_failed", language, query=topic, reason=reason)
             return _excerpts(pages), 0, [gap]
         unknown = sum(name not in known for name in cited_ids(reply.text))
         notes = only_known(reply.text, known).strip()
         if MARKER.search(notes):
             return notes, unknown, []
-        return _excerpts(pages), unknown, [run_gap("compress_unmarked", language, query=topic)]
+        return (
+            _excerpts(pages),
+            unknown,
+            [run_gap("deep_research.compress_unmarked", language, query=topic)],
+        )
 
     def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
         """The instructions with the pages, each cut to its share of the limit."""

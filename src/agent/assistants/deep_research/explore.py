@@ -8,6 +8,7 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.toolbox import Share, meter_of, share_spent
 from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, Intent
@@ -18,7 +19,6 @@ from agent.assistants.deep_research.toolbox import (
     settings_of,
 )
 from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK
-from agent.assistants.deep_research.wording import run_gap, say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -30,6 +30,7 @@ from agent.mcp.types import MapOptions, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
+from agent.texts import say
 from agent.texts.reasons import reason_of
 
 _TOOLS = 700
@@ -91,11 +92,11 @@ def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap 
             return gap
     if state["rounds"] >= configuration.max_exploration_rounds:
         limit = str(configuration.max_exploration_rounds)
-        return run_gap("rounds_spent", language, limit=limit)
+        return run_gap("deep_research.rounds_spent", language, limit=limit)
     if state["fruitless"] >= MAX_FRUITLESS:
-        return run_gap("model_stuck", language, limit=str(MAX_FRUITLESS))
+        return run_gap("deep_research.model_stuck", language, limit=str(MAX_FRUITLESS))
     if spent := share_spent(_share(state), state.get("usage"), configuration, meter):
-        return run_gap("run_share_spent", language, limit=spent)
+        return run_gap("deep_research.run_share_spent", language, limit=spent)
     return None
 
 
@@ -119,7 +120,7 @@ async def explore(
     if gap := ending(state, configuration, meter):
         return _ended(state, gap, runtime)
     if _is_full(state, configuration):
-        cleared = _intent("clear", say("cleared", state["turn"]["language"]))
+        cleared = _intent("clear", say("deep_research.cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
     tools, gaps = await _tools(state, configuration, given, meter)
     for told in gaps:
@@ -137,7 +138,7 @@ async def explore(
     except AgentError as error:
         language = state["turn"]["language"]
         log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
-        gap = run_gap("model_failed", language, reason=reason_of(error, language))
+        gap = run_gap("deep_research.model_failed", language, reason=reason_of(error, language))
         return DeepUpdate(**_ended(state, gap, runtime), usage=meter.usage)
     return _stepped(state, reply.message, gaps, meter)
 
@@ -145,7 +146,7 @@ async def explore(
 def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
     said: list[Any] = [message]
     if not message.tool_calls:
-        said.append(HumanMessage(say("nudge", state["turn"]["language"])))
+        said.append(HumanMessage(say("deep_research.nudge", state["turn"]["language"])))
     fruitless = state["fruitless"] if message.tool_calls else state["fruitless"] + 1
     return DeepUpdate(
         messages=said,

@@ -5,13 +5,13 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.toolbox import meter_of
 from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
 from agent.assistants.common.writer import CheckedWriter
 from agent.assistants.deep_research.state import DeepState, DeepUpdate
 from agent.assistants.deep_research.toolbox import DeepServices, DeepToolbox, settings_of
-from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.concurrency import Lanes
@@ -19,8 +19,8 @@ from agent.core.strings import cut_to_tokens
 from agent.evidence.types import Gap
 from agent.prompts import Raw, element, render
 from agent.state import replaced
+from agent.texts import say
 
-_MAP_TOPIC = {"zh": "地图", "en": "Map"}
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes")
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
@@ -58,7 +58,7 @@ class ReportWriter(CheckedWriter):
         }
 
     def _uncited_gap(self) -> Gap:
-        return run_gap("report_uncited", self._language)
+        return run_gap("deep_research.report_uncited", self._language)
 
     def _messages(self) -> list[BaseMessage]:
         """The prompt with every topic's notes, each cut to its share of the limit."""
@@ -88,7 +88,7 @@ class ReportWriter(CheckedWriter):
             for entry in self._state.get("search_results", [])
         ]
         if records := self._records():
-            topics.append((_MAP_TOPIC[self._language], records))
+            topics.append((say("deep_research.map_topic", self._language), records))
         return topics if any(notes for _, notes in topics) else []
 
     def _material(self) -> str:

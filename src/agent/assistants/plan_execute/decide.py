@@ -21,10 +21,10 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
-from agent.assistants.plan_execute.wording import run_gap, say
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
@@ -34,6 +34,7 @@ from agent.mcp.tools import subject_of
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
+from agent.texts import say
 from agent.texts.reasons import reason_of
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
@@ -117,7 +118,7 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
     except AgentError as error:
         log.warning("turn=%s %s: %s", run.turn["id"], run.task["id"], error)
         query, reason = run.task["query"], reason_of(error, run.language)
-        gap = run_gap("decide_failed", run.language, query=query, reason=reason)
+        gap = run_gap("plan_execute.decide_failed", run.language, query=query, reason=reason)
         return ExecutorState(gaps=[*gaps, gap])
     said = clean_text(reply.text, _LINE)
     return ExecutorState(
@@ -214,11 +215,13 @@ class _Doing:
         names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
         names += [tool.name for tool in self.run.maps.tools] if self.run.maps else []
         if position >= MAX_CALLS or call["name"] not in names:
-            return _Done(call, "", say("no_tool", language, tools=", ".join(names)), failed=True)
+            return _Done(
+                call, "", say("plan_execute.no_tool", language, tools=", ".join(names)), failed=True
+            )
         if source and not query_of(call):
-            return _Done(call, "", say("no_query", language), failed=True)
+            return _Done(call, "", say("plan_execute.no_query", language), failed=True)
         if (key := _key(call)) in self.before:
-            return _Done(call, "", say("asked_before", language))
+            return _Done(call, "", say("plan_execute.asked_before", language))
         self.before.add(key)
         return None
 
@@ -227,7 +230,7 @@ class _Doing:
         line = f"{call['name']}: {query}"
         value, gaps = await ask_source(run, source, query)
         if gaps:
-            text = say("failed", run.language, reason=gaps[0]["message"])
+            text = say("plan_execute.failed", run.language, reason=gaps[0]["message"])
             return _Done(call, text, text, True, gaps, line)
         found = documents_of(value, source)
         whole = json.dumps(found, ensure_ascii=False)

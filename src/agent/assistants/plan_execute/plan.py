@@ -10,12 +10,12 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.toolbox import open_meter
 from agent.assistants.common.turn import open_turn
 from agent.assistants.plan_execute.papers import read_by_default
 from agent.assistants.plan_execute.state import PlanState, PlanUpdate, Task, new_plan
 from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, owner_of, settings_of
-from agent.assistants.plan_execute.wording import run_gap, say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError, InputError
@@ -27,6 +27,7 @@ from agent.knowledge.types import Collected
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.state import Turn, replaced
+from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -189,7 +190,9 @@ async def _collections(
     try:
         return await given.knowledge.collections(owner), []
     except AgentError as error:
-        return [], [run_gap("knowledge_failed", language, reason=reason_of(error, language))]
+        return [], [
+            run_gap("plan_execute.knowledge_failed", language, reason=reason_of(error, language))
+        ]
 
 
 def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) -> list[str]:
@@ -245,11 +248,13 @@ class _Asking:
             raise
         except AgentError as error:
             log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
-            self.gaps.append(run_gap("plan_failed", language, reason=reason_of(error, language)))
-            return self._whole(), say("note_empty", language)
+            self.gaps.append(
+                run_gap("plan_execute.plan_failed", language, reason=reason_of(error, language))
+            )
+            return self._whole(), say("plan_execute.note_empty", language)
         tasks = settled(found, limit)
         if not tasks:
-            return self._whole(), say("note_empty", language)
+            return self._whole(), say("plan_execute.note_empty", language)
         return tasks, _note(found.problems, language, limit)
 
     def _whole(self) -> list[Task]:
@@ -262,7 +267,7 @@ class _Asking:
             return first
         told = _problems(first.problems, self.turn["language"])
         limit = str(self.configuration.max_tasks)
-        again = say("plan_problems", self.turn["language"], problems=told, limit=limit)
+        again = say("plan_execute.plan_problems", self.turn["language"], problems=told, limit=limit)
         try:
             second, _ = await self._ask([*self.prompt, AIMessage(said), HumanMessage(again)])
         except ConfigurationError:
@@ -288,8 +293,8 @@ class _Asking:
 
 
 def _problems(problems: list[Problem], language: Language) -> str:
-    between = "；" if language == "zh" else "; "
-    return between.join(say(f"problem_{problem}", language) for problem in problems)
+    between = say("punctuation.semicolon", language)
+    return between.join(say(f"plan_execute.problem_{problem}", language) for problem in problems)
 
 
 def _note(problems: list[Problem], language: Language, limit: int) -> str:
@@ -297,12 +302,12 @@ def _note(problems: list[Problem], language: Language, limit: int) -> str:
     notes = []
     wrong: list[Problem] = [p for p in problems if p in ("same_id", "unknown_dep", "cycle")]
     if wrong:
-        notes.append(say("note_flat", language, problems=_problems(wrong, language)))
+        notes.append(say("plan_execute.note_flat", language, problems=_problems(wrong, language)))
     if "same_task" in problems:
-        notes.append(say("note_distinct", language))
+        notes.append(say("plan_execute.note_distinct", language))
     if "too_many" in problems:
-        notes.append(say("note_cut", language, limit=str(limit)))
-    return ("" if language == "zh" else " ").join(notes)
+        notes.append(say("plan_execute.note_cut", language, limit=str(limit)))
+    return say("punctuation.space", language).join(notes)
 
 
 def _tell(tasks: list[Task], gaps: list[Gap], emit: Emit) -> None:

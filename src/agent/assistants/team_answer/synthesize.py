@@ -8,13 +8,12 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.toolbox import meter_of
 from agent.assistants.team_answer.speakers import about, transcript_block, without_signals
 from agent.assistants.team_answer.state import Evidence, TeamState, TeamUpdate, TraceEntry
 from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
-from agent.assistants.team_answer.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError
@@ -196,7 +195,7 @@ async def synthesize(
     said, gaps = await _said(state, configuration, given, meter)
     kept = settled(said, state) if said else likely(state)
     if kept.unsupported:
-        gaps.append(run_gap("answer_unsupported", state["turn"]["language"]))
+        gaps.append(run_gap("team_answer.answer_unsupported", state["turn"]["language"]))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     log.info("turn=%s %s: %s, %d pieces of evidence, %d unknown ids", state["turn"]["id"], NODE,

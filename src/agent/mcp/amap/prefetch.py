@@ -18,6 +18,7 @@ from agent.mcp.errors import NOT_FOUND
 from agent.mcp.map_server import Prefetch
 from agent.mcp.records import MapRecords, lnglat, text_or_none
 from agent.mcp.types import CallTool, MapHit
+from agent.texts import say
 from agent.texts.language import Language
 
 _SUFFIX = re.compile(
@@ -101,7 +102,6 @@ log = logging.getLogger(__name__)
 
 _WIDE = frozenset({"国家", "省", "市", "区县", "直辖市", "地级市", "县级市"})
 _VILLAGES = frozenset({"村庄", "乡镇", "村", "乡", "镇"})
-_HERE: dict[Language, str] = {"zh": "您的位置", "en": "your location"}
 _HERE_WORDS = frozenset(
     {
         "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
@@ -131,7 +131,7 @@ def here(near: Point, language: Language) -> Anchor:
     """Return the user's position."""
     lng, lat = wgs84_to_gcj02(near["lng"], near["lat"])
     location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
-    return Anchor(_HERE[language], location)
+    return Anchor(say("map.here", language), location)
 
 
 def means_here(place: str | None) -> bool:

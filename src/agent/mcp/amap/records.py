@@ -29,13 +29,20 @@ from agent.mcp.records import (
     text_or_none,
     weather_lines,
 )
+from agent.texts import LANGUAGES, say
+from agent.texts.language import Language
+
+
+def _in_all_languages(key: str) -> dict[Language, str]:
+    return {language: say(key, language) for language in LANGUAGES}
+
 
 PRESENTATION = Presentation(
     provider=PROVIDER,
-    names={"zh": "高德地图", "en": "Amap"},
-    attribution={"zh": "数据 © 高德地图", "en": "Data © Amap (高德地图)"},
+    names=_in_all_languages("map.provider"),
+    attribution=_in_all_languages("map.attribution"),
 )
-SAMPLE = replace(PRESENTATION, label={"zh": "[示例] ", "en": "[Sample] "}, links_by_id=False)
+SAMPLE = replace(PRESENTATION, label=_in_all_languages("map.sample"), links_by_id=False)
 _LISTS = frozenset(
     {
         "return", "pois", "forecasts", "results", "paths", "steps", "transits", "segments",
