@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, tool
 from agent.core.errors import ProviderRefused
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.records import MapRecords
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
 
@@ -32,7 +32,7 @@ class OneBridge:
         self.opened = 0
 
     async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Any, tell: Any
+        self, survey: MapResult, query: str, *, options: MapOptions, meter: Any, tell: Any
     ) -> "OneBridgeTools":
         self.opened += 1
         if self.refuses:

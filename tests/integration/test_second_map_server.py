@@ -14,10 +14,10 @@ from agent.core.calls import Calls
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.evidence.types import Location
 from agent.mcp.errors import map_message
-from agent.mcp.map import MapDesk, build_map_desk
+from agent.mcp.map import MapClient, build_map_client
 from agent.mcp.map_server import Catalogue, MapServer, ServerCommand
 from agent.mcp.records import MapRecords, Presentation, compacted, new_place, place_line
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.settings import Settings
 from agent.texts import table
 from agent.texts.language import Language
@@ -70,8 +70,8 @@ def hut_server(kind: str = "usual") -> MapServer:
 
 
 @asynccontextmanager
-async def hut_map(kind: str = "usual") -> AsyncIterator[MapDesk]:
-    built = build_map_desk(Settings(amap_qps=1000), Calls(), server=hut_server(kind))
+async def hut_map(kind: str = "usual") -> AsyncIterator[MapClient]:
+    built = build_map_client(Settings(amap_qps=1000), Calls(), server=hut_server(kind))
     try:
         yield built
     finally:
@@ -79,7 +79,7 @@ async def hut_map(kind: str = "usual") -> AsyncIterator[MapDesk]:
 
 
 async def call(
-    maps: MapDesk, result: Survey, name: str, account: Meter | None = None, **arguments: str
+    maps: MapClient, result: MapResult, name: str, account: Meter | None = None, **arguments: str
 ) -> ToolMessage:
     """Make a model's call."""
     tools = await maps.tools(
@@ -89,7 +89,7 @@ async def call(
 
 
 async def test_its_records_come_out_as_places_of_its_own_name() -> None:
-    result = Survey(intent="nearby")
+    result = MapResult(intent="nearby")
     async with hut_map() as maps:
         message = await call(maps, result, "find_huts", valley="Lauterbrunnen")
         await call(maps, result, "hut_record", code="h7")
@@ -106,7 +106,7 @@ async def test_its_records_come_out_as_places_of_its_own_name() -> None:
 async def test_a_model_is_offered_its_tools_whatever_the_intent() -> None:
     async with hut_map() as maps:
         tools = await maps.tools(
-            Survey(intent="weather"), "q", options=OPTIONS, meter=meter(), tell=lambda line: None
+            MapResult(intent="weather"), "q", options=OPTIONS, meter=meter(), tell=lambda line: None
         )
         health = await maps.health()
     assert {tool.name for tool in tools.tools} == {"find_huts", "hut_record"}
@@ -127,7 +127,7 @@ async def test_its_own_error_is_read_and_names_it() -> None:
     async with hut_map() as maps:
         with pytest.raises(ProviderRefused) as caught:
             await maps._gateway.call("hut_record", {"code": "h8"}, meter=meter())
-        message = await call(maps, Survey(), "hut_record", code="h8")
+        message = await call(maps, MapResult(), "hut_record", code="h8")
     assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_place_not_found")
     assert "E404-HUT h8" in str(caught.value)
     assert message.status == "error"
@@ -165,7 +165,7 @@ def test_no_sentence_about_it_names_another_map(code: str, language: Language) -
 
 
 async def test_a_spent_budget_is_a_gap_of_its_name() -> None:
-    result = Survey()
+    result = MapResult()
     async with hut_map() as maps:
         await call(maps, result, "find_huts", meter(map_calls=0), valley="Lauterbrunnen")
     assert [(gap["provider"], gap["code"]) for gap in result.gaps] == [

@@ -18,7 +18,7 @@ from agent.mcp.amap.records import (
     route_link,
 )
 from agent.mcp.records import MapRecords
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 
 DETAIL: dict[str, Any] = {
     "id": "B0FFG9",
@@ -45,7 +45,7 @@ GEOCODE: dict[str, Any] = {
 
 def reader(**around: Any) -> AmapReader:
     records = MapRecords(
-        Survey(**around),
+        MapResult(**around),
         MapOptions(prefix="a3", language="zh"),
         presentation=PRESENTATION,
         now=lambda: datetime(2026, 11, 21, 4, 5, 6, tzinfo=UTC),

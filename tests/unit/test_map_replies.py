@@ -9,7 +9,7 @@ from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.records import LARGEST, LONGEST, MapRecords, compacted
 from agent.mcp.servers import amap_server
 from agent.mcp.stdio import Lines
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.settings import Settings
 
 AMAP = amap_server(Settings())
@@ -59,7 +59,7 @@ def test_a_huge_reply_is_refused() -> None:
 
 def shown_to_a_model(tool: str, reply: dict[str, Any]) -> str:
     options = MapOptions(prefix="a0", language="zh")
-    records = MapRecords(Survey(), options, presentation=PRESENTATION)
+    records = MapRecords(MapResult(), options, presentation=PRESENTATION)
     return AmapReader(records).read(tool, {}, reply)
 
 

@@ -15,11 +15,11 @@ from agent.mcp.records import MapRecords
 from agent.mcp.servers import SERVERS, Notify
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
-from agent.mcp.types import CallTool, MapOptions, Survey, Tell
+from agent.mcp.types import CallTool, MapOptions, MapResult, Tell
 from agent.settings import Settings
 
 
-class MapDesk:
+class MapClient:
     """Answer map questions of all runs of a process (`Maps`)."""
 
     def __init__(
@@ -34,16 +34,16 @@ class MapDesk:
 
     async def survey(
         self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> Survey:
+    ) -> MapResult:
         """Fetch in code what the task needs; failures are gaps."""
-        survey = Survey(intent=task["intent"])
-        records = self._records(survey, options)
+        result = MapResult(intent=task["intent"])
+        records = self._records(result, options)
         await self._server.prefetch(task, query, records, self._calling(meter, tell)).run()
-        return survey
+        return result
 
     async def look_up_more(
         self,
-        survey: Survey,
+        result: MapResult,
         task: MapTask,
         query: str,
         *,
@@ -52,14 +52,14 @@ class MapDesk:
         tell: Tell,
     ) -> None:
         """Look up `options.more` further hits while a model writes; failures are gaps."""
-        records, call = self._records(survey, options), self._calling(meter, tell)
+        records, call = self._records(result, options), self._calling(meter, tell)
         await self._server.prefetch(task, query, records, call).more(options.more)
 
     async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Tell
+        self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Tell
     ) -> BranchTools:
         """Return the tools a model may call; raise ProviderError if the server cannot be had."""
-        records = self._records(survey, options)
+        records = self._records(result, options)
         return await branch_tools(self.session, records, query, self._calling(meter, tell))
 
     async def health(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class MapDesk:
         """End the server; callable from any loop."""
         await self.session.aclose()
 
-    def _records(self, result: Survey, options: MapOptions) -> MapRecords:
+    def _records(self, result: MapResult, options: MapOptions) -> MapRecords:
         presentation = self._server.presentation
         return MapRecords(result, options, presentation=presentation, now=self._now)
 
@@ -98,14 +98,14 @@ class MapDesk:
         return call
 
 
-def build_map_desk(
+def build_map_client(
     settings: Settings,
     calls: Calls,
     *,
     redirect: str | None = None,
     notify: Notify | None = None,
     server: MapServer | None = None,
-) -> MapDesk:
+) -> MapClient:
     """Return the map for these settings; nothing is started before the first call.
 
     `redirect` is the address of the sample's stand-in for Amap, whose records are labelled so.
@@ -125,4 +125,4 @@ def build_map_desk(
         file=settings.tanlu_data_dir / "map-usage.sqlite",
     )
     gateway = Gateway(server, session, calls, qps=settings.amap_qps, daily=daily)
-    return MapDesk(server, session, gateway)
+    return MapClient(server, session, gateway)

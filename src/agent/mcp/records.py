@@ -13,7 +13,7 @@ from agent.core.errors import MalformedReply
 from agent.core.strings import parse_json
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
 from agent.evidence.types import Location, Place, Route, Source, Weather
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.texts import say
 from agent.texts.language import Language
 
@@ -118,7 +118,7 @@ class MapRecords:
 
     def __init__(
         self,
-        result: Survey,
+        result: MapResult,
         options: MapOptions,
         *,
         presentation: Presentation,

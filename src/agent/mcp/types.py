@@ -56,7 +56,7 @@ class MapHit(TypedDict):
 
 
 @dataclass
-class Survey:
+class MapResult:
     """Collect the records of one branch; grows while tools are called."""
 
     places: list[Place] = field(default_factory=list)
@@ -102,13 +102,13 @@ class Maps(Protocol):
 
     async def survey(
         self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> Survey:
+    ) -> MapResult:
         """Fetch in code what the task needs; failures are gaps."""
         ...
 
     async def look_up_more(
         self,
-        survey: Survey,
+        result: MapResult,
         task: MapTask,
         query: str,
         *,
@@ -120,7 +120,7 @@ class Maps(Protocol):
         ...
 
     async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Tell
+        self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Tell
     ) -> MapTools:
         """Return the tools a model may call; raise ProviderError if the server cannot be had."""
         ...
