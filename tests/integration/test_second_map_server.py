@@ -66,12 +66,13 @@ def hut_server(kind: str = "usual") -> MapServer:
         catalogue=Catalogue(TOOLS),
         reader=HutReader,
         read_error=hut_error,
+        qps=1000,
     )
 
 
 @asynccontextmanager
 async def hut_map(kind: str = "usual") -> AsyncIterator[MapClient]:
-    built = build_map_client(Settings(amap_qps=1000), Calls(), server=hut_server(kind))
+    built = build_map_client(Settings(), Calls(), server=hut_server(kind))
     try:
         yield built
     finally:

@@ -120,9 +120,9 @@ def build_map_client(
     )
     session = SupervisedSession(server, limits=limits)
     daily = DailySearches(
-        0 if redirect else settings.amap_daily_search_limit,
+        server.daily_limit,
         server.quota,
         file=settings.tanlu_data_dir / "map-usage.sqlite",
     )
-    gateway = Gateway(server, session, calls, qps=settings.amap_qps, daily=daily)
+    gateway = Gateway(server, session, calls, qps=server.qps, daily=daily)
     return MapClient(server, session, gateway)

@@ -179,7 +179,11 @@ class MapServer:
     prefetch: Callable[[MapTask, str, MapRecords, CallTool], Prefetch] = Prefetch
     key_variable: str = ""
     """The variable of its key: a server that names it when it starts misses the key."""
+    qps: float = 2.5
+    """Calls a second."""
     quota: DailyQuota | None = None
+    daily_limit: int = 0
+    """Our own limit of the quota's calls; 0 leaves it to the service."""
 
     @property
     def provider(self) -> str:

@@ -61,7 +61,9 @@ def amap_server(
         tools_by_intent=TOOLS_BY_INTENT,
         prefetch=AmapPrefetch,
         key_variable=KEY_VARIABLE,
+        qps=settings.amap_qps,
         quota=QUOTA,
+        daily_limit=0 if redirect else settings.amap_daily_search_limit,
     )
 
 
