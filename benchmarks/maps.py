@@ -5,7 +5,7 @@ import os
 
 from tests.support.dev_server import REPOSITORY
 
-from agent.mcp.servers import find_node, installed_server
+from agent.mcp.amap.install import find_node, installed_server
 from benchmarks.loads import Bench, environment, in_process
 from benchmarks.processes import MapServers
 from benchmarks.runs import Phase, PhaseResult, median

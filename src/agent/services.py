@@ -11,7 +11,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
 from agent.knowledge.base import KnowledgeDesk, build_knowledge
 from agent.knowledge.rerank import RerankDesk
-from agent.mcp.map import MapDesk, build_map_desk
+from agent.mcp.map import MapClient, build_map_client
 from agent.models.client import ModelDesk
 from agent.reading.fetch import Fetcher, FetchLimits, KeptPages, Page
 from agent.reading.guard import Guard
@@ -40,7 +40,7 @@ class Services:
     models: ModelDesk
     web: SearchDesk
     library: DocumentDesk
-    maps: MapDesk
+    maps: MapClient
     reader: Reader
     papers: PaperShelf
     reranker: RerankDesk
@@ -107,7 +107,7 @@ def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -
         models=models,
         web=web,
         library=DocumentDesk(used, calls, web),
-        maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
+        maps=build_map_client(used, calls, redirect=sample.amap_url if sample else None),
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
         papers=build_papers(used, calls, origins=sample.origins if sample else None),
         reranker=RerankDesk(used, calls),

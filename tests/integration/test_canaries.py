@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ProviderError
 from agent.graph import build_graph
-from agent.mcp.servers import find_node
+from agent.mcp.amap.install import find_node
 from agent.runs.reply_cache import SqliteJournal
 from agent.runs.threads import open_saver
 from agent.sample.amap import AmapService

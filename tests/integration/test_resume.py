@@ -18,7 +18,7 @@ from agent.core.calls import Calls
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankDesk
-from agent.mcp.map import build_map_desk
+from agent.mcp.map import build_map_client
 from agent.models.client import ModelDesk
 from agent.runs.reply_cache import SqliteJournal
 from agent.runs.threads import open_saver
@@ -76,7 +76,7 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     settings, journal = world.sample.settings, SqliteJournal(folder)
     calls = Calls(journal=journal)
     models = ModelDesk(settings, calls)
-    maps = build_map_desk(settings, calls, redirect=world.sample.amap_url)
+    maps = build_map_client(settings, calls, redirect=world.sample.amap_url)
     searches = SearchDesk(settings, models, calls)
     code, origins = CodeDesk(settings), world.sample.origins
     services = Services(

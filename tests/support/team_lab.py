@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.team_answer.state import TeamConfiguration
-from agent.mcp.map import build_map_desk
+from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import SqliteJournal
 from agent.sample.amap import AmapService
 from agent.sample.gemini import GeminiService
@@ -232,7 +232,7 @@ async def team_laboratory(
         kept = SqliteJournal(journal) if journal else None
         services = impatient(build_services(used, journal=kept))
         if amap:
-            desk = build_map_desk(used, services.calls, redirect=urls[3])
+            desk = build_map_client(used, services.calls, redirect=urls[3])
             services = replace(services, maps=desk)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())

@@ -9,7 +9,8 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.mcp.errors import failure, map_gap, map_message
+from agent.mcp.amap.errors import failure
+from agent.mcp.errors import map_gap, map_message
 from agent.texts import table
 from agent.texts.language import Language
 

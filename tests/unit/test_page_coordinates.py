@@ -14,7 +14,7 @@ from agent.evidence.types import Place
 from agent.export.finished import by_mention
 from agent.export.svg_map import nice_step
 from agent.export.wording import cost, metres, rating
-from agent.mcp.records import PHOTO_HOSTS
+from agent.mcp.servers import PHOTO_HOSTS
 from agent.texts import say
 from agent.texts.language import Language
 from tests.support.page_node import page_environment

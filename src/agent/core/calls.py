@@ -1,4 +1,4 @@
-"""The one wrapper of every outside call.
+"""Wrap every outside call.
 
 In this order: what this turn has already paid for (journal) → breaker → budget → pace → time limit
 → the call → retry. Adapters translate third-party errors into `errors.ProviderError` before they
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Journal(Protocol):
-    """Replies already paid for in a turn that has not finished; survives the process."""
+    """Hold replies paid for in a turn that has not finished; outlive the process."""
 
     async def load(self, turn_id: str, key: str) -> str | None: ...
 
@@ -44,7 +44,7 @@ class Journal(Protocol):
 
 @dataclass(frozen=True)
 class Policy:
-    """How one kind of call is made; times in seconds."""
+    """Set the limits and retries of one kind of call; times in seconds."""
 
     provider: str
     spends: Spending | None
@@ -57,7 +57,7 @@ class Policy:
 
 
 class Pace:
-    """A token bucket across threads and event loops: `rate` a second, `burst` at once."""
+    """Limit calls of all threads and loops: a token bucket, `rate` a second, `burst` at once."""
 
     def __init__(
         self, rate: float, burst: float = 1, clock: Callable[[], float] = time.monotonic
@@ -69,7 +69,7 @@ class Pace:
         self._lock = threading.Lock()
 
     def reserve(self) -> float:
-        """Book the next place; the seconds to wait for it."""
+        """Book the next place; return the seconds to wait for it."""
         if not self._interval:
             return 0.0
         with self._lock:
@@ -86,7 +86,7 @@ class Pace:
 
 
 class Breaker:
-    """Opens for `cool` seconds after `threshold` failures in a row, then lets one probe through."""
+    """Open for `cool` seconds after `threshold` failures in a row, then let one probe through."""
 
     def __init__(
         self, threshold: int = 3, cool: float = 60, clock: Callable[[], float] = time.monotonic
@@ -117,7 +117,7 @@ class Breaker:
 
 
 class Calls:
-    """The process-wide wrapper: paces, breakers and the journal by provider."""
+    """Make the calls of a process: paces, breakers and the journal by provider."""
 
     def __init__(self, *, journal: Journal | None = None) -> None:
         self._journal = journal
@@ -136,7 +136,7 @@ class Calls:
         meter: Meter,
         request: Any,
     ) -> str:
-        """A call whose reply (text) is paid for once in a turn, also after a crash.
+        """Make a call whose reply (text) is paid for once in a turn, also after a crash.
 
         `request` is anything JSON-like that identifies it; replies come back as text so that they
         can be kept, as `valid_text`.
@@ -154,7 +154,7 @@ class Calls:
         return reply
 
     async def call(self, policy: Policy, send: Callable[[], Awaitable[T]], *, meter: Meter) -> T:
-        """One logical call with its retries; raises ProviderError or BudgetExceeded."""
+        """Make one logical call with its retries; raise ProviderError or BudgetExceeded."""
         breaker = self._breaker(policy)
         attempt = 1
         while True:
@@ -213,7 +213,7 @@ async def _wait_for(pace: Pace, meter: Meter) -> None:
 
 
 def request_key(provider: str, request: Any) -> str:
-    """A stable name of a request."""
+    """Return a stable name of a request."""
     text = json.dumps(request, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(f"{provider}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -231,13 +231,13 @@ def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:
 
 
 class SingleFlight:
-    """Equal calls in flight at the same time on one loop share one reply."""
+    """Share one reply among equal calls in flight at the same time on one loop."""
 
     def __init__(self) -> None:
         self._flights: dict[tuple[int, str], tuple[asyncio.Task[Any], list[int]]] = {}
 
     async def do(self, key: str, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The reply of `send`, or that of an equal call already under way.
+        """Return the reply of `send`, or that of an equal call already under way.
 
         One caller's cancellation leaves the call to the others; the last one's ends it.
         """

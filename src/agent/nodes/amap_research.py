@@ -19,7 +19,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import restamp
 from agent.evidence.types import Gap, MapTask
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.mcp.types import MapOptions, MapResult, MapTools
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
@@ -39,7 +39,7 @@ async def amap_research(
     try:
         survey, text = await branch.run()
     except AgentError as error:
-        survey, text = Survey(gaps=[branch.lost(error)]), ""
+        survey, text = MapResult(gaps=[branch.lost(error)]), ""
     for gap in survey.gaps:
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
     count = len(survey.places) + len(survey.routes) + len(survey.weather)
@@ -108,7 +108,7 @@ class _Branch:
         """A map call as progress."""
         self.emit(event("map_call", NODE, id=self.id, text=asked))
 
-    async def run(self) -> tuple[Survey, str]:
+    async def run(self) -> tuple[MapResult, str]:
         """The ledger, and a text over it; further places are looked up while the model writes."""
         survey = await self.given.maps.survey(
             self.task, self.query, options=self.options, meter=self.meter, tell=self.tell
@@ -130,7 +130,7 @@ class _Branch:
         return survey, text
 
     async def _text(
-        self, survey: Survey, opening: Sequence[BaseMessage], looked_up: asyncio.Event
+        self, survey: MapResult, opening: Sequence[BaseMessage], looked_up: asyncio.Event
     ) -> str:
         """The model's text, citing only what is in the ledger; the bare list if it fails."""
         if not survey.sources and survey.gaps and not survey.open_for_tools:
@@ -166,7 +166,7 @@ class _Branch:
             messages = [*messages, reply.message, *answers]
         return ""
 
-    def _opening(self, survey: Survey) -> Sequence[BaseMessage]:
+    def _opening(self, survey: MapResult) -> Sequence[BaseMessage]:
         language = self.options.language
         blocks = {"query": self.query, **self._records(survey)}
         return [
@@ -174,7 +174,7 @@ class _Branch:
             HumanMessage(render("amap_research", language, **blocks)),
         ]
 
-    def _records(self, survey: Survey) -> dict[str, str]:
+    def _records(self, survey: MapResult) -> dict[str, str]:
         """The ledger as lines, each with its marker."""
         language = self.options.language
         return {

@@ -46,7 +46,7 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.search.types import Hit, SearchProvider
 from agent.state import PlannedQuery, Turn
 from agent.texts import say
@@ -158,7 +158,7 @@ class _Step:
     given: DeepToolbox
     meter: Meter
     emit: Emit
-    survey: Survey = field(default_factory=Survey)
+    survey: MapResult = field(default_factory=MapResult)
 
     async def run(self) -> DeepUpdate:
         message = cast(AIMessage, self.state["messages"][-1])

@@ -26,7 +26,7 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
@@ -206,7 +206,7 @@ async def _tools(
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
         maps = await given.maps.tools(
-            Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+            MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:
         return [*EXPLORING], [map_gap(error, turn["question"][:60], turn["language"])]

@@ -30,7 +30,7 @@ from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.tools import asked_about
+from agent.mcp.tools import subject_of
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
@@ -243,7 +243,7 @@ class _Doing:
         seen = len(run.survey.gaps)
         answer = await run.maps.call(call)
         text, gaps = str(answer.text), list(run.survey.gaps[seen:])
-        line = f"{call['name']}: {asked_about(call['args'])}"
+        line = f"{call['name']}: {subject_of(call['args'])}"
         shown = cut_to_tokens(text, self.tokens)
         return _Done(call, text, shown, answer.status == "error", gaps, line)
 

@@ -19,7 +19,7 @@ from agent.core.progress import Emit, EventType, event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import has_location_intent
 from agent.evidence.types import Gap
-from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.mcp.types import MapOptions, MapResult, MapTools
 from agent.state import Turn
 from agent.texts import say
 from agent.texts.language import Language
@@ -55,7 +55,7 @@ class ExecutorRun:
     off: Mapping[str, str]
     """Why a source is off, by its name."""
     shared: Shared = field(default_factory=Shared)
-    survey: Survey = field(default_factory=Survey)
+    survey: MapResult = field(default_factory=MapResult)
     maps: MapTools | None = None
     maps_failed: bool = False
 

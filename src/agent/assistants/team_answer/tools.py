@@ -24,7 +24,7 @@ from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.search.gaps import search_gap
 from agent.search.hits import MAX_QUERY
 from agent.search.types import SearchProvider, WebChoice, WebTask
@@ -242,7 +242,7 @@ async def _map_tools(
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
         maps = await given.maps.tools(
-            Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+            MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:
         # Most questions name no place: a map that was never set up is not what they lack.

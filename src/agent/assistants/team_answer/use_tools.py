@@ -44,7 +44,7 @@ from agent.core.strings import valid_text
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Source
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.prompts import element
 from agent.sandbox.programs import CodeResult, CodeRunner
 from agent.state import PlannedQuery, Turn, replaced
@@ -82,7 +82,7 @@ class Ledger:
             ids.append(source["id"])
         return ids
 
-    def add_survey(self, survey: Survey) -> dict[str, str]:
+    def add_survey(self, survey: MapResult) -> dict[str, str]:
         """By the survey's ids those under which its sources stand here."""
         return {each["id"]: self._entered(each)["id"] for each in survey.sources}
 
@@ -270,7 +270,7 @@ class Doing:
     planner: Planner
     gaps: list[Gap] = field(default_factory=list)
     brought: dict[str, Brought] = field(default_factory=dict)
-    surveys: dict[str, Survey] = field(default_factory=dict)
+    surveys: dict[str, MapResult] = field(default_factory=dict)
 
     async def do(self, job: Job) -> None:
         if job.kind == "search":
@@ -293,7 +293,7 @@ class Doing:
         self.tell("search_done", job, job.asked, count=len(brought.hits), seconds=seconds)
 
     async def _ask_map(self, job: Job) -> None:
-        turn, survey = self.turn, Survey()
+        turn, survey = self.turn, MapResult()
         options = MapOptions(prefix=job.id, language=turn["language"], near=turn["near"])
         self.surveys[job.id] = survey
         try:
@@ -433,7 +433,7 @@ class _Settling:
             "team_answer.tools.other_tools", self.language, reason=reason, tools=", ".join(others)
         )
 
-    def _settle_map(self, job: Job, survey: Survey) -> None:
+    def _settle_map(self, job: Job, survey: MapResult) -> None:
         self.gaps += survey.gaps
         ids = self.ledger.add_survey(survey)
         for new, known in ids.items():
