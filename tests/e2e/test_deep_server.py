@@ -70,7 +70,7 @@ async def test_a_dossier_on_the_same_server_tells_its_tasks_and_blocks_nothing(
             last = part.data
     assert last is not None
     assert {"task_started", "task_done", "download", "ingested", "passages", "done"} <= set(told)
-    assert [task["dep"] for task in last["tasks"]] == [[], [], [], ["T1", "T2", "T3"]]
+    assert [task["dep"] for task in last["tasks"]] == [[], []]
     assert any(passage["page"] for passage in last["passages"])
     sources = last["messages"][-1]["additional_kwargs"]["sources"]
     assert {"page", "paper", "filing", "document"} <= {source["kind"] for source in sources}

@@ -135,7 +135,7 @@ def test_the_interrupted_run_is_ended_by_the_next_start_and_pays_nothing_twice(
         sent = {digest(request.body) for request in services.requests()}
     assert sent
     assert sent & set(known["answered"]) == set()
-    assert answer["answer"].startswith("# How do sodium-ion batteries work")
+    assert "sodium-ion batteries" in answer["answer"]
     assert answer["sources"][0]["title"] == "[Sample] Sodium-ion batteries in brief"
     assert answer["gaps"] == []
     run = f"SELECT status, attempts FROM runs WHERE thread_id = '{known['thread_id']}'"

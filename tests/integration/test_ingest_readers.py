@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from agent.knowledge import formats
-from agent.knowledge.formats import CannotRead, Event, outline, read, read_table, text_of
+from agent.knowledge.formats import CannotRead, Event, read, read_table, text_of
 from agent.knowledge.readers import FileReaders, ReadLimits
 from tests.support import mixed_files
 
@@ -180,36 +179,6 @@ def test_a_text_is_decoded_by_what_it_is(body: bytes, text: str) -> None:
 def test_nothing_is_no_text(body: bytes) -> None:
     with pytest.raises(CannotRead, match="page_empty"):
         text_of(body)
-
-
-def test_a_page_is_read_without_trafilatura(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mixed_files.html(tmp_path / "a.html", 7)
-    monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
-    events = list(read(str(tmp_path / "a.html"), "html"))
-    assert events[0]["document"]["title"] == "Page 7"
-    ((text, headings, page),) = chunks(events)
-    assert (headings, page) == (("Page 7",), None)
-    assert mixed_files.marker(7) in text
-    assert "Home" not in text
-
-
-def test_the_plain_reader_keeps_lists_and_tables_and_drops_scripts() -> None:
-    markup = (
-        "<title>T</title><script>var x = '<p>no</p>'</script><h2>Part</h2><p>One <b>two</b></p>"
-        "<ul><li>first<li>second</ul><table><tr><th>a<th>b</tr><tr><td>1</td><td>2</td></tr></table>"
-        "<nav>menu <p>more</p></nav><p>end"
-    )
-    import io
-
-    title, text = outline(io.StringIO(markup))
-    assert title == "T"
-    lines = [line for line in text.splitlines() if line]
-    assert lines[:4] == ["## Part", "One two", "- first", "- second"]
-    assert lines[-1] == "end"
-    assert "menu" not in text
-    assert "no" not in lines
 
 
 def test_a_device_is_not_opened(tmp_path: Path) -> None:

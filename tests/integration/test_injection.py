@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from agent.client.connection.run_result import RunName, outcome_of
+from agent.client.run_result import RunName, outcome_of
 from aiohttp import web
 
 from agent.evidence.markdown import link_url

@@ -15,7 +15,7 @@ import pytest
 from pypdf import PdfWriter
 
 from agent.core.calls import Calls
-from agent.core.errors import AgentError, ProviderRefused, UnsafeUrl
+from agent.core.errors import AgentError, UnsafeUrl
 from agent.reading import extract
 from agent.reading.reader import Article
 from agent.runs.reply_cache import SqliteJournal
@@ -147,26 +147,7 @@ async def test_a_page_without_text_is_told(outside: Outside) -> None:
     assert await refusal(outside, b"<html><script>1</script></html>", "text/html") == "page_empty"
 
 
-@pytest.mark.parametrize(
-    ("module", "kind", "code", "extra"),
-    [
-        ("trafilatura", "text/html", "web_extra_missing", "tanlu[web]"),
-        ("pypdf", PDF, "docs_extra_missing", "tanlu[docs]"),
-    ],
-)
-async def test_a_missing_extra_is_named(
-    outside: Outside, monkeypatch: pytest.MonkeyPatch, module: str, kind: str, code: str, extra: str
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    body = simple_pdf(1) if kind == PDF else b"<p>words</p>"
-    with pytest.raises(ProviderRefused) as caught:
-        await outside.reader().read(outside.put("/a", body, kind), meter=meter())
-    assert caught.value.code == code
-    assert extra in str(caught.value)
-
-
-async def test_plain_text_needs_no_extra(outside: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "trafilatura", None)
+async def test_plain_text_is_read_in_its_own_encoding(outside: Outside) -> None:
     url = outside.put("/a", "只是文字".encode("gbk"), "text/plain; charset=gbk")
     article = await outside.reader().read(url, meter=meter())
     assert (article.text, article.kind) == ("只是文字", "text")

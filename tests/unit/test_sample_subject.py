@@ -78,6 +78,12 @@ def test_a_place_is_searched_with_its_city() -> None:
             [],
             "Is there parking near Bund?",
         ),
+        (
+            "What are heat pumps and what do they cost?",
+            SAID,
+            [],
+            "What are heat pumps and what do they cost?",
+        ),
         ("钠离子电池的成本", SAID, ["和平菓局"], "钠离子电池的成本"),
         ("那附近有停车场吗", [], [], "那附近有停车场吗"),
         ("第九个几点关门", SAID, ["和平菓局"], "第九个几点关门"),
@@ -87,3 +93,8 @@ def test_a_question_that_points_back_reads_alone(
     question: str, said: list[str], places: list[str], alone: str
 ) -> None:
     assert resolved(question, said, places) == alone
+
+
+def test_nearby_means_the_last_place_that_was_named() -> None:
+    asked = ["user: 王府井附近适合遛娃的好去处", "user: 附近还有适合下雨天去的室内场所吗？"]
+    assert "王府井" in resolved("附近有什么书店？", asked, [])

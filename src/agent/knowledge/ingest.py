@@ -232,7 +232,7 @@ def show(path: str) -> str:
     return text.replace(os.sep, "/")
 
 
-NOT_REMEMBERED = ("file_unreadable", "docs_extra_missing")
+NOT_REMEMBERED = ("file_unreadable",)
 """Failures that may end without the file being changed."""
 _PART = 1 << 20
 

@@ -6,7 +6,6 @@ killed when its time is up: both formats let a few hundred kilobytes keep a pars
 
 import asyncio
 import codecs
-import importlib.util
 import json
 import logging
 import os
@@ -81,7 +80,6 @@ IN_THREAD = 200_000
 MAX_MARKUP = 1_000_000
 """Characters of HTML that are looked at; more of it takes its reader longer than it has."""
 
-_EXTRAS = {"html": ("trafilatura", "web"), "pdf": ("pypdf", "docs")}
 _ENVIRONMENT = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "TEMP", "TMP", "VIRTUAL_ENV")
 _MESSAGES = {
     "page_unreadable": "the document is broken",
@@ -110,8 +108,8 @@ class Extractor:
     async def extract(self, body: bytes, content_type: str) -> tuple[Extracted, str]:
         """The text and the kind (html, pdf, text) of a body.
 
-        Raises ProviderRefused: web_extra_missing, docs_extra_missing, page_kind, page_empty,
-        page_unreadable, page_encrypted, page_too_complex; ProviderUnavailable timeout.
+        Raises ProviderRefused: page_kind, page_empty, page_unreadable, page_encrypted,
+        page_too_complex; ProviderUnavailable timeout.
         """
         kind = kind_of(body, content_type)
         if kind == "text":
@@ -119,12 +117,10 @@ class Extractor:
         elif kind == "html":
             found = await self._html(body, content_type)
         else:
-            await asyncio.to_thread(_need, "pdf")
             found = await self._in_worker("pdf", body)
         return self._checked(found), kind
 
     async def _html(self, body: bytes, content_type: str) -> Extracted:
-        await asyncio.to_thread(_need, "html")
         markup = await asyncio.to_thread(page_text, body, content_type)
         if len(markup) > IN_THREAD:
             sent = markup[:MAX_MARKUP].encode("utf-8", "replace")
@@ -184,16 +180,6 @@ def kind_of(body: bytes, content_type: str) -> str:
     if said in PLAIN or (said == "" and b"\x00" not in head):
         return "text"
     raise ProviderRefused("reader", f"{said[:80]} is not read", code="page_kind")
-
-
-def _need(kind: str) -> None:
-    module, extra = _EXTRAS[kind]
-    if importlib.util.find_spec(module) is None:
-        raise ProviderRefused(
-            "reader",
-            f"reading {kind.upper()} needs the extra tanlu[{extra}]",
-            code=f"{extra}_extra_missing",
-        )
 
 
 def _environment() -> dict[str, str]:

@@ -130,14 +130,6 @@ _TEXTS: dict[str, dict[Language, str]] = {
     "page_unreadable": {"zh": "文件已损坏", "en": "the document is broken"},
     "page_encrypted": {"zh": "文件需要密码", "en": "the document needs a password"},
     "page_too_complex": {"zh": "文件过于复杂", "en": "the document is too complex"},
-    "web_extra_missing": {
-        "zh": '读取网页需要 pip install "tanlu[web]"',
-        "en": 'reading web pages needs pip install "tanlu[web]"',
-    },
-    "docs_extra_missing": {
-        "zh": '读取 PDF 需要 pip install "tanlu[docs]"',
-        "en": 'reading PDF needs pip install "tanlu[docs]"',
-    },
     "paper_not_pdf": {"zh": "下载到的不是 PDF", "en": "what came is no PDF"},
     "paper_not_kept": {"zh": "未能保存到磁盘", "en": "it could not be kept on disk"},
     "budget_max_searches": {

@@ -193,6 +193,9 @@ def asked_of(question: str) -> str:
     return " ".join(aspects_of(question)) or cleaned(question)
 
 
+_NEARBY = re.compile(r"^[那还]*附近|周边|周围|\bnearby\b")
+
+
 def resolved(question: str, conversation: list[str], places: list[str]) -> str:
     """The question with "there", "it" or "the second one" replaced by what that was."""
     if found := _ORDINAL.search(question):
@@ -203,6 +206,8 @@ def resolved(question: str, conversation: list[str], places: list[str]) -> str:
             return question[: found.start()] + places[at] + question[found.end() :]
     asked = [line.partition(":")[2].strip() for line in conversation if line.startswith("user:")]
     named = [searched_as(text) for text in reversed(asked) if not _refers(text)]
+    if _NEARBY.search(question):
+        named = [place[0] for text in reversed(asked) if (place := extract_place(text))] + named
     before = next(filter(None, named), places[0] if places else "")
     if not before or not _refers(question):
         return question
@@ -221,12 +226,14 @@ def resolved(question: str, conversation: list[str], places: list[str]) -> str:
 
 
 def _refers(question: str) -> bool:
-    """Whether a question points back, or names nothing but a kind of place."""
+    """Whether a question points back before it names anything, or names only a kind of place."""
     pattern = _THERE_ZH if detect_language(question) == "zh" else _THERE_EN
     if found := pattern.search(question):
-        before = question[: found.start()]
-        return not landmark_in(before) and not re.search(r"[A-Z]\w+.*[A-Z]\w+", before)
-    rest = without_activities(cleaned(question))
-    words = re.findall(r"[^\W_]+", _ASKING_ZH.sub(" ", rest))
+        return not _names_something(question[: found.start()])
+    return not _names_something(cleaned(question))
+
+
+def _names_something(text: str) -> bool:
+    words = re.findall(r"[^\W_]+", _ASKING_ZH.sub(" ", without_activities(text)))
     named = [word for word in words if len(word) > 1 and word.casefold() not in _ASKING_EN]
-    return extract_place(question) is None and not named
+    return extract_place(text) is not None or bool(named)

@@ -71,7 +71,9 @@ export function serverError(error) {
 
 /** Tells what a run says about its failure as one line. @param {Failure} failure */
 export function failureText(failure) {
-  if (typeof failure === "object" && failure?.error === "StoreFailed") return say("full", { text: oneLine(failure.message ?? "") });
+  if (typeof failure === "object" && failure?.error === "StoreFailed") {
+    return say("full", { text: oneLine(failure.message ?? "") });
+  }
   const text = typeof failure === "string" ? failure : failure?.message ?? failure?.error;
   return oneLine(text ?? "") || say("failed");
 }
