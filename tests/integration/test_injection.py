@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from agent.client.run_result import RunName, outcome_of
 from aiohttp import web
 
+from agent.client.run_result import RunName, outcome_of
 from agent.evidence.markdown import link_url
 from agent.export.html import html_page
 from agent.sample.model.reply import SampleModel

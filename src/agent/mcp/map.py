@@ -25,7 +25,7 @@ _SAMPLE = Presentation(label={"zh": "[示例] ", "en": "[Sample] "}, links_by_id
 
 
 class MapDesk:
-    """Answers map questions of all runs of a process (`Maps`)."""
+    """Answers map questions of all runs of a process."""
 
     def __init__(
         self,

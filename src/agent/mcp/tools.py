@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
@@ -19,6 +19,7 @@ from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap, map_message
 from agent.mcp.prefetch import ROUTE_TOOLS
 from agent.mcp.records import Ledger, records, text_or_none
 from agent.mcp.servers import expected_tools
+from agent.mcp.session import SupervisedSession
 
 MOST_PLACES = 20
 MOST_STEPS = 12
@@ -97,12 +98,6 @@ def asked_about(asked: Mapping[str, Any]) -> str:
     return next((str(asked[name]) for name in _TELLING if asked.get(name)), "")
 
 
-class ListsTools(Protocol):
-    """What loading needs of a session, besides its calls."""
-
-    async def list_tools(self, cursor: str | None = None) -> ListToolsResult: ...
-
-
 async def load_amap_mcp_tools(session: Any) -> list[BaseTool]:
     """Return the server's tools, bound to a session that outlives this call.
 
@@ -132,7 +127,7 @@ class _AsPinned:
 class BranchSession:
     """Looks like a session to `load_mcp_tools`; every call goes through the branch's gateway."""
 
-    def __init__(self, session: ListsTools, ledger: Ledger, query: str, ask: Ask) -> None:
+    def __init__(self, session: SupervisedSession, ledger: Ledger, query: str, ask: Ask) -> None:
         self._session, self._ledger, self._query, self._ask = session, ledger, query, ask
         self._names: dict[str, str] = {}
         for place in ledger.survey.places:
@@ -207,7 +202,7 @@ class BranchSession:
 
 
 class AmapTools:
-    """The tools of one branch (`MapTools`)."""
+    """The server's tools for one branch; their results enter its survey."""
 
     def __init__(self, tools: list[BaseTool]) -> None:
         self.tools = tools
@@ -227,7 +222,9 @@ class AmapTools:
         return _message(call, _plain(getattr(answer, "content", answer)), status)
 
 
-async def branch_tools(session: ListsTools, ledger: Ledger, query: str, ask: Ask) -> AmapTools:
+async def branch_tools(
+    session: SupervisedSession, ledger: Ledger, query: str, ask: Ask
+) -> AmapTools:
     """The tools that fit the branch's intent."""
     offered = OFFERED.get(ledger.survey.intent, OFFERED[None])
     loaded = await load_amap_mcp_tools(BranchSession(session, ledger, query, ask))

@@ -2,20 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from langchain_core.messages import ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
 from typing_extensions import TypedDict
 
-from agent.core.budget import Meter
 from agent.evidence.geo import wgs84_of
 from agent.evidence.types import (
     Anchor,
     Gap,
     Location,
     MapIntent,
-    MapTask,
     Place,
     Point,
     Route,
@@ -83,42 +78,3 @@ class Survey:
         if self.centre is None or self.centre_name is None:
             return None
         return Anchor(name=self.centre_name, wgs84=wgs84_of(self.centre), location=self.centre)
-
-
-class MapTools(Protocol):
-    """The server's tools (`load_mcp_tools`) for one branch; results enter its survey."""
-
-    tools: list[BaseTool]
-
-    async def call(self, call: ToolCall) -> ToolMessage:
-        """Run one tool call of a model; failures come back as an error message, never raised."""
-        ...
-
-
-class Maps(Protocol):
-    """What a node is given."""
-
-    async def survey(
-        self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> Survey:
-        """Prefetch in code: geocode, search around, look the best up. Failures are gaps."""
-        ...
-
-    async def look_up_more(
-        self,
-        survey: Survey,
-        task: MapTask,
-        query: str,
-        *,
-        options: MapOptions,
-        meter: Meter,
-        tell: Tell,
-    ) -> None:
-        """Details of `options.more` further hits, while a model writes; failures are gaps."""
-        ...
-
-    async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> MapTools:
-        """The tools a model may call; raises ProviderError if the server cannot be had."""
-        ...

@@ -86,7 +86,7 @@ _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
 
 
 class ModelDesk:
-    """Implements `Models`; one per process, usable from any event loop."""
+    """Asks models; one per process, usable from any event loop."""
 
     def __init__(
         self,

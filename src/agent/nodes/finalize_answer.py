@@ -6,9 +6,10 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.records import place_lines, route_lines, source_lines, weather_lines
-from agent.assistants.common.toolbox import Services, Toolbox, open_meter
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
 from agent.assistants.common.writer import ModelWriter, say
 from agent.configuration import Configuration
@@ -23,9 +24,9 @@ class AnswerWriter(ModelWriter):
     """Writes from the branches' findings, or takes the answer straight from them."""
 
     def __init__(
-        self, state: OverallState, configuration: Configuration, given: Toolbox, meter: Meter
+        self, state: OverallState, configuration: Configuration, services: Services, meter: Meter
     ) -> None:
-        super().__init__(state, configuration, given, meter)
+        super().__init__(state, configuration, services, meter)
         self._state = state
         self._findings = [
             *state.get("web_research_result", []), *state.get("amap_research_result", []),
@@ -97,17 +98,17 @@ ASSISTANT = "agent"
 
 
 async def finalize_answer(
-    state: OverallState, runtime: Runtime[Configuration], *, services: Services
+    state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Writes the answer from the evidence; raises NothingFound where every source failed."""
-    given = services()
+    services = get_services()
     configuration = runtime.context or Configuration()
     spent = state.get("usage")
-    meter = open_meter(state["turn"], configuration, given, spent=spent, answering=True)
-    writer = AnswerWriter(state, configuration, given, meter)
+    meter = open_meter(state["turn"], configuration, services, spent=spent, answering=True)
+    writer = AnswerWriter(state, configuration, services, meter)
     nothing_sought = state.get("needs") or state.get("cancelled")
     if not writer.has_evidence and not nothing_sought:
         refuse_if_all_failed(state.get("gaps", []), state["turn"]["language"])
-    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
+    ending = Ending(NODE, ASSISTANT, services, configuration, meter, runtime.stream_writer)
     anchor = next(iter(state.get("anchors", [])), None)
     return cast(Update, await close(state, writer, ending, anchor=anchor))

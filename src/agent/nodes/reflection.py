@@ -5,8 +5,9 @@ import logging
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import Services, open_meter
+from agent.assistants.common.services import GetServices
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -24,10 +25,10 @@ NODE = "reflection"
 
 
 async def reflection(
-    state: OverallState, runtime: Runtime[Configuration], *, services: Services
+    state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Counts the round; asks the model only where its verdict can change what happens next."""
-    given = services()
+    services = get_services()
     configuration = runtime.context or Configuration()
     turn, round_done = state["turn"], state.get("research_loop_count", 0) + 1
     unjudged = Update(
@@ -39,9 +40,9 @@ async def reflection(
     )
     if round_done >= turn["loops"] or not configuration.max_follow_up_queries:
         return unjudged
-    meter = open_meter(turn, configuration, given, spent=state.get("usage"))
+    meter = open_meter(turn, configuration, services, spent=state.get("usage"))
     try:
-        verdict = await _verdict(state, configuration, given.models, meter)
+        verdict = await _verdict(state, configuration, services.models, meter)
     except ConfigurationError:
         raise
     except AgentError as error:

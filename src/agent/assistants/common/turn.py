@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from agent.assistants.common.conversation import get_research_topic, last_question
-from agent.assistants.common.toolbox import Toolbox
+from agent.assistants.common.services import Services
 from agent.assistants.common.writer import Gathered, TurnWriter, all_failed
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.budget import Meter, Usage, add_usage
@@ -33,13 +33,13 @@ from agent.texts.language import Language, detect_language
 def open_turn(
     state: AgentInput,
     configuration: Configuration,
-    given: Toolbox,
+    services: Services,
     runtime: Runtime[Configuration],
 ) -> Turn:
     """The validated options of this question: input before configuration before defaults."""
     question = get_research_topic(state["messages"])
     options = _checked_input(state, configuration)
-    now = given.now()
+    now = services.now()
     language = options.answer_language
     return Turn(
         id=_turn_id(state, runtime),
@@ -134,7 +134,7 @@ class Ending:
 
     node: str
     assistant: str
-    given: Toolbox
+    services: Services
     configuration: Configuration
     meter: Meter
     emit: Emit
@@ -144,19 +144,19 @@ async def close(
     gathered: Gathered, writer: TurnWriter, ending: Ending, *, anchor: Anchor | None = None
 ) -> Closing:
     """Writes and streams the message, closes the turn, and says so."""
-    given, turn = ending.given, gathered["turn"]
+    services, turn = ending.services, gathered["turn"]
     ending.emit(event("answering", ending.node))
     said = await FinishedText(pieces=writer.pieces).ainvoke([])
     text, used = str(said.text), writer.citer.used
     if ending.configuration.resolve_links:
-        text, used = with_targets(text, used, await given.links([s["url"] for s in used]))
+        text, used = with_targets(text, used, await services.links([s["url"] for s in used]))
     places = _with_mentions(writer.places, used, text)
     seconds = round(ending.meter.budget.seconds(), 2)
-    usage = given.billed(add_usage(gathered.get("usage"), ending.meter.usage))
+    usage = services.billed(add_usage(gathered.get("usage"), ending.meter.usage))
     kept = {
         **writer.told(),
         "assistant": ending.assistant,
-        "mode": given.mode,
+        "mode": services.mode,
         "sources": used,
         "places": places,
         "anchor": anchor if places else None,
@@ -165,7 +165,7 @@ async def close(
     }
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], ending.node, len(used), len(writer.gaps), seconds)  # fmt: skip
-    await given.close_turn(turn["id"])
+    await services.close_turn(turn["id"])
     ending.emit(event("done", ending.node, count=len(used), seconds=seconds))
     message = AIMessage(content=text, id=said.id, name=ending.assistant, additional_kwargs=kept)
     found = feature_collection(places, anchor=anchor, query=turn["question"]) if places else None

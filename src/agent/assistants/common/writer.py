@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from agent.assistants.common.budget import Accounted
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.records import (
     place_lines,
@@ -15,7 +16,7 @@ from agent.assistants.common.records import (
     weather_lines,
     weather_texts,
 )
-from agent.assistants.common.toolbox import Accounted, Toolbox
+from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -152,10 +153,10 @@ class TurnWriter(ABC):
     """Holds what came of writing: the citer with its counts, the gaps, whether it is degraded."""
 
     def __init__(
-        self, gathered: Gathered, configuration: Configuration, given: Toolbox, meter: Meter
+        self, gathered: Gathered, configuration: Configuration, services: Services, meter: Meter
     ) -> None:
         self._gathered, self._configuration = gathered, configuration
-        self._given, self._meter = given, meter
+        self._services, self._meter = services, meter
         self._turn = gathered["turn"]
         self._language = self._turn["language"]
         self._previous = gathered.get("previous") or Previous(sources=[], places=[])
@@ -168,7 +169,7 @@ class TurnWriter(ABC):
     @property
     def lead(self) -> str:
         """What stands before everything: that this is sample data, or nothing."""
-        notice = self._given.notice(self._language)
+        notice = self._services.notice(self._language)
         return f"> {notice}\n\n" if notice else ""
 
     async def pieces(self) -> AsyncIterator[str]:
@@ -250,7 +251,7 @@ class ModelWriter(TurnWriter):
 
     async def _streamed(self) -> AsyncIterator[str]:
         configuration, chosen = self._configuration, self._turn["reasoning_model"]
-        stream = self._given.models.stream(
+        stream = self._services.models.stream(
             chosen or configuration.answer_model,
             self._messages(),
             meter=self._meter,
@@ -286,13 +287,13 @@ class CheckedWriter(ModelWriter):
         self,
         gathered: Gathered,
         configuration: Configuration,
-        given: Toolbox,
+        services: Services,
         meter: Meter,
         *,
         texts: Mapping[str, str],
     ) -> None:
         """`texts`: what each source says, by its id."""
-        super().__init__(gathered, configuration, given, meter)
+        super().__init__(gathered, configuration, services, meter)
         self.marker = FigureMarker(texts, self._language)
 
     @property

@@ -8,16 +8,17 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
+from agent.assistants.common.budget import Share, meter_of, share_spent
 from agent.assistants.common.records import prompt_tokens
-from agent.assistants.common.toolbox import Share, meter_of, share_spent
-from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, Intent
-from agent.assistants.deep_research.toolbox import (
-    DeepServices,
-    DeepToolbox,
-    offers_maps,
-    settings_of,
+from agent.assistants.common.services import GetServices, Services
+from agent.assistants.deep_research.state import (
+    Counts,
+    DeepState,
+    DeepUpdate,
+    Intent,
+    configuration_of,
 )
-from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK
+from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps
 from agent.assistants.deep_research.wording import run_gap, say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -111,21 +112,21 @@ _LEAST_ROOM = 6
 
 
 async def explore(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
     """Asks the model once; ends or clears instead where a limit says so. Never raises for it."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services)
     if gap := ending(state, configuration, meter):
         return _ended(state, gap, runtime)
     if _is_full(state, configuration):
         cleared = _intent("clear", say("cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
-    tools, gaps = await _tools(state, configuration, given, meter)
+    tools, gaps = await _tools(state, configuration, services, meter)
     for told in gaps:
         runtime.stream_writer(event("gap", NODE, text=told["message"]))
     try:
-        reply: Reply[BaseModel] = await given.models.ask(
+        reply: Reply[BaseModel] = await services.models.ask(
             configuration.research_model,
             explore_prompt(state, configuration),
             meter=meter,
@@ -196,7 +197,7 @@ def _is_full(state: DeepState, configuration: Configuration) -> bool:
 
 
 async def _tools(
-    state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
+    state: DeepState, configuration: Configuration, services: Services, meter: Meter
 ) -> tuple[list[BaseTool], list[Gap]]:
     """Our own tools, and the map's where the question names a place and the map can be had."""
     if not offers_maps(state, configuration):
@@ -204,7 +205,7 @@ async def _tools(
     turn = state["turn"]
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
-        maps = await given.maps.tools(
+        maps = await services.maps.tools(
             Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:

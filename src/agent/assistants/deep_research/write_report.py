@@ -5,12 +5,12 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
 from agent.assistants.common.writer import CheckedWriter
-from agent.assistants.deep_research.state import DeepState, DeepUpdate
-from agent.assistants.deep_research.toolbox import DeepServices, DeepToolbox, settings_of
+from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
 from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -32,9 +32,9 @@ class ReportWriter(CheckedWriter):
     _part = "report"
 
     def __init__(
-        self, state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
+        self, state: DeepState, configuration: Configuration, services: Services, meter: Meter
     ) -> None:
-        super().__init__(state, configuration, given, meter, texts=_texts(state))
+        super().__init__(state, configuration, services, meter, texts=_texts(state))
         self._state = state
         self._topics = self._noted()
 
@@ -125,16 +125,16 @@ ASSISTANT = "deep_research"
 
 
 async def write_report(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices, lanes: Lanes
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices, lanes: Lanes
 ) -> DeepUpdate:
     """Writes the report from the topics' notes; raises NothingFound where every source failed."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given, answering=True)
-    writer = ReportWriter(state, configuration, given, meter)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services, answering=True)
+    writer = ReportWriter(state, configuration, services, meter)
     if not writer.has_evidence:
         gaps = [gap for gap in state.get("gaps", []) if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, state["turn"]["language"])
-    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
+    ending = Ending(NODE, ASSISTANT, services, configuration, meter, runtime.stream_writer)
     closing = await close(state, writer, ending)
     lanes.close(state["turn"]["id"])
     report = str(closing["messages"][-1].text).removeprefix(writer.lead)

@@ -71,7 +71,7 @@ async def offered_tools(run: ExecutorRun) -> tuple[list[BaseTool], list[Gap]]:
     query = run.task["query"]
     try:
         if run.maps is None:
-            run.maps = await run.given.maps.tools(
+            run.maps = await run.services.maps.tools(
                 run.survey,
                 query,
                 options=run.map_options,
@@ -105,7 +105,7 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
     if not tools:
         return ExecutorState(gaps=gaps)
     try:
-        reply: Reply[BaseModel] = await run.given.models.ask(
+        reply: Reply[BaseModel] = await run.services.models.ask(
             run.configuration.research_model,
             _prompt(state, run, left),
             meter=run.meter,

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.documents import documents_of
 from agent.assistants.plan_execute.state import Task
-from agent.assistants.plan_execute.toolbox import PlanToolbox
 from agent.assistants.plan_execute.wording import run_gap, say, source_name
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -19,7 +19,8 @@ from agent.core.progress import Emit, EventType, event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import has_location_intent
 from agent.evidence.types import Gap
-from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.mcp.tools import AmapTools
+from agent.mcp.types import MapOptions, Survey
 from agent.state import Turn
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
@@ -48,14 +49,14 @@ class ExecutorRun:
     task: Task
     turn: Turn
     configuration: Configuration
-    given: PlanToolbox
+    services: Services
     meter: Meter
     emit: Emit
     off: Mapping[str, str]
     """Why a source is off, by its name."""
     shared: Shared = field(default_factory=Shared)
     survey: Survey = field(default_factory=Survey)
-    maps: MapTools | None = None
+    maps: AmapTools | None = None
     maps_failed: bool = False
 
     @property
@@ -121,7 +122,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
 
 
 async def _found(run: ExecutorRun, source: str, query: str) -> Any:
-    return await run.given.library.search(
+    return await run.services.library.search(
         source,
         query,
         meter=run.meter,

@@ -7,16 +7,22 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import Ending, close
 from agent.assistants.common.writer import CheckedWriter
 from agent.assistants.plan_execute.documents import about, figure_text, ids_of
 from agent.assistants.plan_execute.execute import sources_off
 from agent.assistants.plan_execute.search_info import aliases, page_title
-from agent.assistants.plan_execute.state import ExecutorResult, Passage, PlanState, PlanUpdate
+from agent.assistants.plan_execute.state import (
+    ExecutorResult,
+    Passage,
+    PlanState,
+    PlanUpdate,
+    configuration_of,
+)
 from agent.assistants.plan_execute.task_run import OPTIONAL
-from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
 from agent.assistants.plan_execute.wording import (
     ASSISTANT,
     KINDS,
@@ -154,12 +160,12 @@ class DossierWriter(CheckedWriter):
         self,
         state: PlanState,
         configuration: Configuration,
-        given: PlanToolbox,
+        services: Services,
         meter: Meter,
         *,
         off: Mapping[str, str],
     ) -> None:
-        super().__init__(state, configuration, given, meter, texts=_texts(state))
+        super().__init__(state, configuration, services, meter, texts=_texts(state))
         self._state, self._off = state, off
         self._results: list[ExecutorResult] = state.get("executor_result", [])
         self._passages: list[Passage] = state.get("passages", [])
@@ -336,15 +342,15 @@ NODE = "write_dossier"
 
 
 async def write_dossier(
-    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+    state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
     """Writes the dossier; where nothing was found it says so, with every reason."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given, answering=True)
-    off = sources_off(given, configuration)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services, answering=True)
+    off = sources_off(services, configuration)
     optional = {name: off[name] for name in OPTIONAL if name in off}
-    writer = DossierWriter(state, configuration, given, meter, off=optional)
-    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
+    writer = DossierWriter(state, configuration, services, meter, off=optional)
+    ending = Ending(NODE, ASSISTANT, services, configuration, meter, runtime.stream_writer)
     closing = await close(state, writer, ending)
     dossier = str(closing["messages"][-1].text).removeprefix(writer.lead)
     return cast(PlanUpdate, {**closing, "dossier": dossier})

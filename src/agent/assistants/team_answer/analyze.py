@@ -8,21 +8,18 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import open_meter
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.team_answer.state import (
     Analysis,
     TeamState,
     TeamUpdate,
     TraceEntry,
+    configuration_of,
     new_discussion,
-)
-from agent.assistants.team_answer.toolbox import (
-    TeamServices,
-    TeamToolbox,
-    settings_of,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -124,19 +121,19 @@ NODE = "analyze"
 
 
 async def analyze(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Opens the turn; a failing model leaves the question as it stands."""
-    given, configuration = services(), settings_of(runtime)
-    turn = open_turn(state, configuration, given, runtime)
+    services, configuration = get_services(), configuration_of(runtime)
+    turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
     previous = previous_evidence(state["messages"])
     said = conversation(state["messages"], previous["sources"])
-    if notice := given.notice(turn["language"]):
+    if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
-    meter = open_meter(turn, configuration, given, spent=None)
+    meter = open_meter(turn, configuration, services, spent=None)
     prompt = _prompt(turn, said, requirement, configuration.context_token_limit)
-    analysis, gaps = await _read(prompt, turn, requirement, (given, meter, configuration))
+    analysis, gaps = await _read(prompt, turn, requirement, (services, meter, configuration))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("analysis", NODE, text=analysis["asked"]))
@@ -167,12 +164,12 @@ async def _read(
     prompt: list[BaseMessage],
     turn: Turn,
     requirement: str,
-    asking: tuple[TeamToolbox, Meter, Configuration],
+    asking: tuple[Services, Meter, Configuration],
 ) -> tuple[Analysis, list[Gap]]:
-    given, meter, configuration = asking
+    services, meter, configuration = asking
     question = turn["question"]
     try:
-        reply = await given.models.ask(
+        reply = await services.models.ask(
             configuration.query_generator_model,
             prompt,
             meter=meter,

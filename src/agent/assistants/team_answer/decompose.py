@@ -3,11 +3,11 @@
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.services import GetServices
 from agent.assistants.team_answer.analyze import SubQuestions, sub_questions_of
-from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import TeamServices, settings_of
+from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry, configuration_of
 from agent.configuration import Configuration
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
@@ -19,14 +19,14 @@ NODE = "decompose"
 
 
 async def decompose(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Where the model fails, the question is its own only step."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services)
     gaps, read = [], SubQuestions(sub_questions=[])
     try:
-        reply = await given.models.ask(
+        reply = await services.models.ask(
             configuration.query_generator_model,
             _prompt(state, configuration.context_token_limit),
             meter=meter,

@@ -15,13 +15,20 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
 from agent.assistants.common.writer import TurnWriter
-from agent.assistants.team_answer.state import Evidence, TeamState, TeamUpdate, ToolKind, TraceEntry
+from agent.assistants.team_answer.state import (
+    Evidence,
+    TeamState,
+    TeamUpdate,
+    ToolKind,
+    TraceEntry,
+    configuration_of,
+)
 from agent.assistants.team_answer.synthesize import calculations
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
 from agent.assistants.team_answer.tools import searches_saved
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -202,9 +209,9 @@ class TeamWriter(TurnWriter):
     """Writes what was settled; `answer` is the form people read, `final` the normalised one."""
 
     def __init__(
-        self, state: TeamState, configuration: Configuration, given: TeamToolbox, meter: Meter
+        self, state: TeamState, configuration: Configuration, services: Services, meter: Meter
     ) -> None:
-        super().__init__(state, configuration, given, meter)
+        super().__init__(state, configuration, services, meter)
         self._state = state
         self._unsettled = state.get("unsettled", False)
         self.degraded = self._unsettled or state.get("ended") == "failures"
@@ -272,26 +279,26 @@ class Extracted(BaseModel):
 
 
 async def format_answer(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Writes the message; raises NothingFound where every source asked, or every model, failed."""
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     raw, pool = state.get("raw_answer", "").strip(), state.get("evidence_pool", [])
     asked = [found for found in pool if found["kind"] != "code"]
     nobody_spoke = state.get("ended") == "failures" and not state.get("transcript")
     if not raw and (nobody_spoke or (asked and all(found["failed"] for found in asked))):
         gaps = [gap for gap in state.get("gaps", []) if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, state["turn"]["language"])
-    meter = meter_of(state, configuration, given, answering=True)
-    extracted, failed = await _extracted(raw, state, configuration, (given, meter))
-    writer = TeamWriter(state, configuration, given, meter)
+    meter = meter_of(state, configuration, services, answering=True)
+    extracted, failed = await _extracted(raw, state, configuration, (services, meter))
+    writer = TeamWriter(state, configuration, services, meter)
     requirement = state["analysis"]["format_requirement"]
     writer.answer = presentable(extracted, requirement)
     writer.final = formatted(extracted, requirement)
     for gap in failed:
         writer.gaps.append(gap)
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
+    ending = Ending(NODE, ASSISTANT, services, configuration, meter, runtime.stream_writer)
     closing = await close(state, writer, ending)
     trace = [TraceEntry(step=NODE, text=writer.final or "–")]
     kept = {"final_answer": writer.final, "verified": writer.verified, "reasoning_trace": trace}
@@ -302,14 +309,14 @@ async def _extracted(
     raw: str,
     state: TeamState,
     configuration: Configuration,
-    asking: tuple[TeamToolbox, Meter],
+    asking: tuple[Services, Meter],
 ) -> tuple[str, list[Gap]]:
     """What the model takes out of the settled answer; the settled answer where it cannot."""
     if not raw:
         return "", []
-    given, meter = asking
+    services, meter = asking
     try:
-        reply = await given.models.ask(
+        reply = await services.models.ask(
             configuration.query_generator_model,
             _prompt(raw, state, configuration.context_token_limit),
             meter=meter,

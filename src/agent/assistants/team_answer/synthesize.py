@@ -8,12 +8,18 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.speakers import about, transcript_block, without_signals
-from agent.assistants.team_answer.state import Evidence, TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
+from agent.assistants.team_answer.state import (
+    Evidence,
+    TeamState,
+    TeamUpdate,
+    TraceEntry,
+    configuration_of,
+)
 from agent.assistants.team_answer.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -187,13 +193,13 @@ NODE = "synthesize"
 
 
 async def synthesize(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Never an answer that nothing bears out; without a model, the hypothesis all agreed on."""
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     # A discussion may spend all but what is kept for the answer; this is the answer.
-    meter = meter_of(state, configuration, given, answering=True)
-    said, gaps = await _said(state, configuration, given, meter)
+    meter = meter_of(state, configuration, services, answering=True)
+    said, gaps = await _said(state, configuration, services, meter)
     kept = settled(said, state) if said else likely(state)
     if kept.unsupported:
         gaps.append(run_gap("answer_unsupported", state["turn"]["language"]))
@@ -214,7 +220,7 @@ async def synthesize(
 
 
 async def _said(
-    state: TeamState, configuration: Configuration, given: TeamToolbox, meter: Meter
+    state: TeamState, configuration: Configuration, services: Services, meter: Meter
 ) -> tuple[Settled | None, list[Gap]]:
     """The model's word, of the second model where the first one fails; None where both do."""
     chosen, gaps = state["turn"]["reasoning_model"], list[Gap]()
@@ -222,7 +228,7 @@ async def _said(
     prompt = settle_prompt(state, configuration)
     for model in dict.fromkeys(models):
         try:
-            reply = await given.models.ask(
+            reply = await services.models.ask(
                 model, prompt, meter=meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
             )
         except ConfigurationError:
