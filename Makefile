@@ -1,4 +1,4 @@
-.PHONY: help dev test check types format pins bench eval image vendor shots
+.PHONY: help dev test test-fast check types format pins bench eval image vendor shots
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -6,6 +6,8 @@ dev:             ## the LangGraph server; one run at a time is its default, so w
 	LANGGRAPH_CLI_NO_ANALYTICS=1 uv run langgraph dev --no-browser --n-jobs-per-worker 64
 test:            ## every test, on one process more than there are cores (`-n 0`: in this one)
 	uv run pytest
+test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser
+	uv run pytest tests/unit tests/contract tests/architecture
 check:           ## the static checks CI runs before the tests
 	uv run --group lint ruff format --check .
 	uv run --group lint ruff check .
