@@ -8,13 +8,12 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.records import place_lines, source_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import lacks_place, open_turn, refuse_without_thread
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.queries import drop_seen, is_visible
@@ -96,18 +95,16 @@ async def _write(
     models: Models,
     meter: Meter,
 ) -> tuple[list[Query], list[Gap]]:
-    try:
-        reply = await models.ask(
-            configuration.query_generator_model,
-            messages,
-            meter=meter,
-            schema=SearchQueryList,
-            thinking=DEFAULT_THINKING["query"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        return _own_words(turn, configuration), [gap_of("", error, NODE, turn["language"])]
+    asking = models.ask(
+        configuration.query_generator_model,
+        messages,
+        meter=meter,
+        schema=SearchQueryList,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(asking, turn, NODE)
+    if reply is None:
+        return _own_words(turn, configuration), gaps
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
     queries = drop_seen(planned(written, configuration, turn["near"]), [])

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import ask_or_gap, gap_of
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.state import (
@@ -26,7 +26,7 @@ from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.concurrency import Lanes
-from agent.core.errors import AgentError, ConfigurationError
+from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
@@ -38,7 +38,6 @@ from agent.reading.reader import Readings
 from agent.search.grounded import beginning, quotes_by_id
 from agent.search.hits import only_known
 from agent.texts.language import Language
-from agent.texts.reasons import reason_of
 
 log = logging.getLogger(__name__)
 MAX_TEXT = 60_000
@@ -143,19 +142,20 @@ class _Branch:
         """Notes that cite only these pages, and how many other notes were removed."""
         language, topic = self.state["turn"]["language"], self.state["result"]["topic"]
         known = [read.page["id"] for read in pages]
-        try:
-            reply: Reply[BaseModel] = await self.services.models.ask(
-                self.configuration.research_model,
-                self._prompt(pages),
-                meter=self.meter,
-                thinking=DEFAULT_THINKING["research"],
-            )
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            reason = reason_of(error, language)
-            gap = run_gap("compress_failed", language, query=topic, reason=reason)
-            return _excerpts(pages), 0, [gap]
+        asking: Awaitable[Reply[BaseModel]] = self.services.models.ask(
+            self.configuration.research_model,
+            self._prompt(pages),
+            meter=self.meter,
+            thinking=DEFAULT_THINKING["research"],
+        )
+        reply, gaps = await ask_or_gap(
+            asking,
+            self.state["turn"],
+            NODE,
+            lambda reason: run_gap("compress_failed", language, query=topic, reason=reason),
+        )
+        if reply is None:
+            return _excerpts(pages), 0, gaps
         unknown = sum(name not in known for name in cited_ids(reply.text))
         notes = only_known(reply.text, known).strip()
         if MARKER.search(notes):

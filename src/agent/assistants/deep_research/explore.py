@@ -1,6 +1,7 @@
 """One step of exploration: the model says what to do next, or a limit does."""
 
 import logging
+from collections.abc import Awaitable
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -9,6 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.budget import Share, meter_of, share_spent
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.state import (
@@ -22,7 +24,7 @@ from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offer
 from agent.assistants.deep_research.wording import run_gap, say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
+from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.types import Gap
@@ -31,7 +33,6 @@ from agent.mcp.types import MapOptions, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
-from agent.texts.reasons import reason_of
 
 _TOOLS = 700
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
@@ -125,21 +126,19 @@ async def explore(
     tools, gaps = await _tools(state, configuration, services, meter)
     for told in gaps:
         runtime.stream_writer(event("gap", NODE, text=told["message"]))
-    try:
-        reply: Reply[BaseModel] = await services.models.ask(
-            configuration.research_model,
-            explore_prompt(state, configuration),
-            meter=meter,
-            tools=tools,
-            thinking=DEFAULT_THINKING["research"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        language = state["turn"]["language"]
-        log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
-        gap = run_gap("model_failed", language, reason=reason_of(error, language))
-        return DeepUpdate(**_ended(state, gap, runtime), usage=meter.usage)
+    turn = state["turn"]
+    asking: Awaitable[Reply[BaseModel]] = services.models.ask(
+        configuration.research_model,
+        explore_prompt(state, configuration),
+        meter=meter,
+        tools=tools,
+        thinking=DEFAULT_THINKING["research"],
+    )
+    reply, failed = await ask_or_gap(
+        asking, turn, NODE, lambda reason: run_gap("model_failed", turn["language"], reason=reason)
+    )
+    if reply is None:
+        return DeepUpdate(**_ended(state, failed[0], runtime), usage=meter.usage)
     return _stepped(state, reply.message, gaps, meter)
 
 

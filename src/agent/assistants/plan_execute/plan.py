@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.plan_execute.papers import read_by_default
@@ -249,18 +250,19 @@ class _Asking:
     async def tasks(self) -> tuple[list[Task], str]:
         """The tasks, and why they are not as the model planned them."""
         limit, language = self.configuration.max_tasks, self.turn["language"]
-        try:
-            found = await self._planned()
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
-            self.gaps.append(run_gap("plan_failed", language, reason=reason_of(error, language)))
+        planned, gaps = await ask_or_gap(
+            self._planned(),
+            self.turn,
+            NODE,
+            lambda reason: run_gap("plan_failed", language, reason=reason),
+        )
+        self.gaps += gaps
+        if planned is None:
             return self._whole(), say("note_empty", language)
-        tasks = settled(found, limit)
+        tasks = settled(planned, limit)
         if not tasks:
             return self._whole(), say("note_empty", language)
-        return tasks, _note(found.problems, language, limit)
+        return tasks, _note(planned.problems, language, limit)
 
     def _whole(self) -> list[Task]:
         return [Task(id="T1", query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]

@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.budget import meter_of
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.documents import bears_on, ranked
 from agent.assistants.plan_execute.papers import PAPERS, SAMPLE_PAPERS, papers_of
@@ -278,21 +279,22 @@ class _Searching:
         """Questions a model makes of headings; none, and a gap, where it cannot."""
         if not headings:
             return []
-        try:
-            reply = await self.services.models.ask(
-                self.configuration.query_generator_model,
-                self._prompt(headings),
-                meter=self.meter,
-                schema=Rewritten,
-                thinking=DEFAULT_THINKING["query"],
-            )
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            language = self.turn["language"]
-            self.gaps.append(
-                run_gap("headings_failed", language, reason=reason_of(error, language))
-            )
+        asking = self.services.models.ask(
+            self.configuration.query_generator_model,
+            self._prompt(headings),
+            meter=self.meter,
+            schema=Rewritten,
+            thinking=DEFAULT_THINKING["query"],
+        )
+        language = self.turn["language"]
+        reply, gaps = await ask_or_gap(
+            asking,
+            self.turn,
+            NODE,
+            lambda reason: run_gap("headings_failed", language, reason=reason),
+        )
+        if reply is None:
+            self.gaps += gaps
             return []
         assert reply.parsed is not None
         return reply.parsed.questions[:MAX_REWRITTEN]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.team_answer.state import (
@@ -23,7 +23,7 @@ from agent.assistants.team_answer.state import (
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.errors import InputError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.places import city_in, landmark_in
@@ -133,7 +133,9 @@ async def analyze(
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
     prompt = _prompt(turn, said, requirement, configuration.context_token_limit)
-    analysis, gaps = await _read(prompt, turn, requirement, (services, meter, configuration))
+    analysis, gaps = await _read(
+        prompt, turn, requirement, services, meter=meter, configuration=configuration
+    )
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("analysis", NODE, text=analysis["asked"]))
@@ -164,21 +166,21 @@ async def _read(
     prompt: list[BaseMessage],
     turn: Turn,
     requirement: str,
-    asking: tuple[Services, Meter, Configuration],
+    services: Services,
+    *,
+    meter: Meter,
+    configuration: Configuration,
 ) -> tuple[Analysis, list[Gap]]:
-    services, meter, configuration = asking
     question = turn["question"]
-    try:
-        reply = await services.models.ask(
-            configuration.query_generator_model,
-            prompt,
-            meter=meter,
-            schema=Analyzed,
-            thinking=DEFAULT_THINKING["query"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        return analysis_by_rules(question, requirement), [gap_of("", error, NODE, turn["language"])]
+    asking = services.models.ask(
+        configuration.query_generator_model,
+        prompt,
+        meter=meter,
+        schema=Analyzed,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(asking, turn, NODE)
+    if reply is None:
+        return analysis_by_rules(question, requirement), gaps
     assert reply.parsed is not None
     return analysis_of(reply.parsed, question, requirement), []

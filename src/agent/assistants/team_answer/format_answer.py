@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import (
     Draft,
@@ -34,7 +34,6 @@ from agent.assistants.team_answer.state import (
 from agent.assistants.team_answer.synthesize import calculations
 from agent.assistants.team_answer.tools import searches_saved
 from agent.configuration import Configuration
-from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids, inert
@@ -304,18 +303,16 @@ async def _extracted(raw: str, state: TeamState, draft: Draft) -> tuple[str, lis
     """What the model takes out of the settled answer; the settled answer where it cannot."""
     if not raw:
         return "", []
-    try:
-        reply = await draft.services.models.ask(
-            draft.configuration.query_generator_model,
-            _prompt(raw, state, draft.configuration.context_token_limit),
-            meter=draft.meter,
-            schema=Extracted,
-            thinking=DEFAULT_THINKING["query"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        return raw, [gap_of("", error, NODE, state["turn"]["language"])]
+    asking = draft.services.models.ask(
+        draft.configuration.query_generator_model,
+        _prompt(raw, state, draft.configuration.context_token_limit),
+        meter=draft.meter,
+        schema=Extracted,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(asking, draft.turn, NODE)
+    if reply is None:
+        return raw, gaps
     assert reply.parsed is not None
     answer = clean_text(reply.parsed.answer, _MAX_ANSWER)
     requirement = state["analysis"]["format_requirement"]

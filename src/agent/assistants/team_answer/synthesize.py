@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.budget import meter_of
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.speakers import about, transcript_block, without_signals
@@ -23,7 +23,6 @@ from agent.assistants.team_answer.state import (
 from agent.assistants.team_answer.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
@@ -227,19 +226,14 @@ async def _said(
     models = [chosen] if chosen else [configuration.answer_model, configuration.reflection_model]
     prompt = settle_prompt(state, configuration)
     for model in dict.fromkeys(models):
-        try:
-            reply = await services.models.ask(
-                model, prompt, meter=meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
-            )
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
-            gaps = [gap_of("", error, NODE, state["turn"]["language"])]
-            if isinstance(error, BudgetExceeded):
-                break
-        else:
+        asking = services.models.ask(
+            model, prompt, meter=meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
+        )
+        reply, gaps = await ask_or_gap(asking, state["turn"], NODE)
+        if reply is not None:
             return reply.parsed, []
+        if gaps[0]["code"].startswith("budget_"):
+            break
     return None, gaps
 
 
