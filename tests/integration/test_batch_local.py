@@ -145,7 +145,7 @@ async def test_thread_and_paid_replies_stay_until_the_row_is_written(
     async with working(services) as worker:
         finished = await worker.work(given)
         assert count(tmp_path, "threads.sqlite", "checkpoints") > 3
-        assert count(tmp_path, "runs.sqlite", "replies") > 3
+        assert count(tmp_path, "runs.sqlite", "replies") > 2
         await worker.forget(given, finished)
     for table in ("checkpoints", "writes"):
         assert count(tmp_path, "threads.sqlite", table) == 0

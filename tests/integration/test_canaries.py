@@ -38,7 +38,7 @@ from tests.support.run_fixtures import whole_folder
 pytestmark = pytest.mark.node
 __all__ = ["script_fixture"]
 REPOSITORY = Path(__file__).parents[2]
-REDIRECT = REPOSITORY / "src" / "agent" / "offline" / "amap_redirect.cjs"
+REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "amap_redirect.cjs"
 MARK = "CANARY"
 KEYS = {
     name.upper(): f"{MARK}-{name.upper().replace('_', '-')}-0123456789abcdef"

@@ -101,7 +101,7 @@ async def test_a_page_that_keeps_its_reader_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mixed_files.pdf(tmp_path / "a.pdf", 1, pages=4)
-    patched(tmp_path, monkeypatch, module="pdf_pages", name="_text", when="given[1] == 2")
+    patched(tmp_path, monkeypatch, module="formats", name="_text", when="given[1] == 2")
     found = await events_of(tmp_path / "a.pdf", "pdf", ReadLimits(seconds=6))
     assert [event["page"] for event in found if "page" in event] == [1, 3, 4]
     assert [event["note"] for event in found if "note" in event] == ["page 2 could not be read"]

@@ -10,7 +10,7 @@ from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from agent.core.errors import ConfigurationError
-from agent.engines.langgraph import checkpoints as checkpointer
+from agent.runs import threads as run_threads
 from agent.runs.sql import Place
 from agent.runs.threads import Threads, open_saver, open_threads, run_config
 from agent.settings import Settings
@@ -74,7 +74,7 @@ async def test_interrupted_runs_are_continued_and_closed(where: Place) -> None:
     heard: list[str] = []
     async with open_threads(settings) as threads:
         graph = counting_graph().compile(checkpointer=threads.saver)
-        await checkpointer.continue_interrupted(
+        await run_threads.continue_interrupted(
             threads, lambda _: graph, lambda _, status: heard.append(status)
         )
         assert heard == ["continuing", "success"]
@@ -100,7 +100,7 @@ async def test_a_continued_run_that_fails_does_not_stop_the_others(where: Place)
             "broken": broken.compile(checkpointer=threads.saver),
             "agent": counting_graph().compile(checkpointer=threads.saver),
         }
-        await checkpointer.continue_interrupted(
+        await run_threads.continue_interrupted(
             threads, graphs.__getitem__, lambda _, status: heard.append(status)
         )
     assert heard == ["continuing", "error", "continuing", "success"]

@@ -130,7 +130,7 @@ async def test_the_doctor_names_the_database_without_its_password(database: Secr
 async def test_without_the_extra_the_address_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in [n for n in sys.modules if n.startswith(("agent.postgres.", "psycopg"))]:
+    for name in [n for n in sys.modules if n.startswith(("agent.runs.postgres", "psycopg"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     address = SecretStr("postgresql://somebody@127.0.0.1/x")

@@ -22,7 +22,7 @@ from tests.support.dev_server import clean_environment
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
 from tests.support.standin_process import MODEL, REPOSITORY, Standins, standin_process
 
-REDIRECT = REPOSITORY / "src" / "agent" / "offline" / "amap_redirect.cjs"
+REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "amap_redirect.cjs"
 KEY = "profile-canary-0123456789abcdef"
 SEARCHES: Callable[..., bool] = lambda request, body: "google_search" in _snake(body)  # noqa: E731
 

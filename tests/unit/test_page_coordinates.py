@@ -13,8 +13,9 @@ from agent.evidence.geo import distance_m, gcj02_to_wgs84, wgs84_to_gcj02
 from agent.evidence.types import Place
 from agent.export.finished import by_mention
 from agent.export.svg_map import nice_step
-from agent.export.wording import WORDS, cost, metres, rating
+from agent.export.wording import cost, metres, rating
 from agent.mcp.records import PHOTO_HOSTS
+from agent.texts import say
 from agent.texts.language import Language
 
 NODE = shutil.which("node")
@@ -113,4 +114,4 @@ def test_both_name_the_same_hosts_of_photos_and_the_same_owner_of_the_data(
     page: dict[str, Any],
 ) -> None:
     assert tuple(page["hosts"]) == PHOTO_HOSTS
-    assert page["attribution"] == [WORDS[language]["map_data"] for language in LANGUAGES]
+    assert page["attribution"] == [say("map.attribution", language) for language in LANGUAGES]

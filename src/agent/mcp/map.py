@@ -21,7 +21,7 @@ from agent.mcp.types import MapOptions, Survey, Tell
 from agent.settings import Settings
 
 log = logging.getLogger(__name__)
-_SAMPLE = Presentation(label={"zh": "[示例] ", "en": "[Sample] "}, links_by_id=False)
+_SAMPLE = Presentation(label="map.sample", links_by_id=False)
 
 
 class MapDesk:

@@ -15,6 +15,7 @@ from agent.mcp.errors import NOT_FOUND, POINTLESS_TO_GO_ON, map_gap
 from agent.mcp.gateway import RADIUS_M
 from agent.mcp.records import Ledger, location_of, records, text_or_none
 from agent.mcp.types import MapHit
+from agent.texts import say
 from agent.texts.language import Language
 
 _SUFFIX = re.compile(
@@ -99,7 +100,6 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 _WIDE = frozenset({"国家", "省", "市", "区县", "直辖市", "地级市", "县级市"})
 _VILLAGES = frozenset({"村庄", "乡镇", "村", "乡", "镇"})
-_HERE: dict[Language, str] = {"zh": "您的位置", "en": "your location"}
 _HERE_WORDS = frozenset(
     {
         "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
@@ -129,7 +129,7 @@ def here(near: Point, language: Language) -> Anchor:
     """The user's position."""
     lng, lat = wgs84_to_gcj02(near["lng"], near["lat"])
     location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
-    return Anchor(_HERE[language], location)
+    return Anchor(say("map.here", language), location)
 
 
 def means_here(place: str | None) -> bool:

@@ -1,8 +1,8 @@
 """Amap's replies as records of a branch: places, routes, weather, each with its source."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
@@ -12,7 +12,6 @@ from mcp.types import CallToolResult, TextContent
 from agent.core.errors import MalformedReply
 from agent.core.strings import parse_json
 from agent.evidence.geo import (
-    MODES,
     distance_m,
     distance_text,
     duration_text,
@@ -31,6 +30,7 @@ from agent.evidence.types import (
     WeatherDay,
 )
 from agent.mcp.types import MapOptions, Survey
+from agent.texts import say
 from agent.texts.language import Language
 
 LARGEST = 1 << 20
@@ -251,8 +251,6 @@ def _link(kind: str, asked: dict[str, str]) -> str:
 
 
 log = logging.getLogger(__name__)
-PROVIDER: dict[Language, str] = {"zh": "高德地图", "en": "Amap"}
-ATTRIBUTION: dict[Language, str] = {"zh": "数据 © 高德地图", "en": "Data © Amap (高德地图)"}
 _FAR = 1.5
 """Times the radius, beyond which a place is no answer to "nearby"."""
 
@@ -261,7 +259,8 @@ _FAR = 1.5
 class Presentation:
     """How sources look: what stands before titles, and whether ids lead somewhere."""
 
-    label: Mapping[Language, str] = field(default_factory=dict)
+    label: str = ""
+    """The key of a text."""
     links_by_id: bool = True
 
 
@@ -333,7 +332,7 @@ class Ledger:
             return known
         url = route_link(*ends, mode, names)
         language = self.options.language
-        title = f"{MODES[language][mode]} {names[0]} → {names[1]}"
+        title = f"{say(f'records.modes.{mode}', language)} {names[0]} → {names[1]}"
         facts = (title, distance_text(metres), duration_text(seconds or None, language))
         source = self._source(title, url, " · ".join(fact for fact in facts if fact))
         route = Route(
@@ -358,7 +357,7 @@ class Ledger:
             return None
         if known := next((w for w in self.survey.weather if w["city"] == city), None):
             return known
-        title = f"{city}天气预报" if self.options.language == "zh" else f"Weather forecast {city}"
+        title = say("map.forecast", self.options.language, city=city)
         first = days[0]
         facts = f"{city} {first['date']} {first['day']} {first['low_c']}–{first['high_c']} °C"
         weather = Weather(
@@ -413,14 +412,14 @@ class Ledger:
         source = Source(
             id=f"{self.options.prefix}-{len(self.survey.sources)}",
             kind="place",
-            title=f"{self._shown.label.get(language, '')}{title}",
+            title=f"{say(self._shown.label, language) if self._shown.label else ''}{title}",
             url=url,
-            provider=PROVIDER[language],
+            provider=say("map.provider", language),
             quotes=[facts],
         )
         self.survey.sources.append(source)
         shown = self._now().astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        self.survey.attribution = f"{ATTRIBUTION[language]} · {shown}"
+        self.survey.attribution = f"{say('map.attribution', language)} · {shown}"
         return source["id"]
 
     def _time(self) -> str:
@@ -433,14 +432,13 @@ def _coordinates(location: Location) -> str:
 
 def _facts(place: Place, language: Language) -> str:
     """What the record says, as one sentence-like line."""
-    zh = language == "zh"
     parts = [place["name"], place["category"], place["address"]]
     if place["distance_m"] is not None:
         metres, origin = place["distance_m"], place["distance_from"]
-        parts.append(f"距{origin} {metres} 米" if zh else f"{metres} m from {origin}")
+        parts.append(say("records.metres_from", language, origin=origin, metres=metres))
     if place["rating"] is not None:
-        parts.append(f"评分 {place['rating']:g}" if zh else f"rated {place['rating']:g}")
+        parts.append(say("records.rated", language, rating=f"{place['rating']:g}"))
     if place["cost"] is not None:
-        parts.append(f"人均 ¥{place['cost']:g}" if zh else f"¥{place['cost']:g} a head")
+        parts.append(say("records.cost", language, cost=f"{place['cost']:g}"))
     parts.append(place["open_time"])
-    return ("，" if zh else ", ").join(part for part in parts if part)
+    return say("punctuation.comma", language).join(part for part in parts if part)

@@ -13,13 +13,13 @@ from agent.assistants.common.writer import (
     Draft,
     MessageParts,
     refuse_if_all_failed,
-    say,
     write_message,
     write_or_quote,
 )
 from agent.configuration import Configuration
 from agent.prompts import render
 from agent.state import OverallState, Update
+from agent.texts import say
 
 NODE = "finalize_answer"
 ASSISTANT = "agent"
@@ -64,11 +64,11 @@ def _has_evidence(draft: Draft, state: OverallState) -> bool:
 
 async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
     if state.get("cancelled"):
-        yield say("cancelled", draft.language)
+        yield say("answer.cancelled", draft.language)
     elif state.get("needs"):
-        yield say("needs_place", draft.language)
+        yield say("answer.needs_place", draft.language)
     elif not _has_evidence(draft, state):
-        yield say("nothing", draft.language)
+        yield say("answer.nothing", draft.language)
     else:
         prompt = _prompt(draft, state)
         async for piece in write_or_quote(

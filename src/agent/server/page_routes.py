@@ -44,8 +44,8 @@ from agent.server.page_headers import (
 )
 from agent.server.sign_in import SignIn
 from agent.settings import Settings
+from agent.texts import LANGUAGES, say, table
 from agent.texts.language import Language
-from agent.texts.progress_words import EVENTS, SPEAKERS, STARTING
 
 TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -195,22 +195,6 @@ def _shown(value: Any) -> str:
     return scrub(one_line(str(value), longest=_LONGEST_FIELD)).replace(" ", "_")
 
 
-_LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
-_EXAMPLES: Final[Mapping[Language, tuple[str, ...]]] = {
-    "zh": (
-        "王府井附近适合遛娃的好去处",
-        "杭州西湖怎么玩，附近哪里喝茶？",
-        "外滩附近有哪些咖啡馆？",
-    ),
-    "en": (
-        "Where can children play near Wangfujing, Beijing?",
-        "Coffee near the Bund",
-        "How do sodium-ion batteries work?",
-    ),
-}
-"""Questions that the sample answers, too."""
-
-
 async def config_json(request: Request) -> JSONResponse:
     """The configuration, as far as this caller may know it."""
     settings, reason = settings_or_reason()
@@ -243,19 +227,23 @@ def caller_config(settings: Settings | None, reason: str) -> dict[str, Any]:
         "tiles": shown,
         "photos": bool(settings and settings.place_photos),
         "max_question": MAX_QUESTION,
-        "events": EVENTS,
-        "starting": STARTING,
-        "speakers": SPEAKERS,
+        "events": _tables("progress.events"),
+        "starting": {one: say("progress.starting", one) for one in LANGUAGES},
+        "speakers": _tables("progress.speakers"),
         "review": sorted(REVIEW_PLANS),
-        "examples": _EXAMPLES,
+        "examples": {one: list(table("page.examples", one).values()) for one in LANGUAGES},
     }
+
+
+def _tables(name: str) -> dict[Language, dict[str, str]]:
+    return {language: table(name, language) for language in LANGUAGES}
 
 
 def _notice(settings: Settings | None) -> dict[str, str] | None:
     if settings is None or settings.mode != "offline":
         return None
     forced = settings.model_configured
-    return {one: sample_notice(one, LOOKED_FOR, forced=forced) for one in _LANGUAGES}
+    return {one: sample_notice(one, LOOKED_FOR, forced=forced) for one in LANGUAGES}
 
 
 @lru_cache(maxsize=8)

@@ -30,53 +30,10 @@ from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import PlannedQuery, Previous, replaced
+from agent.texts import say
 from agent.texts.language import Language
 
-_TEXTS: dict[str, dict[Language, str]] = {
-    "needs_place": {
-        "zh": "请告诉我您在哪里：说一个地名（例如“王府井附近”），或附上您的位置，我再去找。",
-        "en": "Where are you? Name a place (for example “near the Bund”) or share your location, "
-        "and I will look.",
-    },
-    "nothing": {
-        "zh": "没有找到可以引用的资料，因此不作回答。可以换一种问法，或补充地点、时间等细节。",
-        "en": "Nothing citable was found, so there is no answer. Try other words, or add a place "
-        "or a time.",
-    },
-    "cancelled": {
-        "zh": "已按您的要求停止：网页和地图都没有搜索，因此没有答案。可以换一种问法再问。",
-        "en": "Stopped as you asked: nothing was searched, neither the web nor the map, so there "
-        "is no answer. Ask again in other words whenever you like.",
-    },
-    "extractive": {
-        "zh": "写答案的模型暂时不可用，以下直接摘自查到的资料：",
-        "en": "The model that writes answers is unavailable; this is taken straight from the "
-        "findings:",
-    },
-    "all_failed": {
-        "zh": "所有来源都没能查到：{reasons}。请稍后再试，或用 tanlu doctor 检查配置",
-        "en": "every source failed: {reasons}. Try again later, or check with `tanlu doctor`",
-    },
-    "no_model": {
-        "zh": "没有模型能够作答：{reasons}。请稍后再试，或用 tanlu doctor 检查配置",
-        "en": "every model failed: {reasons}. Try again later, or check with `tanlu doctor`",
-    },
-    "gaps": {"zh": "**没有查到的**", "en": "**What could not be found**"},
-    "more_queries": {"zh": "等 {count} 条", "en": "; {count} in all"},
-    "routes": {"zh": "**路线**", "en": "**Routes**"},
-    "weather": {"zh": "**天气**", "en": "**Weather**"},
-    "map_data": {
-        "zh": "数据 © 高德地图，查询于 {time}",
-        "en": "Data © Amap (高德地图), fetched {time}",
-    },
-}
-
 _SHOWN_QUERY, _SHOWN_QUERIES = 60, 3
-
-
-def say(key: str, language: Language) -> str:
-    """A fixed sentence."""
-    return _TEXTS[key][language]
 
 
 def gap_section(gaps: Sequence[Gap], language: Language) -> str:
@@ -90,25 +47,25 @@ def gap_section(gaps: Sequence[Gap], language: Language) -> str:
     if not asked:
         return ""
     lines = [f"- {text}{_concerning(list(queries), language)}" for text, queries in asked.items()]
-    return "\n".join([say("gaps", language), *lines])
+    return "\n".join([say("answer.gaps", language), *lines])
 
 
 def _concerning(queries: list[str], language: Language) -> str:
     """The queries a gap concerns, in brackets; of many the first ones and how many there are."""
     if not queries:
         return ""
-    shown = ("；" if language == "zh" else "; ").join(queries[:_SHOWN_QUERIES])
+    shown = say("punctuation.semicolon", language).join(queries[:_SHOWN_QUERIES])
     if len(queries) > _SHOWN_QUERIES:
-        shown += say("more_queries", language).format(count=len(queries))
-    return f"（{shown}）" if language == "zh" else f" ({shown})"
+        shown += say("answer.more_queries", language, count=len(queries))
+    return say("punctuation.brackets", language, text=shown)
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
     """That nothing could be looked up, with each source's reason once; else the models'."""
     asked = [gap for gap in gaps if not gap["provider"].startswith("model")]
     reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in asked or gaps)
-    told = ("；" if language == "zh" else "; ").join(reasons)
-    return say("all_failed" if asked else "no_model", language).format(reasons=told)
+    told = say("punctuation.semicolon", language).join(reasons)
+    return say("answer.all_failed" if asked else "answer.no_model", language, reasons=told)
 
 
 def record_sections(
@@ -119,10 +76,10 @@ def record_sections(
     if routes:
         once = {route["id"]: route for route in routes}.values()
         lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
-        sections.append("\n".join([say("routes", language), *lines]))
+        sections.append("\n".join([say("answer.routes", language), *lines]))
     if weather:
         lines = [f"- {t} [^{w['source']}]" for w in weather for t in weather_texts(w, language)]
-        sections.append("\n".join([say("weather", language), *lines]))
+        sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections
 
 
@@ -134,7 +91,7 @@ def attribution(
     if not fetched:
         return ""
     when = max(fetched)[:16].replace("T", " ")
-    return f"*{say('map_data', language).format(time=when + ' UTC')}*"
+    return "*" + say("answer.map_data", language, time=f"{when} UTC") + "*"
 
 
 log = logging.getLogger(__name__)
@@ -346,7 +303,7 @@ async def write_or_quote(
     if written and (draft.citer.used or not (draft.degraded or uncited_gap)):
         return
     draft.degraded = True
-    lead = say("extractive", draft.language)
+    lead = say("answer.extractive", draft.language)
     if written and uncited_gap:
         draft.gaps.append(uncited_gap())
         lead = ""

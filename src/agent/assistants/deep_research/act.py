@@ -39,7 +39,6 @@ from agent.assistants.deep_research.tools import (
     thought_since_search,
     urls_of,
 )
-from agent.assistants.deep_research.wording import say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -52,6 +51,7 @@ from agent.mcp.types import MapOptions, Survey
 from agent.search.types import Hit, SearchProvider, WebChoice
 from agent.search.web import SearchDesk
 from agent.state import PlannedQuery, Turn
+from agent.texts import say
 
 NODE = "act"
 _SNIPPET_TOKENS = 220
@@ -81,7 +81,9 @@ class Found:
         """The results as the model reads them, cut to about so many tokens."""
         language, rows, left = turn["language"], list[str](), tokens
         if self.failure:
-            return result_element(self.query, [say("failed", language, reason=self.failure)])
+            return result_element(
+                self.query, [say("deep_research.failed", language, reason=self.failure)]
+            )
         for page in self.pages:
             snippet = cut_to_tokens(page["snippet"], min(_SNIPPET_TOKENS, max(left // 2, 40)))
             about = {"title": page["title"], "site": page["site"], "date": page["published"]}
@@ -89,7 +91,7 @@ class Found:
             if (left := left - estimated_tokens(row)) < 0:
                 break
             rows.append(row)
-        return result_element(self.query, rows or [say("nothing", language)])
+        return result_element(self.query, rows or [say("tools.nothing", language)])
 
 
 @dataclass(frozen=True)
@@ -252,9 +254,9 @@ class _Step:
     ) -> ToolMessage:
         language = self.state["turn"]["language"]
         if refusal is not None:
-            text = say(refusal, language)
+            text = say(f"deep_research.{refusal}", language)
         elif call["name"] == THINK:
-            text = say("noted", language)
+            text = say("deep_research.noted", language)
         elif call["name"] == SEARCH:
             asked = [found[query] for query in queries_of(call)]
             share = self._share(len(found) + len(mapped))
@@ -262,7 +264,7 @@ class _Step:
         elif id(call) in mapped:
             text = cut_to_tokens(mapped[id(call)], self._share(len(found) + len(mapped)))
         else:
-            text = say("recorded", language)
+            text = say("deep_research.recorded", language)
         return ToolMessage(
             content=text,
             tool_call_id=call["id"] or "",

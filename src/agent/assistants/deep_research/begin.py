@@ -15,10 +15,10 @@ from agent.assistants.deep_research.state import (
     configuration_of,
     new_research,
 )
-from agent.assistants.deep_research.wording import say
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.evidence.queries import clean_text
+from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "begin"
@@ -53,7 +53,7 @@ def _abandoned(state: DeepState) -> list[AnyMessage]:
     """What an earlier question, given up while a topic was explored, left on the thread."""
     if not state.get("exploring"):
         return []
-    nudges = {say("nudge", "zh"), say("nudge", "en")}
+    nudges = {say("deep_research.nudge", "zh"), say("deep_research.nudge", "en")}
     return [
         message
         for message in state["messages"][state["base"] :]

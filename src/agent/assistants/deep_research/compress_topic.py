@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.gaps import ask_or_gap, gap_of
+from agent.assistants.common.gaps import ask_or_gap, gap_of, run_gap
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.state import (
@@ -22,7 +22,6 @@ from agent.assistants.deep_research.state import (
     UsefulPage,
     configuration_of,
 )
-from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.concurrency import Lanes
@@ -121,7 +120,11 @@ class _Branch:
         gaps += failed
         if partial := sum(read.partial for read in pages):
             values = {"count": str(partial)}
-            gaps.append(run_gap("page_partial", turn["language"], query=result["topic"], **values))
+            gaps.append(
+                run_gap(
+                    "deep_research.page_partial", turn["language"], query=result["topic"], **values
+                )
+            )
         for gap in gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
         seconds = time.monotonic() - began
@@ -152,7 +155,9 @@ class _Branch:
             asking,
             self.state["turn"],
             NODE,
-            lambda reason: run_gap("compress_failed", language, query=topic, reason=reason),
+            lambda reason: run_gap(
+                "deep_research.compress_failed", language, query=topic, reason=reason
+            ),
         )
         if reply is None:
             return _excerpts(pages), 0, gaps
@@ -160,7 +165,11 @@ class _Branch:
         notes = only_known(reply.text, known).strip()
         if MARKER.search(notes):
             return notes, unknown, []
-        return _excerpts(pages), unknown, [run_gap("compress_unmarked", language, query=topic)]
+        return (
+            _excerpts(pages),
+            unknown,
+            [run_gap("deep_research.compress_unmarked", language, query=topic)],
+        )
 
     def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
         """The instructions with the pages, each cut to its share of the limit."""

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.budget import Share, meter_of, share_spent
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.state import (
@@ -21,7 +21,6 @@ from agent.assistants.deep_research.state import (
     configuration_of,
 )
 from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps
-from agent.assistants.deep_research.wording import run_gap, say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -33,6 +32,7 @@ from agent.mcp.types import MapOptions, Survey
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
+from agent.texts import say
 
 _TOOLS = 700
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
@@ -93,11 +93,11 @@ def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap 
             return gap
     if state["rounds"] >= configuration.max_exploration_rounds:
         limit = str(configuration.max_exploration_rounds)
-        return run_gap("rounds_spent", language, limit=limit)
+        return run_gap("deep_research.rounds_spent", language, limit=limit)
     if state["fruitless"] >= MAX_FRUITLESS:
-        return run_gap("model_stuck", language, limit=str(MAX_FRUITLESS))
+        return run_gap("deep_research.model_stuck", language, limit=str(MAX_FRUITLESS))
     if spent := share_spent(_share(state), state.get("usage"), configuration, meter):
-        return run_gap("run_share_spent", language, limit=spent)
+        return run_gap("deep_research.run_share_spent", language, limit=spent)
     return None
 
 
@@ -121,12 +121,12 @@ async def explore(
     if gap := ending(state, configuration, meter):
         return _ended(state, gap, runtime)
     if _is_full(state, configuration):
-        cleared = _intent("clear", say("cleared", state["turn"]["language"]))
+        cleared = _intent("clear", say("deep_research.cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
     tools, gaps = await _tools(state, configuration, services, meter)
     for told in gaps:
         runtime.stream_writer(event("gap", NODE, text=told["message"]))
-    turn = state["turn"]
+    turn, language = state["turn"], state["turn"]["language"]
     asking: Awaitable[Reply[BaseModel]] = services.models.ask(
         configuration.research_model,
         explore_prompt(state, configuration),
@@ -135,7 +135,10 @@ async def explore(
         thinking=DEFAULT_THINKING["research"],
     )
     reply, failed = await ask_or_gap(
-        asking, turn, NODE, lambda reason: run_gap("model_failed", turn["language"], reason=reason)
+        asking,
+        turn,
+        NODE,
+        lambda reason: run_gap("deep_research.model_failed", language, reason=reason),
     )
     if reply is None:
         return DeepUpdate(**_ended(state, failed[0], runtime), usage=meter.usage)
@@ -145,7 +148,7 @@ async def explore(
 def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
     said: list[Any] = [message]
     if not message.tool_calls:
-        said.append(HumanMessage(say("nudge", state["turn"]["language"])))
+        said.append(HumanMessage(say("deep_research.nudge", state["turn"]["language"])))
     fruitless = state["fruitless"] if message.tool_calls else state["fruitless"] + 1
     return DeepUpdate(
         messages=said,

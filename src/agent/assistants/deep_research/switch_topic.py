@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.services import GetServices
 from agent.assistants.deep_research.explore import topic_messages
 from agent.assistants.deep_research.state import (
@@ -20,7 +21,6 @@ from agent.assistants.deep_research.state import (
     configuration_of,
 )
 from agent.assistants.deep_research.tools import SEARCH, last_thought
-from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.evidence.markdown import link_url
@@ -47,7 +47,9 @@ async def switch_topic(
     if intent["kind"] == "change" and entries >= configuration.max_topics:
         limit = str(configuration.max_topics)
         language = state["turn"]["language"]
-        gaps.append(run_gap("topics_spent", language, limit=limit, topic=intent["new_topic"]))
+        gaps.append(
+            run_gap("deep_research.topics_spent", language, limit=limit, topic=intent["new_topic"])
+        )
         goes_on = False
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
@@ -134,7 +136,7 @@ def canonical(url: str) -> str:
 def _gaps(state: DeepState, intent: Intent, entry: TopicResult | None) -> list[Gap]:
     if entry is None or entry["useful_webpages"]:
         return []
-    return [run_gap("no_pages", state["turn"]["language"], query=entry["topic"])]
+    return [run_gap("deep_research.no_pages", state["turn"]["language"], query=entry["topic"])]
 
 
 def _useful_page(page: FoundPage, name: str) -> UsefulPage:

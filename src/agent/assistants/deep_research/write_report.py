@@ -7,27 +7,26 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import (
     Draft,
     MessageParts,
     refuse_if_all_failed,
-    say,
     write_message,
     write_or_quote,
 )
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
-from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.concurrency import Lanes
 from agent.core.strings import cut_to_tokens
 from agent.prompts import Raw, element, render
 from agent.state import replaced
+from agent.texts import say
 
 NODE = "write_report"
 ASSISTANT = "deep_research"
-_MAP_TOPIC = {"zh": "地图", "en": "Map"}
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes")
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
@@ -70,14 +69,14 @@ class _Report:
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:
-            yield say("nothing", self.draft.language)
+            yield say("answer.nothing", self.draft.language)
             return
         async for piece in write_or_quote(
             self.draft,
             self.prompt(),
             self.material,
             part="report",
-            uncited_gap=lambda: run_gap("report_uncited", self.draft.language),
+            uncited_gap=lambda: run_gap("deep_research.report_uncited", self.draft.language),
         ):
             yield piece
 
@@ -121,7 +120,7 @@ class _Report:
             for entry in self.state.get("search_results", [])
         ]
         if records := self.draft.record_lines():
-            topics.append((_MAP_TOPIC[self.draft.language], records))
+            topics.append((say("deep_research.map_topic", self.draft.language), records))
         return topics if any(notes for _, notes in topics) else []
 
     def material(self) -> str:

@@ -20,11 +20,10 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
-from agent.assistants.plan_execute.wording import run_gap, say
 from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
@@ -34,6 +33,7 @@ from agent.mcp.tools import asked_about
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
+from agent.texts import say
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
 _MAX_QUERY = 300
@@ -114,7 +114,7 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
         asking,
         run.turn,
         run.task["id"],
-        lambda reason: run_gap("decide_failed", language, query=query, reason=reason),
+        lambda reason: run_gap("plan_execute.decide_failed", language, query=query, reason=reason),
     )
     if reply is None:
         return ExecutorState(gaps=[*gaps, *failed])
@@ -213,11 +213,13 @@ class _Doing:
         names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
         names += [tool.name for tool in self.run.maps.tools] if self.run.maps else []
         if position >= MAX_CALLS or call["name"] not in names:
-            return _Done(call, "", say("no_tool", language, tools=", ".join(names)), failed=True)
+            return _Done(
+                call, "", say("plan_execute.no_tool", language, tools=", ".join(names)), failed=True
+            )
         if source and not query_of(call):
-            return _Done(call, "", say("no_query", language), failed=True)
+            return _Done(call, "", say("plan_execute.no_query", language), failed=True)
         if (key := _key(call)) in self.before:
-            return _Done(call, "", say("asked_before", language))
+            return _Done(call, "", say("plan_execute.asked_before", language))
         self.before.add(key)
         return None
 
@@ -226,7 +228,7 @@ class _Doing:
         line = f"{call['name']}: {query}"
         value, gaps = await ask_source(run, source, query)
         if gaps:
-            text = say("failed", run.language, reason=gaps[0]["message"])
+            text = say("plan_execute.failed", run.language, reason=gaps[0]["message"])
             return _Done(call, text, text, True, gaps, line)
         found = documents_of(value, source)
         whole = json.dumps(found, ensure_ascii=False)

@@ -20,10 +20,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
-from agent.assistants.plan_execute.documents import ids_of
+from agent.assistants.plan_execute.documents import WEB_OFF, ids_of, off_reason, source_name
 from agent.assistants.plan_execute.papers import download
 from agent.assistants.plan_execute.plan import depth_of
 from agent.assistants.plan_execute.sources import clean_and_rerank, search
@@ -36,7 +36,6 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
 )
 from agent.assistants.plan_execute.task_run import NODE, REQUIRED, ExecutorRun, Shared
-from agent.assistants.plan_execute.wording import WEB_OFF, off_reason, run_gap, source_name
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -209,7 +208,7 @@ class _Working:
             ended = _failed(task, error, turn["language"])
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
-            gap = run_gap("task_empty", turn["language"], query=task["query"])
+            gap = run_gap("plan_execute.task_empty", turn["language"], query=task["query"])
             ended["gaps"] = [*(ended.get("gaps") or []), gap]
         count = len(result["documents"])
         log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,
@@ -257,7 +256,7 @@ def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
         if name in off:
             reason = off_reason(name, off[name], language)
             values = {"source": source_name(name, language), "reason": reason}
-            yield run_gap("source_off", language, provider=name, **values)
+            yield run_gap("plan_execute.source_off", language, provider=name, **values)
 
 
 def _distinct(gaps: list[Gap], known: list[Gap]) -> list[Gap]:

@@ -9,6 +9,7 @@ from typing import cast
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.state import (
     DownloadedPaper,
@@ -20,7 +21,6 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
 )
 from agent.assistants.plan_execute.task_run import ExecutorRun
-from agent.assistants.plan_execute.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -192,4 +192,4 @@ def _gap(code: str, language: Language, errors: list[str]) -> Gap:
     """One gap for all, with the reasons that differ."""
     reasons = list(dict.fromkeys(errors))
     told = "; ".join(reasons[:2]) + ("; …" if len(reasons) > 2 else "")
-    return run_gap(code, language, count=str(len(errors)), reason=told)
+    return run_gap(f"plan_execute.{code}", language, count=str(len(errors)), reason=told)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.plan_execute.papers import read_by_default
@@ -23,7 +23,6 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
     new_plan,
 )
-from agent.assistants.plan_execute.wording import run_gap, say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError, InputError
@@ -36,6 +35,7 @@ from agent.knowledge.types import Collected
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.state import Turn, replaced
+from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -200,7 +200,9 @@ async def _collections(
     try:
         return await services.knowledge.collections(owner), []
     except AgentError as error:
-        return [], [run_gap("knowledge_failed", language, reason=reason_of(error, language))]
+        return [], [
+            run_gap("plan_execute.knowledge_failed", language, reason=reason_of(error, language))
+        ]
 
 
 def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) -> list[str]:
@@ -254,14 +256,14 @@ class _Asking:
             self._planned(),
             self.turn,
             NODE,
-            lambda reason: run_gap("plan_failed", language, reason=reason),
+            lambda reason: run_gap("plan_execute.plan_failed", language, reason=reason),
         )
         self.gaps += gaps
         if planned is None:
-            return self._whole(), say("note_empty", language)
+            return self._whole(), say("plan_execute.note_empty", language)
         tasks = settled(planned, limit)
         if not tasks:
-            return self._whole(), say("note_empty", language)
+            return self._whole(), say("plan_execute.note_empty", language)
         return tasks, _note(planned.problems, language, limit)
 
     def _whole(self) -> list[Task]:
@@ -274,7 +276,7 @@ class _Asking:
             return first
         told = _problems(first.problems, self.turn["language"])
         limit = str(self.configuration.max_tasks)
-        again = say("plan_problems", self.turn["language"], problems=told, limit=limit)
+        again = say("plan_execute.plan_problems", self.turn["language"], problems=told, limit=limit)
         try:
             second, _ = await self._ask([*self.prompt, AIMessage(said), HumanMessage(again)])
         except ConfigurationError:
@@ -300,8 +302,8 @@ class _Asking:
 
 
 def _problems(problems: list[Problem], language: Language) -> str:
-    between = "；" if language == "zh" else "; "
-    return between.join(say(f"problem_{problem}", language) for problem in problems)
+    between = say("punctuation.semicolon", language)
+    return between.join(say(f"plan_execute.problem_{problem}", language) for problem in problems)
 
 
 def _note(problems: list[Problem], language: Language, limit: int) -> str:
@@ -309,12 +311,12 @@ def _note(problems: list[Problem], language: Language, limit: int) -> str:
     notes = []
     wrong: list[Problem] = [p for p in problems if p in ("same_id", "unknown_dep", "cycle")]
     if wrong:
-        notes.append(say("note_flat", language, problems=_problems(wrong, language)))
+        notes.append(say("plan_execute.note_flat", language, problems=_problems(wrong, language)))
     if "same_task" in problems:
-        notes.append(say("note_distinct", language))
+        notes.append(say("plan_execute.note_distinct", language))
     if "too_many" in problems:
-        notes.append(say("note_cut", language, limit=str(limit)))
-    return ("" if language == "zh" else " ").join(notes)
+        notes.append(say("plan_execute.note_cut", language, limit=str(limit)))
+    return say("punctuation.space", language).join(notes)
 
 
 def _tell(tasks: list[Task], gaps: list[Gap], emit: Emit) -> None:

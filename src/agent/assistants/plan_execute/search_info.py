@@ -12,12 +12,11 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.budget import meter_of
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.plan_execute.documents import bears_on, ranked
+from agent.assistants.plan_execute.documents import bears_on, ranked, source_name
 from agent.assistants.plan_execute.papers import PAPERS, SAMPLE_PAPERS, papers_of
 from agent.assistants.plan_execute.state import Passage, PlanState, PlanUpdate, configuration_of
-from agent.assistants.plan_execute.wording import run_gap, say, source_name
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -32,6 +31,7 @@ from agent.prompts import render
 from agent.search.grounded import beginning
 from agent.search.hits import only_known
 from agent.state import Turn
+from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -74,7 +74,7 @@ def page_title(passage: Passage, language: Language) -> str:
     """`Title, p. 3`."""
     if passage["page"] is None:
         return passage["title"]
-    return say("page", language, title=passage["title"], page=str(passage["page"]))
+    return say("plan_execute.page", language, title=passage["title"], page=str(passage["page"]))
 
 
 def aliases(passages: Sequence[Passage]) -> dict[str, str]:
@@ -247,7 +247,9 @@ class _Searching:
         """Nothing found, and why."""
         log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
         language = self.turn["language"]
-        self.gaps.append(run_gap("knowledge_failed", language, reason=reason_of(error, language)))
+        self.gaps.append(
+            run_gap("plan_execute.knowledge_failed", language, reason=reason_of(error, language))
+        )
         return self.tasks, [], []
 
     async def _headings(self, scope: Scope) -> list[str] | None:
@@ -291,7 +293,7 @@ class _Searching:
             asking,
             self.turn,
             NODE,
-            lambda reason: run_gap("headings_failed", language, reason=reason),
+            lambda reason: run_gap("plan_execute.headings_failed", language, reason=reason),
         )
         if reply is None:
             self.gaps += gaps

@@ -8,11 +8,17 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
-from agent.assistants.common.writer import say as fixed_sentence
-from agent.assistants.plan_execute.documents import about, figure_text, ids_of
+from agent.assistants.plan_execute.documents import (
+    about,
+    figure_text,
+    ids_of,
+    off_reason,
+    source_name,
+)
 from agent.assistants.plan_execute.execute import sources_off
 from agent.assistants.plan_execute.search_info import aliases, page_title
 from agent.assistants.plan_execute.state import (
@@ -23,14 +29,6 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
 )
 from agent.assistants.plan_execute.task_run import OPTIONAL
-from agent.assistants.plan_execute.wording import (
-    ASSISTANT,
-    KINDS,
-    off_reason,
-    run_gap,
-    say,
-    source_name,
-)
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import Citer, inert
@@ -38,9 +36,11 @@ from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, render
 from agent.search.documents import Document, Figure
 from agent.search.grounded import beginning
+from agent.texts import say
 from agent.texts.language import Language
 
 NODE = "write_dossier"
+ASSISTANT = "plan_execute"
 MAX_FIGURES = 16
 _CELL = 120
 
@@ -65,9 +65,14 @@ def figure_section(figures: Sequence[tuple[str, Figure]], language: Language) ->
         for name, figure in figures[:MAX_FIGURES]
         if (cells := " | ".join(cell(figure[key]) for key in ("name", "value", "unit", "period")))
     ]
-    head = [say("figures", language), "", say("figures_head", language), "|---|---|---|---|---|"]
+    head = [
+        say("plan_execute.figures", language),
+        "",
+        say("plan_execute.figures_head", language),
+        "|---|---|---|---|---|",
+    ]
     left = len(figures) - len(rows)
-    more = ["", say("figures_more", language, count=str(left))] if left else []
+    more = ["", say("plan_execute.figures_more", language, count=str(left))] if left else []
     return "\n".join([*head, *rows, *more])
 
 
@@ -76,11 +81,15 @@ def consulted_section(
 ) -> str:
     """What each source brought and what of it is cited; the ranking, the papers, what was off."""
     rows = consulted_rows(state, used, language)
-    table = [say("consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
+    table = (
+        [say("plan_execute.consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
+    )
     notes = _notes(state, off, language)
     if not rows and not notes:
         return ""
-    return "\n".join([say("consulted", language), "", *table, *([""] if rows else []), *notes])
+    return "\n".join(
+        [say("plan_execute.consulted", language), "", *table, *([""] if rows else []), *notes]
+    )
 
 
 def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
@@ -98,12 +107,12 @@ def consulted_rows(state: PlanState, used: Sequence[Source], language: Language)
 def _consulted(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
     """Source, kind and address of everything that was found."""
     kinds: dict[str, str] = {
-        "place": KINDS["map"][language],
-        "document": KINDS["document"][language],
+        "place": say("plan_execute.kinds.map", language),
+        "document": say("plan_execute.kinds.document", language),
     }
     for result in state.get("executor_result", []):
         for name, document in zip(ids_of(result), result["documents"], strict=True):
-            kinds[name] = KINDS[document["kind"]][language]
+            kinds[name] = say(f"plan_execute.kinds.{document['kind']}", language)
     for source in state.get("sources_gathered", []):
         if kind := kinds.get(source["id"]) or kinds.get(source["kind"]):
             yield source["provider"], kind, _key(source)
@@ -116,7 +125,7 @@ def _key(source: Source) -> str:
 def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list[str]:
     notes = []
     if note := state.get("plan_note"):
-        notes.append(say("plan", language, text=inert(note)))
+        notes.append(say("plan_execute.plan", language, text=inert(note)))
     backends = dict.fromkeys(
         # Why a server was not used is a gap's to say.
         inert(result["rerank"]).partition(" (")[0]
@@ -124,18 +133,18 @@ def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list
         if result["rerank"]
     )
     if backends:
-        notes.append(say("ranked", language, text="; ".join(backends)))
+        notes.append(say("plan_execute.ranked", language, text="; ".join(backends)))
     papers = {paper["url"]: paper["path"] for paper in state.get("downloaded_papers", [])}
     if papers:
         failed = sum(path is None for path in papers.values())
         counts = {"got": str(len(papers) - failed), "failed": str(failed)}
-        notes.append(say("papers", language, **counts))
+        notes.append(say("plan_execute.papers", language, **counts))
     if off:
         told = "; ".join(
             f"{source_name(n, language)} ({inert(off_reason(n, why, language))})"
             for n, why in off.items()
         )
-        notes.append(say("off", language, text=told))
+        notes.append(say("plan_execute.off", language, text=told))
     return [f"- {note}" for note in notes]
 
 
@@ -202,8 +211,8 @@ class _Dossier:
             # Where the sources of every task failed, other words would find no more.
             failed = bool(self.results) and all(r["status"] == "failed" for r in self.results)
             draft.degraded = draft.degraded or failed
-            yield (say("none_answered", draft.language) if failed
-                   else fixed_sentence("nothing", draft.language))  # fmt: skip
+            yield (say("plan_execute.none_answered", draft.language) if failed
+                   else say("answer.nothing", draft.language))  # fmt: skip
             return
         async for piece in write_or_quote(
             draft, self.prompt(), self.material, part="dossier", uncited_gap=self.uncited_gap
@@ -313,10 +322,10 @@ class _Dossier:
                 f"- {inert(beginning(' '.join(p['text'].split())))} [^{p['id']}]"
                 for p in _first_of_targets(self.passages)
             ]
-            own = say("own", self.draft.language)
+            own = say("plan_execute.own", self.draft.language)
             sections.append("\n".join([f"## {own}", "", *lines]))
         if records := self.draft.record_lines():
-            named = say("map", self.draft.language)
+            named = say("plan_execute.map", self.draft.language)
             sections.append(
                 "\n".join([f"## {named}", "", *(f"- {r}" for r in records.split("\n"))])
             )

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.budget import meter_of
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.speakers import about, transcript_block, without_signals
@@ -20,7 +20,6 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
@@ -201,7 +200,7 @@ async def synthesize(
     said, gaps = await _said(state, configuration, services, meter)
     kept = settled(said, state) if said else likely(state)
     if kept.unsupported:
-        gaps.append(run_gap("answer_unsupported", state["turn"]["language"]))
+        gaps.append(run_gap("team_answer.answer_unsupported", state["turn"]["language"]))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     log.info("turn=%s %s: %s, %d pieces of evidence, %d unknown ids", state["turn"]["id"], NODE,

@@ -16,7 +16,6 @@ from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.search import Brought, page_row, providers_of, result_element
 from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import Evidence, TeamState
-from agent.assistants.team_answer.wording import say_tool as say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -31,6 +30,7 @@ from agent.search.hits import MAX_QUERY
 from agent.search.types import SearchProvider, WebChoice, WebTask
 from agent.search.web import SearchDesk
 from agent.state import Turn
+from agent.texts import say
 from agent.texts.language import Language
 
 GOOGLE, BOCHA, TAVILY = "search_google", "search_bocha", "search_tavily"
@@ -112,7 +112,9 @@ def results_text(
         page_row(hit.snippet, id=source, title=hit.title, site=hit.site, date=hit.published)
         for source, hit in zip(ids, brought.hits, strict=True)
     ]
-    return result_element(brought.query, rows or [say("nothing", language)], id=name, tool=tool)
+    return result_element(
+        brought.query, rows or [say("tools.nothing", language)], id=name, tool=tool
+    )
 
 
 def shortened(text: str, tokens: int, language: Language) -> str:
@@ -131,7 +133,7 @@ def shortened(text: str, tokens: int, language: Language) -> str:
         del lines[rows.pop()]
         left += 1
     if left:
-        lines.insert(len(lines) - 1, say("left_out", language, count=str(left)))
+        lines.insert(len(lines) - 1, say("team_answer.tools.left_out", language, count=str(left)))
     whole = "\n".join(lines)
     whole = whole if len(whole) <= MAX_SHOWN else whole[: MAX_SHOWN - 1] + "…"
     return cut_to_tokens(whole, tokens)

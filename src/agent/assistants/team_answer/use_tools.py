@@ -37,8 +37,6 @@ from agent.assistants.team_answer.tools import (
     searched_before,
     shortened,
 )
-from agent.assistants.team_answer.wording import sandbox_gap
-from agent.assistants.team_answer.wording import say_tool as say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -51,7 +49,9 @@ from agent.mcp.types import MapOptions, Survey
 from agent.prompts import element
 from agent.sandbox.programs import CodeResult, CodeRunner
 from agent.state import PlannedQuery, Turn, replaced
+from agent.texts import say
 from agent.texts.language import Language
+from agent.texts.reasons import reason_of
 
 
 class Ledger:
@@ -176,7 +176,7 @@ class Planner:
         for number, call in enumerate(message.tool_calls):
             job = Job(call, None)
             if number >= MAX_CALLS:
-                job.refuse(say("too_many", self.language, limit=str(MAX_CALLS)))
+                job.refuse(say("team_answer.tools.too_many", self.language, limit=str(MAX_CALLS)))
             else:
                 self._read(job)
             if job.kind is not None:
@@ -200,34 +200,44 @@ class Planner:
             return
         if not job.asked:
             key = "bad_code" if job.kind == "code" else "bad_query"
-            job.refuse(say(key, self.language, name=name, limit=str(MAX_PROGRAM)))
+            job.refuse(
+                say(f"team_answer.tools.{key}", self.language, name=name, limit=str(MAX_PROGRAM))
+            )
 
     def no_such_tool(self, name: str, names: Iterable[str] = ()) -> str:
         """What a model reads that calls something else than there is."""
         there = [*self.offered, *(names or ([f"{MAP_PREFIX}…"] if self.maps else []))]
         if not there:
-            return say("no_tool_at_all", self.language)
-        return say("unknown_tool", self.language, name=name[:60], tools=", ".join(there))
+            return say("team_answer.tools.no_tool_at_all", self.language)
+        return say(
+            "team_answer.tools.unknown_tool", self.language, name=name[:60], tools=", ".join(there)
+        )
 
     def _recall(self, job: Job, planned: Sequence[Job]) -> None:
         """What an earlier search, or one of the same message, answers."""
         tool = job.call["name"]
         if known := searched_before(tool, job.asked, self.pool):
             job.cached, job.text = True, known["text"]
-            job.source_ids, job.hint = list(known["source_ids"]), say("cached", self.language)
+            job.source_ids, job.hint = (
+                list(known["source_ids"]),
+                say("team_answer.tools.cached", self.language),
+            )
             return
         asked = [other for other in planned if other.kind == "search" and other.is_open]
         drafts = [other.evidence("researcher", 0) for other in asked]
         if same := searched_before(tool, job.asked, drafts):
             job.twin = next(other for other in asked if other.id == same["id"])
-            job.cached, job.hint = True, say("same_step", self.language, id=job.twin.id)
+            job.cached, job.hint = (
+                True,
+                say("team_answer.tools.same_step", self.language, id=job.twin.id),
+            )
 
     def _unreadable(self, call: object) -> Job:
         """Services refuse a conversation in which a call has no answer."""
         read = call if isinstance(call, dict) else {}
         name = str(read.get("name") or "")
         job = Job(ToolCall(name=name, args={}, id=read.get("id")), None)
-        job.refuse(say("bad_arguments", self.language, name=name[:60]))
+        job.refuse(say("team_answer.tools.bad_arguments", self.language, name=name[:60]))
         return job
 
 
@@ -313,7 +323,7 @@ class Doing:
         try:
             result = await self.runner.run(job.asked)
         except AgentError as error:
-            gap = sandbox_gap(error, self.turn["language"])
+            gap = _sandbox_gap(error, self.turn["language"])
             self.gaps.append(gap)
             job.fail(gap["message"])
         else:
@@ -329,9 +339,11 @@ def outcome_text(result: CodeResult, language: Language) -> str:
     """What a program printed or came to, then its error."""
     parts = [result.output.rstrip("\n")]
     if result.truncated:
-        parts.append(say("truncated", language))
+        parts.append(say("team_answer.tools.truncated", language))
     parts.append(result.error)
-    return valid_text("\n".join(part for part in parts if part)) or say("no_output", language)
+    return valid_text("\n".join(part for part in parts if part)) or say(
+        "team_answer.tools.no_output", language
+    )
 
 
 def short(text: str) -> str:
@@ -417,8 +429,10 @@ class _Settling:
         ]
         reason = brought.failure.rstrip("。.")
         if not others:
-            return say("no_tools", self.language, reason=reason)
-        return say("other_tools", self.language, reason=reason, tools=", ".join(others))
+            return say("team_answer.tools.no_tools", self.language, reason=reason)
+        return say(
+            "team_answer.tools.other_tools", self.language, reason=reason, tools=", ".join(others)
+        )
 
     def _settle_map(self, job: Job, survey: Survey) -> None:
         self.gaps += survey.gaps
@@ -495,3 +509,9 @@ class _Settling:
 def _reason(gap: Gap) -> tuple[str, str]:
     budget = gap["code"].startswith("budget_")
     return "" if budget else gap["provider"], gap["code"]
+
+
+def _sandbox_gap(error: AgentError, language: Language) -> Gap:
+    """That programs could not be run."""
+    message = say("team_answer.tools.code_failed", language, reason=reason_of(error, language))
+    return Gap(query="", provider="sandbox", code=error.code, message=message)
