@@ -251,7 +251,7 @@ class _Dossier:
 
     def uncited_gap(self) -> Gap:
         code = "dossier_uncited" if self.material() else "dossier_uncited_alone"
-        return run_gap(code, self.draft.language)
+        return run_gap(f"plan_execute.{code}", self.draft.language)
 
     def prompt(self) -> list[BaseMessage]:
         """Return the prompt, its documents cut to what the limit leaves."""
