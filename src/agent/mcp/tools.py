@@ -15,7 +15,6 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
 from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap, map_message
-from agent.mcp.map_server import MapServer
 from agent.mcp.records import MapRecords
 from agent.mcp.session import SupervisedSession
 from agent.mcp.types import CallTool
@@ -97,7 +96,7 @@ class BranchSession:
 
 
 class BranchTools:
-    """Hold the tools of one branch (`MapTools`)."""
+    """Hold the tools of one branch."""
 
     def __init__(self, tools: list[BaseTool]) -> None:
         self.tools = tools

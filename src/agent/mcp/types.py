@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-
 from typing import Any
 
 from typing_extensions import TypedDict
