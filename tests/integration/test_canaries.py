@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from agent.assistants.common.services import Services
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ProviderError
 from agent.graph import build_graph
@@ -26,7 +27,7 @@ from agent.sample.model.reply import SampleModel
 from agent.sample.openai import OpenAIService
 from agent.sample.search import BochaService, SerperService, TavilyService
 from agent.sample.service import Service, serve
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import Settings, read_settings
 from tests.support.dev_server import clean_environment
 from tests.support.faults import at, impatient

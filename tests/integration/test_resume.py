@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from agent.assistants.common.services import Services
 from agent.core.calls import Calls
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
@@ -28,7 +29,7 @@ from agent.sample.server import SampleServices, start_sample_services
 from agent.sandbox.select import CodeDesk
 from agent.search.document_sources import DocumentDesk
 from agent.search.web import SearchDesk
-from agent.services import Services, build_papers, build_reader
+from agent.services import build_papers, build_reader
 from agent.settings import read_settings
 from tests.support.faults import MoodyBrain, at, children
 from tests.support.lab import ZH, answer_of

@@ -8,8 +8,9 @@ from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
+from agent.assistants.common.services import Services
 from agent.graph import build_graph
-from agent.services import Services, process_services
+from agent.services import process_services
 from agent.texts import table
 from tests.support.hostile_texts import EVIL, MARKDOWN, MARKUP
 from tests.support.obedient import Obedient, pois

@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import SqliteJournal
@@ -18,7 +19,7 @@ from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY, BochaService, SerperService
 from agent.sample.service import serve
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web
 from tests.support.faults import impatient

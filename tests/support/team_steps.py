@@ -9,6 +9,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
+from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration, TeamState
 from agent.assistants.team_answer.use_tools import use_tools
 from agent.core.budget import Meter
@@ -16,7 +17,6 @@ from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, MapResult
 from agent.sandbox.programs import CodeResult
-from agent.services import Services
 from agent.state import Turn
 
 
@@ -64,7 +64,7 @@ class Steps:
             given["turn"]["started_at"] = now
 
         async def step(state: TeamState, runtime: Any) -> Any:
-            return await use_tools(state, runtime, services=lambda: self.services)
+            return await use_tools(state, runtime, get_services=lambda: self.services)
 
         graph = StateGraph(TeamState, context_schema=TeamConfiguration)
         graph.add_node("use_tools", step)

@@ -42,6 +42,11 @@ class Journal(Protocol):
         ...
 
 
+def may_pass(error: ProviderError) -> bool:
+    """Return whether the same call may succeed a moment later."""
+    return isinstance(error, ProviderUnavailable | RateLimited | MalformedReply)
+
+
 @dataclass(frozen=True)
 class Policy:
     """Set the limits and retries of one kind of call; times in seconds."""
@@ -54,6 +59,8 @@ class Policy:
     max_delay: float = 8.0
     max_retry_after: float = 30.0
     breaker: bool = False
+    retry_on: Callable[[ProviderError], bool] = may_pass
+    """Asked after each failed attempt but the last one."""
 
 
 class Pace:
@@ -220,14 +227,12 @@ def request_key(provider: str, request: Any) -> str:
 
 def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:
     """Seconds to wait before the next attempt, or None to give up."""
-    if attempt >= policy.attempts:
+    if attempt >= policy.attempts or not policy.retry_on(error):
         return None
     if isinstance(error, RateLimited) and error.retry_after is not None:
         return error.retry_after if error.retry_after <= policy.max_retry_after else None
-    if isinstance(error, ProviderUnavailable | RateLimited | MalformedReply):
-        backoff = min(policy.max_delay, policy.base_delay * 2.0 ** (attempt - 1))
-        return backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
-    return None
+    backoff = min(policy.max_delay, policy.base_delay * 2.0 ** (attempt - 1))
+    return backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
 
 
 class SingleFlight:

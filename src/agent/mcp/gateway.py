@@ -71,7 +71,13 @@ log = logging.getLogger(__name__)
 _LONGEST_CALL = 300.0
 # That the map does not know a name is an answer; that there is no map is the operator's choice.
 _NO_FAULT = frozenset({NOT_FOUND, *NOT_SET_UP})
-POLICY = Policy(provider="map", spends="map_calls", timeout=_LONGEST_CALL, base_delay=0.6)
+POLICY = Policy(
+    provider="map",
+    spends="map_calls",
+    timeout=_LONGEST_CALL,
+    base_delay=0.6,
+    retry_on=lambda error: error.code in {*WAITING_HELPS, "timeout"},
+)
 
 
 class ToolSession(Protocol):
@@ -147,32 +153,23 @@ class Gateway:
             text = await self._calls.once(
                 self._policy, lambda: self._send(tool, cleaned), meter=meter, request=request
             )
-        except _NoUseWaiting as given:
-            error = given.error
-        except ProviderError as given_up:
-            error = given_up
-        else:
-            self._cache.put(tool, key, text)
-            return text
-        level = logging.INFO if error.code in _NO_FAULT else logging.WARNING
-        log.log(level, "turn=%s %s failed: %s (%s)", meter.turn_id, tool, error, error.code)
-        self._pauses.note(tool, error)
-        if error.code == NOT_FOUND:
-            self._cache.put_not_found(key, error)
-        raise error
+        except ProviderError as error:
+            level = logging.INFO if error.code in _NO_FAULT else logging.WARNING
+            log.log(level, "turn=%s %s failed: %s (%s)", meter.turn_id, tool, error, error.code)
+            self._pauses.note(tool, error)
+            if error.code == NOT_FOUND:
+                self._cache.put_not_found(key, error)
+            raise
+        self._cache.put(tool, key, text)
+        return text
 
     async def _send(self, tool: str, cleaned: dict[str, Any]) -> str:
-        try:
-            self._pauses.check(tool)
-            # A start takes long enough to bring calls paced before it too close together.
-            await self._session.ready()
-            await self._pace.wait()
-            await self._daily.spend(tool)
-            return self._read(tool, await self._session.call_tool(tool, dict(cleaned)))
-        except ProviderError as error:
-            if error.code in WAITING_HELPS:
-                raise
-            raise _NoUseWaiting(error) from None
+        self._pauses.check(tool)
+        # A start takes long enough to bring calls paced before it too close together.
+        await self._session.ready()
+        await self._pace.wait()
+        await self._daily.spend(tool)
+        return self._read(tool, await self._session.call_tool(tool, dict(cleaned)))
 
     def _read(self, tool: str, result: CallToolResult) -> str:
         """Return the text of a good reply; raise a bad one's error."""
@@ -184,11 +181,3 @@ class Gateway:
             raise error
         self._server.parse(text)
         return text
-
-
-class _NoUseWaiting(Exception):
-    """Carries an error past the retries of `Calls`."""
-
-    def __init__(self, error: ProviderError) -> None:
-        super().__init__(str(error))
-        self.error = error

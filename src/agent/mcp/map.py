@@ -20,7 +20,7 @@ from agent.settings import Settings
 
 
 class MapClient:
-    """Answer map questions of all runs of a process (`Maps`)."""
+    """Answer map questions of all runs of a process."""
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
@@ -15,8 +15,8 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
 from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap, map_message
-from agent.mcp.map_server import MapServer
 from agent.mcp.records import MapRecords
+from agent.mcp.session import SupervisedSession
 from agent.mcp.types import CallTool
 
 log = logging.getLogger(__name__)
@@ -27,14 +27,6 @@ def subject_of(arguments: Mapping[str, Any]) -> str:
     """Return the argument that says best what a call is about."""
     texts = (str(arguments[name]) for name in _SUBJECTS if arguments.get(name))
     return next(texts, next((str(value) for value in arguments.values() if value), ""))
-
-
-class ListsTools(Protocol):
-    """List the tools of a session, which loading needs besides its calls."""
-
-    server: MapServer
-
-    async def list_tools(self, cursor: str | None = None) -> ListToolsResult: ...
 
 
 async def load_amap_mcp_tools(session: Any) -> list[BaseTool]:
@@ -65,7 +57,7 @@ class BranchSession:
     """Stand for a session in `load_mcp_tools`; every call goes through the branch's gateway."""
 
     def __init__(
-        self, session: ListsTools, records: MapRecords, query: str, call: CallTool
+        self, session: SupervisedSession, records: MapRecords, query: str, call: CallTool
     ) -> None:
         self._session, self._records, self._query, self._call = session, records, query, call
         self.server = session.server
@@ -104,7 +96,7 @@ class BranchSession:
 
 
 class BranchTools:
-    """Hold the tools of one branch (`MapTools`)."""
+    """Hold the tools of one branch."""
 
     def __init__(self, tools: list[BaseTool]) -> None:
         self.tools = tools
@@ -125,7 +117,7 @@ class BranchTools:
 
 
 async def branch_tools(
-    session: ListsTools, records: MapRecords, query: str, call: CallTool
+    session: SupervisedSession, records: MapRecords, query: str, call: CallTool
 ) -> BranchTools:
     """Return the tools that fit the branch's intent."""
     offered = session.server.offered(records.result.intent)

@@ -2,20 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from langchain_core.messages import ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
 from typing_extensions import TypedDict
 
-from agent.core.budget import Meter
 from agent.evidence.geo import wgs84_of
 from agent.evidence.types import (
     Anchor,
     Gap,
     Location,
     MapIntent,
-    MapTask,
     Place,
     Point,
     Route,
@@ -85,42 +81,3 @@ class MapResult:
         if self.centre is None or self.centre_name is None:
             return None
         return Anchor(name=self.centre_name, wgs84=wgs84_of(self.centre), location=self.centre)
-
-
-class MapTools(Protocol):
-    """Hold the server's tools for one branch; results enter its records."""
-
-    tools: list[BaseTool]
-
-    async def call(self, call: ToolCall) -> ToolMessage:
-        """Run one tool call of a model; failures come back as an error message, never raised."""
-        ...
-
-
-class Maps(Protocol):
-    """Answer the map questions of nodes."""
-
-    async def survey(
-        self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> MapResult:
-        """Fetch in code what the task needs; failures are gaps."""
-        ...
-
-    async def look_up_more(
-        self,
-        result: MapResult,
-        task: MapTask,
-        query: str,
-        *,
-        options: MapOptions,
-        meter: Meter,
-        tell: Tell,
-    ) -> None:
-        """Look up `options.more` further hits while a model writes; failures are gaps."""
-        ...
-
-    async def tools(
-        self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> MapTools:
-        """Return the tools a model may call; raise ProviderError if the server cannot be had."""
-        ...

@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from agent import __version__
 from agent.assistants.common.conversation import MAX_QUESTION
+from agent.assistants.common.services import LOOKED_FOR
 from agent.assistants.registry import REVIEW_PLANS
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
@@ -42,7 +43,6 @@ from agent.server.page_headers import (
     unframed,
 )
 from agent.server.sign_in import SignIn
-from agent.services import LOOKED_FOR
 from agent.settings import Settings
 from agent.texts import LANGUAGES, say, table
 from agent.texts.language import Language

@@ -9,18 +9,18 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.search import ask_services, page_row, result_element
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.search import ask_providers, page_row, providers_of, result_element
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.explore import room, topic_messages
-from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, FoundPage, Intent
-from agent.assistants.deep_research.toolbox import (
-    DeepSearch,
-    DeepServices,
-    DeepToolbox,
-    offers_maps,
-    search_services,
-    settings_of,
+from agent.assistants.deep_research.state import (
+    Counts,
+    DeepState,
+    DeepUpdate,
+    FoundPage,
+    Intent,
+    configuration_of,
 )
 from agent.assistants.deep_research.tools import (
     CHANGE,
@@ -31,6 +31,7 @@ from agent.assistants.deep_research.tools import (
     Past,
     Refusal,
     new_topic_of,
+    offers_maps,
     queries_of,
     reason_of,
     ruled,
@@ -47,12 +48,24 @@ from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapResult
-from agent.search.types import Hit, SearchProvider
+from agent.search.types import Hit, SearchProvider, WebChoice
+from agent.search.web import SearchDesk
 from agent.state import PlannedQuery, Turn
 from agent.texts import say
 
 NODE = "act"
 _SNIPPET_TOKENS = 220
+
+
+def search_providers(web: SearchDesk, configuration: Configuration) -> list[SearchProvider]:
+    """Return what a query is sent to, the second where the first one fails.
+
+    Raises ConfigurationError where there is none. Tavily comes first: it also reads pages.
+    """
+    choice = configuration.web_search
+    choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
+    providers = providers_of(web, choices, model=configuration.research_model)
+    return list({provider.name: provider for provider in providers.values()}.values())
 
 
 @dataclass
@@ -85,7 +98,7 @@ class Found:
 class Searching:
     """The services of a step, and what is told of their work."""
 
-    web: DeepSearch
+    web: SearchDesk
     configuration: Configuration
     turn: Turn
     meter: Meter
@@ -94,18 +107,18 @@ class Searching:
     async def all(self, queries: list[str], first: int) -> list[Found]:
         """Every query at once; `first` numbers them in the progress. Never raises for one."""
         try:
-            services = search_services(self.web, self.configuration)
+            providers = search_providers(self.web, self.configuration)
         except AgentError as error:
             failed = [gap_of(query, error, "web", self.turn["language"]) for query in queries]
             return [self._failed(gap) for gap in failed]
         return await asyncio.gather(
-            *(self._one(query, services, f"s{first + n}") for n, query in enumerate(queries))
+            *(self._one(query, providers, f"s{first + n}") for n, query in enumerate(queries))
         )
 
-    async def _one(self, query: str, services: list[SearchProvider], name: str) -> Found:
+    async def _one(self, query: str, providers: list[SearchProvider], name: str) -> Found:
         began = time.monotonic()
         self.emit(event("search_started", NODE, id=name, text=query))
-        found = await self._asked(query, services)
+        found = await self._asked(query, providers)
         for gap in found.gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
         seconds = time.monotonic() - began
@@ -114,9 +127,11 @@ class Searching:
         )
         return found
 
-    async def _asked(self, query: str, services: list[SearchProvider]) -> Found:
+    async def _asked(self, query: str, providers: list[SearchProvider]) -> Found:
         model = self.configuration.research_model
-        brought = await ask_services(query, services, turn=self.turn, model=model, meter=self.meter)
+        brought = await ask_providers(
+            query, providers, turn=self.turn, model=model, meter=self.meter
+        )
         pages = [_page(hit, brought.service) for hit in brought.hits]
         return Found(query, pages, brought.gaps, brought.failure)
 
@@ -141,12 +156,16 @@ _MAX_TOKENS = 6000
 
 
 async def act(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
     """Answers every call of the last message; a failure is an answer, never raised."""
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     step = _Step(
-        state, configuration, given, meter_of(state, configuration, given), runtime.stream_writer
+        state,
+        configuration,
+        services,
+        meter_of(state, configuration, services),
+        runtime.stream_writer,
     )
     return await step.run()
 
@@ -155,7 +174,7 @@ async def act(
 class _Step:
     state: DeepState
     configuration: Configuration
-    given: DeepToolbox
+    services: Services
     meter: Meter
     emit: Emit
     survey: MapResult = field(default_factory=MapResult)
@@ -200,7 +219,7 @@ class _Step:
             return {}
         state = self.state
         searching = Searching(
-            self.given.web, self.configuration, state["turn"], self.meter, self.emit
+            self.services.web, self.configuration, state["turn"], self.meter, self.emit
         )
         found = await searching.all(list(wanted), first=len(state.get("queries", [])))
         return {each.query: each for each in found}
@@ -213,7 +232,7 @@ class _Step:
         turn, number = self.state["turn"], self.state["rounds"]
         options = MapOptions(prefix=f"a{number}", language=turn["language"], near=turn["near"])
         try:
-            tools = await self.given.maps.tools(
+            tools = await self.services.maps.tools(
                 self.survey, turn["question"], options=options, meter=self.meter, tell=self._tell
             )
         except AgentError as error:

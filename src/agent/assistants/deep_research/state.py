@@ -6,6 +6,7 @@ them out and leaves an entry in `search_results`.
 
 from typing import Annotated, Any, Literal, NotRequired, cast
 
+from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -25,6 +26,11 @@ class DeepConfiguration(Configuration):
     max_run_seconds: Annotated[
         RunSeconds, Field(description="Wall clock seconds per run, the report included.")
     ] = 1800
+
+
+def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
+    """Return this run's configuration; without one, this assistant's defaults."""
+    return runtime.context or DeepConfiguration()
 
 
 class DeepInput(QuestionInput, total=False):

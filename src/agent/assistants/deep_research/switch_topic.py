@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.services import GetServices
 from agent.assistants.deep_research.explore import topic_messages
 from agent.assistants.deep_research.state import (
     Counts,
@@ -17,8 +18,8 @@ from agent.assistants.deep_research.state import (
     Intent,
     TopicResult,
     UsefulPage,
+    configuration_of,
 )
-from agent.assistants.deep_research.toolbox import DeepServices, settings_of
 from agent.assistants.deep_research.tools import SEARCH, last_thought
 from agent.configuration import Configuration
 from agent.core.progress import event
@@ -33,12 +34,12 @@ _MAX_THOUGHT = 400
 
 
 async def switch_topic(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
     """Carries out a change, an end or a clearing that was decided."""
     intent = state["intent"]
     assert intent is not None
-    configuration, messages = settings_of(runtime), topic_messages(state)
+    configuration, messages = configuration_of(runtime), topic_messages(state)
     entry, invented = _archived(state, intent, messages)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
     gaps = _gaps(state, intent, entry)

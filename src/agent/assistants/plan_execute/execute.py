@@ -19,8 +19,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of, run_gap
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
 from agent.assistants.plan_execute.documents import WEB_OFF, ids_of, off_reason, source_name
 from agent.assistants.plan_execute.papers import download
@@ -32,9 +33,9 @@ from agent.assistants.plan_execute.state import (
     PlanState,
     PlanUpdate,
     Task,
+    configuration_of,
 )
 from agent.assistants.plan_execute.task_run import NODE, REQUIRED, ExecutorRun, Shared
-from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -108,14 +109,18 @@ _SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
 
 
 async def execute(
-    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices, executor: Compiled
+    state: PlanState,
+    runtime: Runtime[Configuration],
+    *,
+    get_services: GetServices,
+    executor: Compiled,
 ) -> PlanUpdate:
     """Every task's result, in the order of the plan; a failing source or task is a gap."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given)
-    off = sources_off(given, configuration)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services)
+    off = sources_off(services, configuration)
     working = _Working(
-        state, configuration, given, meter, runtime.stream_writer, executor=executor, off=off
+        state, configuration, services, meter, runtime.stream_writer, executor=executor, off=off
     )
     tasks, language = state["tasks"], state["turn"]["language"]
     ended = await carry_out(tasks, configuration.max_executors, working.on)
@@ -144,9 +149,9 @@ async def execute(
     )
 
 
-def sources_off(given: PlanToolbox, configuration: Configuration) -> dict[str, str]:
+def sources_off(services: Services, configuration: Configuration) -> dict[str, str]:
     """Why sources are off in this run, by name."""
-    off = dict(given.library.off(configuration.research_model))
+    off = dict(services.library.off(configuration.research_model))
     if configuration.web_search == "off":
         off["tavily"] = WEB_OFF
     return off
@@ -173,7 +178,7 @@ class _Working:
 
     state: PlanState
     configuration: Configuration
-    given: PlanToolbox
+    services: Services
     meter: Meter
     emit: Emit
     executor: Compiled
@@ -188,7 +193,7 @@ class _Working:
             task=task,
             turn=turn,
             configuration=self.configuration,
-            given=self.given,
+            services=self.services,
             meter=self.meter,
             emit=self.emit,
             off=self.off,

@@ -54,7 +54,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     ranked, note, gaps = list[Document](), "", list[Gap]()
     if papers:
         ranking = await ranked_by(
-            run.given.reranker,
+            run.services.reranker,
             query,
             [f"{paper['title']}\n{paper['text']}" for paper in papers],
             meter=run.meter,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
+from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -28,6 +29,11 @@ class PlanConfiguration(Configuration):
     max_map_calls: MapCalls = 30
     max_run_tokens: RunTokens = 2_000_000
     max_run_seconds: RunSeconds = 1200
+
+
+def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
+    """Return this run's configuration; without one, this assistant's defaults."""
+    return runtime.context or PlanConfiguration()
 
 
 class PlanInput(QuestionInput, total=False):

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.documents import documents_of, source_name
 from agent.assistants.plan_execute.state import Task
-from agent.assistants.plan_execute.toolbox import PlanToolbox
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.calls import SingleFlight
@@ -19,7 +19,8 @@ from agent.core.progress import Emit, EventType, event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import has_location_intent
 from agent.evidence.types import Gap
-from agent.mcp.types import MapOptions, MapResult, MapTools
+from agent.mcp.tools import BranchTools
+from agent.mcp.types import MapOptions, MapResult
 from agent.state import Turn
 from agent.texts import say
 from agent.texts.language import Language
@@ -49,14 +50,14 @@ class ExecutorRun:
     task: Task
     turn: Turn
     configuration: Configuration
-    given: PlanToolbox
+    services: Services
     meter: Meter
     emit: Emit
     off: Mapping[str, str]
     """Why a source is off, by its name."""
     shared: Shared = field(default_factory=Shared)
     survey: MapResult = field(default_factory=MapResult)
-    maps: MapTools | None = None
+    maps: BranchTools | None = None
     maps_failed: bool = False
 
     @property
@@ -122,7 +123,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
 
 
 async def _found(run: ExecutorRun, source: str, query: str) -> Any:
-    return await run.given.library.search(
+    return await run.services.library.search(
         source,
         query,
         meter=run.meter,

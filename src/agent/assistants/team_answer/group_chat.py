@@ -8,8 +8,9 @@ from typing import Any, Literal, cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import Share, meter_of, share_spent
 from agent.assistants.common.gaps import gap_of, run_gap
-from agent.assistants.common.toolbox import Share, meter_of, share_spent
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
 from agent.assistants.team_answer.speakers import (
     ends_discussion,
@@ -22,8 +23,14 @@ from agent.assistants.team_answer.speakers import (
     without_ending,
     without_signals,
 )
-from agent.assistants.team_answer.state import ChatTurn, Speaker, TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
+from agent.assistants.team_answer.state import (
+    ChatTurn,
+    Speaker,
+    TeamState,
+    TeamUpdate,
+    TraceEntry,
+    configuration_of,
+)
 from agent.assistants.team_answer.tools import Offered, offered_tools
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -54,17 +61,17 @@ _SHARE = Share(kept_calls=3, tokens=0.9, seconds=0.85)
 
 
 async def group_chat(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Never raises for a model or a spent budget: three failures in a row, or the budget, end
     the discussion. Raises ConfigurationError.
     """
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     # AG2's engine is imported here, which takes a second of CPU: off the event loop.
     chosen_engine = await asyncio.to_thread(engine, configuration.chat_engine)
-    meter = meter_of(state, configuration, given)
+    meter = meter_of(state, configuration, services)
     return await _Step(
-        state, configuration, given, meter, runtime.stream_writer, chosen_engine
+        state, configuration, services, meter, runtime.stream_writer, chosen_engine
     ).run()
 
 
@@ -72,7 +79,7 @@ async def group_chat(
 class _Step:
     state: TeamState
     configuration: Configuration
-    given: TeamToolbox
+    services: Services
     meter: Meter
     emit: Emit
     engine: GroupChatEngine
@@ -147,7 +154,7 @@ class _Step:
         return self._said(speaker, text)
 
     async def _offered(self) -> Offered:
-        offered = await offered_tools(self.state, self.configuration, self.given, self.meter)
+        offered = await offered_tools(self.state, self.configuration, self.services, self.meter)
         for gap in offered.gaps:
             self._tell(gap)
         return offered
@@ -223,7 +230,7 @@ class _Step:
     def _chat(self) -> Chat:
         configuration = self.configuration
         return Chat(
-            models=self.given.models,
+            models=self.services.models,
             meter=self.meter,
             language=self._language,
             manager_model=configuration.query_generator_model,

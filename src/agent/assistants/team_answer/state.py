@@ -10,6 +10,7 @@ from langchain_core.messages import (
     AnyMessage,
 )
 from langgraph.channels import EphemeralValue
+from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -36,6 +37,11 @@ class TeamConfiguration(Configuration):
     max_map_calls: MapCalls = 40
     max_run_tokens: RunTokens = 2_000_000
     max_run_seconds: RunSeconds = 900
+
+
+def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
+    """Return this run's configuration; without one, this assistant's defaults."""
+    return runtime.context or TeamConfiguration()
 
 
 class TeamInput(QuestionInput, total=False):

@@ -9,9 +9,10 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.records import prompt_tokens
-from agent.assistants.common.search import Brought, ask_services
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.search import Brought, ask_providers
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.state import (
     Evidence,
     Speaker,
@@ -20,8 +21,8 @@ from agent.assistants.team_answer.state import (
     ToolKind,
     ToolNote,
     TraceEntry,
+    configuration_of,
 )
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
 from agent.assistants.team_answer.tools import (
     CODE,
     MAP_PREFIX,
@@ -259,7 +260,7 @@ _LINE = 80
 class Doing:
     """Does jobs at once; what they brought is kept by the job's id until it is settled."""
 
-    given: TeamToolbox
+    services: Services
     configuration: Configuration
     turn: Turn
     speaker: Speaker
@@ -283,9 +284,9 @@ class Doing:
     async def _search(self, job: Job) -> None:
         began = time.monotonic()
         self.tell("search_started", job, job.asked)
-        service = self.engines.services[job.call["name"]]
+        service = self.engines.providers[job.call["name"]]
         model = self.configuration.research_model
-        brought = await ask_services(
+        brought = await ask_providers(
             job.asked, [service], turn=self.turn, model=model, meter=self.meter
         )
         self.brought[job.id] = brought
@@ -297,7 +298,7 @@ class Doing:
         options = MapOptions(prefix=job.id, language=turn["language"], near=turn["near"])
         self.surveys[job.id] = survey
         try:
-            maps = await self.given.maps.tools(
+            maps = await self.services.maps.tools(
                 survey,
                 turn["question"],
                 options=options,
@@ -355,24 +356,24 @@ _LEAST_TOKENS = 200
 
 
 async def use_tools(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Answers every call of the last pending message; a failure is an answer, never raised."""
-    given, configuration = services(), settings_of(runtime)
-    engines = engines_of(given.web, configuration, state["turn"])
-    runner = await given.code_runner()
+    services, configuration = get_services(), configuration_of(runtime)
+    engines = engines_of(services.web, configuration, state["turn"])
+    runner = await services.code_runner()
     planner = Planner(
         pool=state.get("evidence_pool", []),
-        offered=[*engines.services, *([CODE] if runner else [])],
+        offered=[*engines.providers, *([CODE] if runner else [])],
         maps=offers_maps(state, configuration),
         language=state["turn"]["language"],
     )
     doing = Doing(
-        given=given,
+        services=services,
         configuration=configuration,
         turn=state["turn"],
         speaker=state["speaker"] or "researcher",
-        meter=meter_of(state, configuration, given),
+        meter=meter_of(state, configuration, services),
         emit=runtime.stream_writer,
         engines=engines,
         runner=runner,
@@ -423,7 +424,7 @@ class _Settling:
         spent = any(gap["code"].startswith("budget_") for gap in brought.gaps)
         others = [
             name
-            for name, service in self.doing.engines.services.items()
+            for name, service in self.doing.engines.providers.items()
             if name != job.call["name"] and service.name not in failing and not spent
         ]
         reason = brought.failure.rstrip("。.")
