@@ -2,23 +2,14 @@
 
 from dataclasses import dataclass
 
-from typing_extensions import TypedDict
-
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.budget import Limits, Meter, Usage, no_usage
-from agent.state import Turn
-
-
-class Accounted(TypedDict, total=False):
-    """What the states of all assistants have, as far as the turn's account needs it."""
-
-    turn: Turn
-    usage: Usage
+from agent.state import Gathered, Turn
 
 
 def meter_of(
-    state: Accounted, configuration: Configuration, services: Services, *, answering: bool = False
+    state: Gathered, configuration: Configuration, services: Services, *, answering: bool = False
 ) -> Meter:
     """Open a node's share of the turn's budget, after what its state says is spent."""
     spent = state.get("usage")

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
-from agent.assistants.common.budget import Accounted, meter_of
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.records import (
     place_lines,
@@ -29,7 +29,7 @@ from agent.evidence.places import mentioned
 from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
-from agent.state import PlannedQuery, Previous, replaced
+from agent.state import Gathered, Previous, replaced
 from agent.texts import say
 from agent.texts.language import Language
 
@@ -100,18 +100,6 @@ _SHOWN_PLACES = 20
 _ANSWERED_EMPTY = {
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
 }  # fmt: skip
-
-
-class Gathered(Accounted, total=False):
-    """What a turn gathered, under the keys that the states of all assistants have."""
-
-    previous: Previous
-    queries: list[PlannedQuery]
-    sources_gathered: list[Source]
-    places: list[Place]
-    routes: list[Route]
-    weather: list[Weather]
-    gaps: list[Gap]
 
 
 class Closing(TypedDict):

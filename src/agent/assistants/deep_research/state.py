@@ -11,9 +11,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
-from agent.core.budget import Usage, add_usage
-from agent.evidence.types import Gap, Place, Route, Source, Weather
-from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
+from agent.core.budget import Usage
+from agent.state import (
+    NOTHING_GATHERED,
+    AgentInput,
+    Gathered,
+    QuestionInput,
+    Turn,
+    extend,
+)
 
 
 class DeepConfiguration(Configuration):
@@ -114,11 +120,9 @@ def add_counts(old: Counts | None, new: Counts | None) -> Counts:
     return cast(Counts, total)
 
 
-class DeepState(AgentInput, total=False):
+class DeepState(AgentInput, Gathered, total=False):
     """Everything the nodes share."""
 
-    turn: Turn
-    previous: Previous
     conversation: str
     base: int
     """How many messages the thread had when the question was asked."""
@@ -137,14 +141,6 @@ class DeepState(AgentInput, total=False):
     pages_read: Annotated[list[PageText], extend]
     report: str
     counts: Annotated[Counts, add_counts]
-    queries: Annotated[list[PlannedQuery], extend]
-    sources_gathered: Annotated[list[Source], extend]
-    places: Annotated[list[Place], extend]
-    routes: Annotated[list[Route], extend]
-    weather: Annotated[list[Weather], extend]
-    gaps: Annotated[list[Gap], extend]
-    usage: Annotated[Usage, add_usage]
-    geojson: dict[str, Any] | None
 
 
 class DeepUpdate(DeepState, total=False):
@@ -161,13 +157,10 @@ class TopicBranch(TypedDict):
 
 
 def new_research() -> DeepUpdate:
-    """Empties everything that belongs to the previous question."""
-    gathered = dict.fromkeys(
-        ("pages_found", "search_results", "pages_read", "counts", "queries", "sources_gathered",
-         "places", "routes", "weather", "gaps", "usage", "geojson", "intent")
-    )  # fmt: skip
+    """Empty everything that belongs to the previous question."""
     empty: dict[str, Any] = {
-        **gathered,
+        **NOTHING_GATHERED,
+        **dict.fromkeys(("pages_found", "search_results", "pages_read", "counts", "intent")),
         "rounds": 0,
         "topic_rounds": 0,
         "fruitless": 0,
