@@ -22,10 +22,10 @@ from agent.core.redaction import scrub
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query, has_location_intent
 from agent.graph import build_graph
-from agent.mcp.map import build_map_desk
-from agent.mcp.servers import expected_tools
+from agent.mcp.amap.tools import CATALOGUE
+from agent.mcp.map import build_map_client
 from agent.mcp.tools import load_amap_mcp_tools
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.services import Services, build_services
 from agent.settings import load_env_file, read_settings
 
@@ -53,7 +53,7 @@ async def services() -> AsyncIterator[Services]:
     given = read_settings()
     built = build_services(given.model_copy(update={"tanlu_mode": "offline"}))
     if given.amap_maps_api_key:
-        built = replace(built, maps=build_map_desk(given, built.calls))
+        built = replace(built, maps=build_map_client(given, built.calls))
     try:
         yield built
     finally:
@@ -65,7 +65,7 @@ async def check_connection() -> str:
     async with services() as given:
         version = await given.maps.session.server_version()
         tools = await load_amap_mcp_tools(given.maps.session)
-    assert {tool.name for tool in tools} == {tool["name"] for tool in expected_tools()}
+    assert {tool.name for tool in tools} == {tool["name"] for tool in CATALOGUE.tools}
     assert all(tool.description and tool.args for tool in tools)
     return f"{len(tools)} tools of {version}"
 
@@ -102,7 +102,7 @@ async def check_tools() -> str:
     """A place is found, then what is around it, by the tools a model is given."""
     async with services() as given:
         tools = await given.maps.tools(
-            Survey(intent="nearby"),
+            MapResult(intent="nearby"),
             INTENTS[0][0],
             options=MapOptions(prefix="a0", language="zh"),
             meter=_budget().meter(),

@@ -5,14 +5,14 @@ import os
 
 from tests.support.dev_server import REPOSITORY
 
-from agent.mcp.servers import find_node, installed_server
+from agent.mcp.amap.install import find_node, installed_server
 from benchmarks.loads import Bench, environment, in_process
 from benchmarks.processes import MapServers
 from benchmarks.runs import Phase, PhaseResult, median
 from benchmarks.standins import KEY, StandinOptions, Standins
 from benchmarks.table import Line
 
-_REDIRECT = REPOSITORY / "src" / "agent" / "offline" / "amap_redirect.cjs"
+_REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "amap_redirect.cjs"
 _AT_3_QPS = 8
 _RUNS = 5
 

@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
-from agent.assistants.common.toolbox import Services
+from agent.assistants.common.services import GetServices
 from agent.configuration import Configuration
 from agent.nodes.amap_research import amap_research
 from agent.nodes.finalize_answer import finalize_answer
@@ -31,21 +31,21 @@ Compiled = CompiledStateGraph[OverallState, Configuration, AgentInput, OverallSt
 RESEARCH = ["web_research", "amap_research"]
 
 
-def build_graph(services: Services = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> Graph:
     """The uncompiled graph over these services; nothing is read or built before the first call."""
     graph = StateGraph(OverallState, context_schema=Configuration, input_schema=AgentInput)
 
-    graph.add_node("generate_query", partial(generate_query, services=services),
+    graph.add_node("generate_query", partial(generate_query, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
-    graph.add_node("review_plan", partial(review_plan, services=services),
+    graph.add_node("review_plan", partial(review_plan, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
-    graph.add_node("web_research", partial(web_research, services=services),
+    graph.add_node("web_research", partial(web_research, get_services=get_services),
                    input_schema=WebSearchState)  # fmt: skip
-    graph.add_node("amap_research", partial(amap_research, services=services),
+    graph.add_node("amap_research", partial(amap_research, get_services=get_services),
                    input_schema=AmapSearchState)  # fmt: skip
-    graph.add_node("reflection", partial(reflection, services=services),
+    graph.add_node("reflection", partial(reflection, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
-    graph.add_node("finalize_answer", partial(finalize_answer, services=services),
+    graph.add_node("finalize_answer", partial(finalize_answer, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
 
     graph.add_edge(START, "generate_query")

@@ -2,94 +2,26 @@
 
 import logging
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
 
-from agent.core.budget import Budgets, Usage
+from agent.assistants.common.services import LOOKED_FOR, Services
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
-from agent.knowledge.base import KnowledgeDesk, build_knowledge
+from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankDesk
-from agent.mcp.map import MapDesk, build_map_desk
+from agent.mcp.map import build_map_client
 from agent.models.client import ModelDesk
 from agent.reading.fetch import Fetcher, FetchLimits, KeptPages, Page
 from agent.reading.guard import Guard
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyJournal
-from agent.sample.server import SampleServices, start_sample_services
-from agent.sandbox.programs import CodeRunner
+from agent.sample.server import start_sample_services
 from agent.sandbox.select import CodeDesk
 from agent.search.document_sources import DocumentDesk
-from agent.search.google import resolve_links
 from agent.search.web import SearchDesk
 from agent.settings import Settings, read_settings
-from agent.texts.language import Language
 
 log = logging.getLogger(__name__)
-LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"
-
-
-@dataclass(frozen=True)
-class Services:
-    """Everything outside that a run uses; close it when the process ends."""
-
-    settings: Settings
-    mode: str
-    models: ModelDesk
-    web: SearchDesk
-    library: DocumentDesk
-    maps: MapDesk
-    reader: Reader
-    papers: PaperShelf
-    reranker: RerankDesk
-    knowledge: KnowledgeDesk
-    code: CodeDesk
-    calls: Calls
-    journal: ReplyJournal | None = None
-    sample: SampleServices | None = None
-    budgets: Budgets = field(default_factory=Budgets)
-    clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
-
-    def now(self) -> datetime:
-        """The present in the machine's time zone."""
-        return self.clock()
-
-    def notice(self, language: Language) -> str:
-        """That this is sample data, and what would change it; nothing when online."""
-        return self.sample.notice(language, LOOKED_FOR) if self.sample else ""
-
-    def billed(self, usage: Usage) -> Usage:
-        """The usage with its cost; sample services cost nothing."""
-        return Usage(**{**usage, "cost_usd": 0.0}) if self.sample else usage
-
-    async def links(self, urls: list[str]) -> dict[str, str]:
-        """Where Google's redirect links lead."""
-        return await resolve_links(self.web.http, urls)
-
-    async def code_runner(self) -> CodeRunner | None:
-        """What runs a model's code; None where no safe way exists, then none is run."""
-        return await self.code.runner()
-
-    async def close_turn(self, turn_id: str) -> None:
-        """Forget what was kept for a turn that is over."""
-        self.budgets.close(turn_id)
-        if self.journal:
-            await self.journal.forget(turn_id)
-
-    async def aclose(self) -> None:
-        """Close clients and files, end the map server, stop the sample services."""
-        await self.code.aclose()
-        await self.maps.aclose()
-        await self.reranker.aclose()
-        await self.knowledge.aclose()
-        await self.web.aclose()
-        await self.models.aclose()
-        if self.journal:
-            await self.journal.aclose()
-        if self.sample:
-            self.sample.stop()
 
 
 def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -> Services:
@@ -107,7 +39,7 @@ def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -
         models=models,
         web=web,
         library=DocumentDesk(used, calls, web),
-        maps=build_map_desk(used, calls, redirect=sample.amap_url if sample else None),
+        maps=build_map_client(used, calls, redirect=sample.amap_url if sample else None),
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
         papers=build_papers(used, calls, origins=sample.origins if sample else None),
         reranker=RerankDesk(used, calls),

@@ -95,38 +95,52 @@ class Previous(TypedDict):
     places: list[Place]
 
 
-Needs = Literal["place"]
+class Records(TypedDict, total=False):
+    """What was looked up, by a turn or by a part of it, and what that cost."""
 
-
-class OverallState(AgentInput, total=False):
-    """Everything the nodes share. The keys the original design names keep their names."""
-
-    turn: Turn
-    previous: Previous
-    needs: Needs | None
-    cancelled: bool
-    """The plan was reviewed and not wanted: nothing was searched."""
-    query_list: list[Query]
-    queries: Annotated[list[PlannedQuery], extend]
-    search_query: Annotated[list[str], extend]
-    web_research_result: Annotated[list[str], extend]
-    amap_research_result: Annotated[list[str], extend]
     sources_gathered: Annotated[list[Source], extend]
     places: Annotated[list[Place], extend]
     routes: Annotated[list[Route], extend]
     weather: Annotated[list[Weather], extend]
+    gaps: Annotated[list[Gap], extend]
+    usage: Annotated[Usage, add_usage]
+
+
+class Gathered(Records, total=False):
+    """What a turn has in all four assistants."""
+
+    turn: Turn
+    previous: Previous
+    queries: Annotated[list[PlannedQuery], extend]
+    geojson: dict[str, Any] | None
+
+
+NOTHING_GATHERED = dict.fromkeys((*Records.__annotations__, "queries", "geojson"))
+"""An update that empties what the previous question gathered."""
+
+
+Needs = Literal["place"]
+
+
+class OverallState(AgentInput, Gathered, total=False):
+    """Everything the nodes share. The keys the original design names keep their names."""
+
+    needs: Needs | None
+    cancelled: bool
+    """The plan was reviewed and not wanted: nothing was searched."""
+    query_list: list[Query]
+    search_query: Annotated[list[str], extend]
+    web_research_result: Annotated[list[str], extend]
+    amap_research_result: Annotated[list[str], extend]
     places_rejected: Annotated[list[str], extend]
     anchors: Annotated[list[Anchor], extend]
     """What was searched around on the map."""
     search_entry_points: Annotated[list[str], extend]
-    gaps: Annotated[list[Gap], extend]
-    usage: Annotated[Usage, add_usage]
     research_loop_count: int
     is_sufficient: bool | None
     knowledge_gap: str
     follow_up_queries: list[Query]
     number_of_ran_queries: int
-    geojson: dict[str, Any] | None
 
 
 class Update(OverallState, total=False):
@@ -215,16 +229,12 @@ class AmapSearchState(TypedDict):
 
 
 def new_turn() -> Update:
-    """Empties everything that belongs to the previous question."""
-    gathered = dict.fromkeys(
-        (
-            "queries", "search_query", "web_research_result", "amap_research_result",
-            "sources_gathered", "places", "routes", "weather", "places_rejected", "anchors",
-            "search_entry_points", "gaps", "usage", "is_sufficient", "geojson", "needs",
-        )
-    )  # fmt: skip
+    """Empty everything that belongs to the previous question."""
+    own = ("search_query", "web_research_result", "amap_research_result", "places_rejected",
+           "anchors", "search_entry_points", "is_sufficient", "needs")  # fmt: skip
     empty: dict[str, Any] = {
-        **gathered,
+        **NOTHING_GATHERED,
+        **dict.fromkeys(own),
         "cancelled": False,
         "query_list": [],
         "research_loop_count": 0,

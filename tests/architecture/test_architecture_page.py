@@ -1,4 +1,4 @@
-"""docs/reference.md names what the code has, state keys, events and codes; architecture.md its tree."""
+"""docs/reference.md names state keys, events and codes of the code; architecture.md its tree."""
 
 import ast
 import re

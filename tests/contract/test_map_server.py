@@ -14,8 +14,9 @@ from langchain_core.messages import ToolCall
 from agent.core.calls import Calls
 from agent.core.errors import AgentError
 from agent.evidence.geo import distance_m
-from agent.mcp.map import build_map_desk
-from agent.mcp.servers import amap_server, contract_problem, expected_tools
+from agent.mcp.amap.tools import CATALOGUE
+from agent.mcp.map import build_map_client
+from agent.mcp.servers import amap_command, amap_server
 from agent.mcp.session import SupervisedSession
 from agent.mcp.tools import load_amap_mcp_tools
 from agent.mcp.types import MapOptions
@@ -55,15 +56,15 @@ async def test_each_tool_answers_in_the_shape_we_read(
     asked: dict[str, Any],
     key: str,
 ) -> None:
-    reply = await lab.desk._gateway.call(tool, asked, meter=meter())
+    reply = await lab.maps._gateway.call(tool, asked, meter=meter())
     assert key in reply
 
 
 async def test_the_catalogue_is_the_expected_one(lab: MapLab) -> None:
-    listed = await lab.desk.session.list_tools()
-    assert contract_problem(listed.tools) is None
-    assert {tool.name for tool in listed.tools} == {tool["name"] for tool in expected_tools()}
-    health = await lab.desk.health()
+    listed = await lab.maps.session.list_tools()
+    assert CATALOGUE.problem(listed.tools) is None
+    assert {tool.name for tool in listed.tools} == {tool["name"] for tool in CATALOGUE.tools}
+    health = await lab.maps.health()
     assert health["works"] is True
     assert health["tools"] == 12
 
@@ -138,7 +139,7 @@ async def test_a6_a_bicycle_route_that_fails_without_a_reason_is_no_route(lab: M
     far = {"origin": WANGFUJING, "destination": "121.473667,31.230525"}
     assert "undefined" in await lab.text("maps_bicycling", **far)
     with pytest.raises(AgentError) as caught:
-        await lab.desk._gateway.call("maps_bicycling", far, meter=meter())
+        await lab.maps._gateway.call("maps_bicycling", far, meter=meter())
     assert caught.value.code == "map_no_route"
 
 
@@ -164,7 +165,7 @@ async def test_a7_paced_as_configured_amap_refuses_nothing(map_server_script: Pa
 
 
 async def test_a8_a_missing_key_is_named_and_nothing_is_started() -> None:
-    session = SupervisedSession(lambda: amap_server(Settings()))
+    session = SupervisedSession(amap_server(Settings()))
     with pytest.raises(AgentError) as caught:
         await session.call_tool("maps_geo", {"address": "王府井"})
     await session.aclose()
@@ -176,7 +177,7 @@ async def test_a8_the_servers_own_complaint_about_its_key_is_understood(
     map_server_script: Path,
 ) -> None:
     settings = Settings(amap_mcp_command=["node", str(map_server_script)])
-    session = SupervisedSession(lambda: amap_server(settings))
+    session = SupervisedSession(amap_server(settings))
     with pytest.raises(AgentError) as caught:
         await session.list_tools()
     await session.aclose()
@@ -193,7 +194,7 @@ async def test_a9_positions_are_given_in_both_systems(lab: MapLab) -> None:
 
 
 async def test_s1_loaded_tools_work_after_loading(lab: MapLab) -> None:
-    tools = await load_amap_mcp_tools(lab.desk.session)
+    tools = await load_amap_mcp_tools(lab.maps.session)
     assert len(tools) == 12
     geo = next(tool for tool in tools if tool.name == "maps_geo")
     answer = await geo.ainvoke({"address": "北京王府井"})
@@ -206,7 +207,7 @@ async def test_s2_a_models_tool_call_is_executed_and_enters_the_ledger(lab: MapL
         options={"details": 1},
     )
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.desk.tools(
+    tools = await lab.maps.tools(
         survey, "问题", options=options, meter=meter(), tell=lambda text: None
     )
     asked = {"id": survey.hits[0]["id"]}
@@ -220,26 +221,26 @@ async def test_s2_a_models_tool_call_is_executed_and_enters_the_ledger(lab: MapL
 
 
 async def test_s3_without_a_key_the_branch_ends_with_a_gap_and_no_exception() -> None:
-    desk = build_map_desk(Settings(), Calls())
-    survey = await desk.survey(
+    maps = build_map_client(Settings(), Calls())
+    survey = await maps.survey(
         {"intent": "nearby", "place": "王府井"},
         "问题",
         options=MapOptions(prefix="a0", language="zh"),
         meter=meter(),
         tell=lambda text: None,
     )
-    await desk.aclose()
+    await maps.aclose()
     assert [gap["code"] for gap in survey.gaps] == ["map_key_missing"]
     assert "AMAP_MAPS_API_KEY" in survey.gaps[0]["message"]
     assert not survey.open_for_tools
 
 
 async def test_s4_the_server_is_started_by_node_directly_and_once(lab: MapLab) -> None:
-    spec = amap_server(lab.settings, redirect=lab.url)
-    assert "npx" not in " ".join((spec.command, *spec.args))
+    command = amap_command(lab.settings, redirect=lab.url)
+    assert "npx" not in " ".join((command.command, *command.args))
     for number in range(5):
         await lab.survey({"intent": "poi", "place": "东方新天地"}, prefix=f"a{number}")
-    assert lab.desk.session.starts == 1
+    assert lab.maps.session.starts == 1
 
 
 async def test_s4_the_server_gets_what_it_needs_and_nothing_else(
@@ -250,19 +251,19 @@ async def test_s4_the_server_gets_what_it_needs_and_nothing_else(
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     monkeypatch.setenv("CORPORATE_CA", "/ca.pem")
     settings = Settings(amap_maps_api_key="k" * 20, amap_mcp_env="CORPORATE_CA")
-    spec = amap_server(settings)
-    assert "GEMINI_API_KEY" not in spec.env
-    assert spec.env["HTTPS_PROXY"] == "http://proxy.example:3128"
-    assert spec.env["CORPORATE_CA"] == "/ca.pem"
-    redirected = amap_server(settings, redirect="http://127.0.0.1:9")
+    command = amap_command(settings)
+    assert "GEMINI_API_KEY" not in command.env
+    assert command.env["HTTPS_PROXY"] == "http://proxy.example:3128"
+    assert command.env["CORPORATE_CA"] == "/ca.pem"
+    redirected = amap_command(settings, redirect="http://127.0.0.1:9")
     assert "HTTPS_PROXY" not in redirected.env
-    assert "k" * 20 not in repr(spec)
+    assert "k" * 20 not in repr(command)
 
 
 async def test_a_call_on_the_running_server_takes_milliseconds(lab: MapLab) -> None:
-    await lab.desk.session.list_tools()
+    await lab.maps.session.list_tools()
     began = time.monotonic()
     for _ in range(20):
         await lab.call("maps_weather", city="北京")
-    assert lab.desk.session.starts == 1
+    assert lab.maps.session.starts == 1
     assert time.monotonic() - began < 20

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from langgraph.types import StateSnapshot
 
+from agent.assistants.common.services import Services
 from agent.batch.jobs import Finished, Job, Place, job_of
 from agent.batch.local import LocalWorker
 from agent.batch.questions import Question
@@ -19,7 +20,7 @@ from agent.batch.results import result_of
 from agent.core.errors import ConfigurationError
 from agent.runs.threads import open_threads
 from agent.sample.gemini import GeminiService, gemini_error
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.command_line import searches
 from tests.support.lab import EN, with_clock

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from agent.assistants.common.services import Services
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ProviderError
 from agent.graph import build_graph
-from agent.mcp.servers import find_node
+from agent.mcp.amap.install import find_node
 from agent.runs.reply_cache import SqliteJournal
 from agent.runs.threads import open_saver
 from agent.sample.amap import AmapService
@@ -26,7 +27,7 @@ from agent.sample.model.reply import SampleModel
 from agent.sample.openai import OpenAIService
 from agent.sample.search import BochaService, SerperService, TavilyService
 from agent.sample.service import Service, serve
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import Settings, read_settings
 from tests.support.dev_server import clean_environment
 from tests.support.faults import at, impatient

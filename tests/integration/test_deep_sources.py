@@ -16,7 +16,7 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.reading.reader import Article, Readings
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.search import KEY, SerperService
@@ -53,7 +53,7 @@ class FakeMaps:
     tools_: list[BaseTool] = field(default_factory=lambda: [maps_weather])
 
     async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter,
+        self, survey: MapResult, query: str, *, options: MapOptions, meter: Meter,
         tell: Callable[[str], None],
     ) -> Any:  # fmt: skip
         if self.down:
@@ -65,7 +65,7 @@ class FakeMaps:
 
 
 class _Tools:
-    def __init__(self, maps: FakeMaps, survey: Survey, options: MapOptions) -> None:
+    def __init__(self, maps: FakeMaps, survey: MapResult, options: MapOptions) -> None:
         self.tools, self._maps = maps.tools_, maps
         self._survey, self._options = survey, options
 

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessageChunk
 
 from agent.core.errors import NothingFound
 from agent.graph import build_graph
-from agent.mcp.map import build_map_desk
+from agent.mcp.map import build_map_client
 from agent.settings import Settings
 from tests.support.faults import STAGES, Ended, at, children, ended, impatient_laboratory, turn_at
 from tests.support.lab import EN, ZH, Lab
@@ -206,7 +206,7 @@ async def test_a_missing_map_server_is_a_gap_that_names_doctor_and_doctor_names_
 
 async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:
     async with closing_leaves_nothing() as lab:
-        desk = build_map_desk(Settings(amap_maps_api_key=None), lab.services.calls)
+        desk = build_map_client(Settings(amap_maps_api_key=None), lab.services.calls)
         services = replace(lab.services, maps=desk)
         result = await ended(Lab(services, build_graph(lambda: services).compile()), ZH)
         assert children() == []

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.mcp.servers import expected_tools, find_node
+from agent.mcp.amap.install import find_node
+from agent.mcp.amap.tools import CATALOGUE
 from agent.mcp.tools import load_amap_mcp_tools
 from tests.support.changed_words import WORDS
 from tests.support.lab import ZH, Lab, laboratory, told
@@ -43,7 +44,7 @@ async def test_changed_descriptions_never_reach_a_model_and_the_tools_still_work
 
 async def test_whoever_loads_the_tools_gets_them_as_they_were_pinned(lab: Lab) -> None:
     tools = await load_amap_mcp_tools(lab.services.maps.session)
-    pinned = {tool["name"]: tool for tool in expected_tools()}
+    pinned = {tool["name"]: tool for tool in CATALOGUE.tools}
     assert {tool.name for tool in tools} == set(pinned)
     for tool in tools:
         assert tool.description == pinned[tool.name]["description"]

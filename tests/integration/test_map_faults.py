@@ -8,13 +8,14 @@ import pytest
 
 from agent.core.errors import AgentError, MalformedReply, ProviderUnavailable
 from agent.core.redaction import hide
-from agent.mcp.records import parsed, text_of
+from agent.mcp.records import text_of
 from agent.mcp.servers import amap_server
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.settings import Settings
-from tests.support.map_fixtures import is_running, scripted, scripted_session, until
+from tests.support.map_fixtures import is_running, scripted_server, scripted_session, until
 from tests.support.map_servers import GREETINGS, STRANGE
 
+AMAP = amap_server(Settings())
 HASTY = SessionLimits(start=0.5, call=0.4, ping=0.3)
 
 
@@ -26,7 +27,7 @@ async def failure(session: SupervisedSession) -> AgentError:
 
 async def test_a_missing_command_is_named() -> None:
     settings = Settings(amap_mcp_command=["no-such-map-server"], amap_maps_api_key="k" * 20)
-    session = SupervisedSession(lambda: amap_server(settings))
+    session = SupervisedSession(amap_server(settings))
     error = await failure(session)
     await session.aclose()
     assert error.code == "map_server_down"
@@ -140,7 +141,7 @@ async def test_a_server_that_closes_its_output_in_every_call_is_given_up() -> No
 async def test_half_characters_in_a_reply_are_replaced() -> None:
     async with scripted_session("broken_characters") as session:
         text = text_of(await session.call_tool("maps_geo", {}))
-    assert parsed(text) == {"name": "\ufffd31m故宫", "said": "\ufffd"}
+    assert AMAP.parse(text) == {"name": "\ufffd31m故宫", "said": "\ufffd"}
 
 
 async def test_a_reply_of_50_megabytes_is_refused_and_the_session_stays() -> None:
@@ -172,7 +173,7 @@ async def test_a_server_that_ignores_its_closed_input_is_killed() -> None:
 
 async def test_after_failed_starts_the_next_ones_wait_and_callers_fail_fast() -> None:
     now = [1000.0]
-    session = SupervisedSession(lambda: scripted("exit_at_start"), clock=lambda: now[0])
+    session = SupervisedSession(scripted_server("exit_at_start"), clock=lambda: now[0])
     for _ in range(2):
         await failure(session)
     assert session.starts == 2

@@ -37,14 +37,14 @@ GEO = {"address": "北京王府井"}
 
 async def failure(lab: MapLab, tool: str = "maps_geo", **asked: str) -> AgentError:
     with pytest.raises(AgentError) as caught:
-        await lab.desk._gateway.call(tool, asked or GEO, meter=meter())
+        await lab.maps._gateway.call(tool, asked or GEO, meter=meter())
     return caught.value
 
 
 @pytest.mark.parametrize("kind", ["drop", "html", "empty", "cut_json", "garbage"])
 async def test_a_single_fault_of_the_service_is_survived(lab: MapLab, kind: str) -> None:
     lab.amap.fail(kind, status=502)  # type: ignore[arg-type]
-    reply = await lab.desk._gateway.call("maps_geo", GEO, meter=meter())
+    reply = await lab.maps._gateway.call("maps_geo", GEO, meter=meter())
     assert reply["return"]
     assert len(lab.amap.asked("/v3/geocode/geo")) == 2
 
@@ -66,7 +66,7 @@ async def test_a_service_that_hangs_costs_no_more_than_the_calls_time(
         survey = await lab.survey(NEARBY)
         assert [gap["code"] for gap in survey.gaps] == ["map_timeout"]
         assert time.monotonic() - began < 30
-        assert lab.desk.session.starts == 1
+        assert lab.maps.session.starts == 1
 
 
 async def test_a_wrong_key_is_asked_once_and_explained(lab: MapLab) -> None:
@@ -91,8 +91,9 @@ async def test_a_spent_day_says_when_it_resets_and_is_not_asked_again(lab: MapLa
 
 async def test_our_own_daily_limit_binds(map_server_script: Path, tmp_path: Path) -> None:
     async with map_lab() as lab:
-        daily = DailySearches(1, file=tmp_path / "usage.sqlite")
-        gateway = Gateway(lab.desk.session, Calls(), qps=1000, daily=daily)
+        server = lab.maps.session.server
+        daily = DailySearches(1, server.quota, file=tmp_path / "usage.sqlite")
+        gateway = Gateway(server, lab.maps.session, Calls(), qps=1000, daily=daily)
         await gateway.call("maps_text_search", {"keywords": "咖啡"}, meter=meter())
         with pytest.raises(AgentError) as caught:
             await gateway.call("maps_text_search", {"keywords": "书店"}, meter=meter())
@@ -136,7 +137,7 @@ async def test_equal_calls_at_once_are_made_once_and_one_spent_budget_hurts_nobo
     lab: MapLab,
 ) -> None:
     poor, rich = meter(map_calls=0), meter()
-    gateway = lab.desk._gateway
+    gateway = lab.maps._gateway
     results = await asyncio.gather(
         gateway.call("maps_geo", GEO, meter=poor),
         gateway.call("maps_geo", GEO, meter=rich),
@@ -170,7 +171,7 @@ async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> 
 async def test_a_tool_call_that_fails_is_an_error_message_in_words(lab: MapLab) -> None:
     survey = await lab.survey(NEARBY)
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=print)
+    tools = await lab.maps.tools(survey, "问题", options=options, meter=meter(), tell=print)
     assert {tool.name for tool in tools.tools} == {
         "maps_geo", "maps_text_search", "maps_around_search", "maps_search_detail", "maps_distance",
     }  # fmt: skip
@@ -189,7 +190,7 @@ async def test_a_tool_call_that_fails_is_an_error_message_in_words(lab: MapLab) 
 async def test_a_models_results_are_small_and_without_empties(lab: MapLab) -> None:
     survey = await lab.survey({"intent": "poi", "place": "东方新天地", "city": "北京"})
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=print)
+    tools = await lab.maps.tools(survey, "问题", options=options, meter=meter(), tell=print)
     call = ToolCall(
         name="maps_around_search",
         args={"location": "116.411246,39.913822", "radius": None, "keywords": None},
@@ -213,9 +214,9 @@ async def test_the_key_is_in_no_text_anywhere(
     error = await failure(lab)
     survey = await lab.survey(NEARBY)
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.desk.tools(survey, "问题", options=options, meter=meter(), tell=print)
+    tools = await lab.maps.tools(survey, "问题", options=options, meter=meter(), tell=print)
     call = ToolCall(name="maps_geo", args={"address": "天安门"}, id="c", type="tool_call")
     message = await tools.call(call)
-    texts = [str(error), repr(survey), str(message), repr(lab.desk.session.__dict__)]
-    texts += [str(await lab.desk.health()), caplog.text]
+    texts = [str(error), repr(survey), str(message), repr(lab.maps.session.__dict__)]
+    texts += [str(await lab.maps.health()), caplog.text]
     assert not [text for text in texts if CANARY in text]

@@ -7,15 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.core.errors import ProviderUnavailable
-from agent.mcp import servers as node_module
-from agent.mcp.servers import (
-    SERVER_SCRIPT,
-    Node,
-    amap_server,
-    find_node,
-    installed_server,
-    lock_hash,
-)
+from agent.mcp.amap import install as node_module
+from agent.mcp.amap.install import SERVER_SCRIPT, Node, find_node, installed_server, lock_hash
+from agent.mcp.servers import amap_command
 from agent.settings import Settings
 
 NPM = """
@@ -34,8 +28,8 @@ script.write_text("server")
 """
 INSTALL = """
 import sys
-from agent.mcp.servers import installed_server
-from agent.mcp.servers import Node
+from agent.mcp.amap.install import installed_server
+from agent.mcp.amap.install import Node
 print(installed_server(Node("/usr/bin/node", (sys.executable, {npm!r}))))
 """
 
@@ -57,8 +51,8 @@ def npm(folder: Path, *, fails: bool = False) -> Node:
 
 def test_it_is_installed_once_with_progress_and_without_scripts(cache: Path) -> None:
     told: list[str] = []
-    first = installed_server(npm(cache), tell=told.append)
-    second = installed_server(npm(cache), tell=told.append)
+    first = installed_server(npm(cache), notify=told.append)
+    second = installed_server(npm(cache), notify=told.append)
     assert first == second == cache / "cache" / "map-server" / lock_hash() / SERVER_SCRIPT
     assert "once" in told[0]
     assert len(told) == 2
@@ -105,7 +99,7 @@ def test_without_node_the_error_says_what_to_install(
     monkeypatch.setenv("PATH", str(cache))
     monkeypatch.setattr(node_module, "_in_wheel", lambda: None)
     with pytest.raises(ProviderUnavailable, match=r"tanlu\[node\]") as caught:
-        amap_server(Settings())
+        amap_command(Settings())
     assert caught.value.code == "map_no_node"
 
 
@@ -130,6 +124,6 @@ def test_a_configured_command_wins_and_needs_no_installation(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(amap_mcp_command=[sys.executable, "-m", "my_map"])
-    spec = amap_server(settings)
-    assert [spec.command, *spec.args][-3:] == [sys.executable, "-m", "my_map"]
+    command = amap_command(settings)
+    assert [command.command, *command.args][-3:] == [sys.executable, "-m", "my_map"]
     assert not (cache / "cache").exists()

@@ -12,7 +12,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.evidence.types import MapTask
-from agent.mcp.map import build_map_desk
+from agent.mcp.map import build_map_client
 from agent.mcp.session import SupervisedSession
 from agent.sample.amap import AmapService
 from agent.sample.service import serve
@@ -23,6 +23,7 @@ from tests.support.map_fixtures import (
     lab_fixture,
     script_fixture,
     scripted,
+    scripted_server,
     scripted_session,
     until,
 )
@@ -33,11 +34,15 @@ NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京", "
 
 OWNER = """
 import asyncio, sys
-from agent.mcp.servers import ServerSpec
+from agent.mcp.map_server import ServerCommand
+from agent.mcp.servers import amap_server
 from agent.mcp.session import SupervisedSession
+from agent.settings import Settings
+from dataclasses import replace
 
 async def main():
-    session = SupervisedSession(lambda: ServerSpec({command!r}, {arguments!r}, {{}}))
+    command = ServerCommand({command!r}, {arguments!r}, {{}})
+    session = SupervisedSession(replace(amap_server(Settings()), command=lambda: command))
     await session.list_tools()
     print(session.pid, flush=True)
     {then}
@@ -54,8 +59,8 @@ def owner_script(then: str) -> str:
 
 async def test_kill_9_under_six_parallel_calls_gives_six_results(lab: MapLab) -> None:
     lab.amap.latency = lambda request, body: 3600
-    await lab.desk.session.list_tools()
-    pid = lab.desk.session.pid
+    await lab.maps.session.list_tools()
+    pid = lab.maps.session.pid
     assert pid is not None
     calls = [
         asyncio.create_task(lab.call("maps_search_detail", id=f"B0SAMPW00{n}")) for n in range(1, 7)
@@ -65,24 +70,24 @@ async def test_kill_9_under_six_parallel_calls_gives_six_results(lab: MapLab) ->
     os.kill(pid, signal.SIGKILL)
     results = await asyncio.gather(*calls)
     assert [result.isError for result in results] == [False] * 6
-    assert lab.desk.session.starts == 2
+    assert lab.maps.session.starts == 2
     assert not is_running(pid)
 
 
 async def test_thirty_surveys_at_once_use_one_server(lab: MapLab) -> None:
     surveys = await asyncio.gather(*(lab.survey(NEARBY, prefix=f"a{n}") for n in range(30)))
-    assert lab.desk.session.starts == 1
+    assert lab.maps.session.starts == 1
     assert all(survey.places for survey in surveys)
     assert len(lab.amap.asked("/v3/geocode/geo")) == 1
 
 
 async def test_after_closing_no_server_is_left(lab: MapLab) -> None:
     await lab.survey(NEARBY)
-    pid = lab.desk.session.pid
+    pid = lab.maps.session.pid
     assert pid is not None
-    await lab.desk.aclose()
+    await lab.maps.aclose()
     assert not is_running(pid)
-    await lab.desk.aclose()
+    await lab.maps.aclose()
 
 
 @pytest.mark.parametrize(
@@ -118,16 +123,16 @@ def test_when_our_process_is_killed_the_server_dies_even_if_it_ignores_its_input
 def test_one_server_serves_event_loops_that_come_and_go(map_server_script: Path) -> None:
     amap, settings = AmapService(), Settings(amap_qps=1000)
     with serve(amap.app) as running:
-        desk = build_map_desk(settings, Calls(), redirect=running.url)
-        lab = MapLab(amap, running.url, settings, desk)
+        maps = build_map_client(settings, Calls(), redirect=running.url)
+        lab = MapLab(amap, running.url, settings, maps)
         assert asyncio.run(lab.survey(NEARBY)).places
         assert asyncio.run(lab.survey({"intent": "weather", "city": "上海"})).weather
-        assert desk.session.starts == 1
-        asyncio.run(desk.aclose())
+        assert maps.session.starts == 1
+        asyncio.run(maps.aclose())
 
 
 def test_one_server_serves_threads_with_loops_of_their_own() -> None:
-    session = SupervisedSession(lambda: scripted("none"))
+    session = SupervisedSession(scripted_server("none"))
     results: list[bool] = []
 
     def work() -> None:

@@ -8,8 +8,9 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agent.core.errors import ProviderRefused
-from agent.mcp.records import Ledger
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.amap.records import PRESENTATION, AmapReader
+from agent.mcp.records import MapRecords
+from agent.mcp.types import MapOptions, MapResult
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
 
@@ -31,23 +32,23 @@ class OneBridge:
         self.opened = 0
 
     async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Any, tell: Any
+        self, survey: MapResult, query: str, *, options: MapOptions, meter: Any, tell: Any
     ) -> "OneBridgeTools":
         self.opened += 1
         if self.refuses:
             raise ProviderRefused("amap", "no key", code="map_key_missing")
-        return OneBridgeTools(self, Ledger(survey, options), tell)
+        return OneBridgeTools(self, MapRecords(survey, options, presentation=PRESENTATION), tell)
 
 
 class OneBridgeTools:
-    def __init__(self, bridge: OneBridge, ledger: Ledger, tell: Any) -> None:
+    def __init__(self, bridge: OneBridge, records: MapRecords, tell: Any) -> None:
         self.tools: list[BaseTool] = [maps_around_search]
-        self._bridge, self._ledger, self._tell = bridge, ledger, tell
+        self._bridge, self._reader, self._tell = bridge, AmapReader(records), tell
 
     async def call(self, call: ToolCall) -> ToolMessage:
         self._bridge.asked.append(call["name"])
         self._tell(call["name"])
-        place = self._ledger.add_place(dict(BRIDGE))
+        place = self._reader.add_place(dict(BRIDGE))
         assert place
         return ToolMessage(f"[^{place['source']}] 断桥", tool_call_id=call["id"], name=call["name"])
 

@@ -9,8 +9,9 @@ import pytest
 
 from agent.batch.answers import RowFile
 from agent.knowledge.base import build_store
+from agent.mcp.amap.install import installed_server
+from agent.mcp.amap.tools import QUOTA
 from agent.mcp.quota import DailySearches
-from agent.mcp.servers import installed_server
 from agent.reading.papers import Paper, PaperShelf
 from agent.runs.lease import claim
 from agent.runs.threads import open_threads
@@ -87,7 +88,7 @@ async def test_papers_and_the_map_s_daily_count_are_their_user_s(tmp_path: Path)
     body = b"%PDF-1.7"
     shelf: Any = PaperShelf(None, None, data / "papers")  # type: ignore[arg-type]
     shelf._keep(Paper("https://a.example", "0" * 64, len(body)), body)
-    await DailySearches(9, file=data / "map-usage.sqlite").spend("maps_text_search")
+    await DailySearches(9, QUOTA, file=data / "map-usage.sqlite").spend("maps_text_search")
     assert open_to_others(data) == {}
 
 

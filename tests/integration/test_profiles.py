@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent.core.errors import ProviderError
-from agent.mcp.servers import find_node, installed_server
+from agent.mcp.amap.install import find_node, installed_server
 from agent.sample.gemini import GeminiService, gemini_error
 from agent.sample.model.reply import SampleModel
 from agent.sample.openai import Rules

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from pypdf import PdfWriter
 
+from agent.assistants.common.services import Services
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, UnsafeUrl
 from agent.reading import extract
 from agent.reading.reader import Article
 from agent.runs.reply_cache import SqliteJournal
 from agent.sample.records import load_sample
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.reading import Outside, assembled, outside_fixture, simple_pdf  # noqa: F401
 from tests.support.scripted import meter

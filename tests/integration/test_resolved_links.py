@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from markdown_it import MarkdownIt
 from pypdf import PdfReader
 
+from agent.assistants.common.services import Services
 from agent.client.run_result import Outcome, RunName, outcome_of
 from agent.evidence.markdown import link_url
 from agent.export.html import html_page
@@ -25,7 +26,6 @@ from agent.sample.search import RedirectService
 from agent.sample.service import serve
 from agent.search.google import resolve_links
 from agent.server.mcp_tools import result_of
-from agent.services import Services
 from tests.support.faults import impatient_laboratory
 from tests.support.lab import Lab, told
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from agent.assistants.common.services import Services
 from agent.core.calls import Calls
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankDesk
-from agent.mcp.map import build_map_desk
+from agent.mcp.map import build_map_client
 from agent.models.client import ModelDesk
 from agent.runs.reply_cache import SqliteJournal
 from agent.runs.threads import open_saver
@@ -28,7 +29,7 @@ from agent.sample.server import SampleServices, start_sample_services
 from agent.sandbox.select import CodeDesk
 from agent.search.document_sources import DocumentDesk
 from agent.search.web import SearchDesk
-from agent.services import Services, build_papers, build_reader
+from agent.services import build_papers, build_reader
 from agent.settings import read_settings
 from tests.support.faults import MoodyBrain, at, children
 from tests.support.lab import ZH, answer_of
@@ -76,7 +77,7 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     settings, journal = world.sample.settings, SqliteJournal(folder)
     calls = Calls(journal=journal)
     models = ModelDesk(settings, calls)
-    maps = build_map_desk(settings, calls, redirect=world.sample.amap_url)
+    maps = build_map_client(settings, calls, redirect=world.sample.amap_url)
     searches = SearchDesk(settings, models, calls)
     code, origins = CodeDesk(settings), world.sample.origins
     services = Services(

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.assistants.common.services import Services
 from agent.search.documents import Document
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.search_scripts import meter
 

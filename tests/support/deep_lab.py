@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.services import Services
 from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import SqliteJournal
@@ -18,7 +19,7 @@ from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, task_of
 from agent.sample.search import KEY, TavilyService
 from agent.sample.service import serve
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import Settings
 
 ZH = "钠离子电池的成本、安全与应用前景"

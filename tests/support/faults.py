@@ -12,6 +12,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.services import Services
 from agent.core.calls import Policy
 from agent.core.errors import AgentError, NothingFound
 from agent.graph import build_graph
@@ -19,7 +20,7 @@ from agent.models.catalogue import ModelName
 from agent.models.client import ModelDesk
 from agent.sample.model.request import Answer, Brain, Turn
 from agent.search.web import SearchDesk
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.lab import Lab, answer_of
 

@@ -8,9 +8,10 @@ from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
+from agent.assistants.common.services import Services
 from agent.graph import build_graph
-from agent.services import Services, process_services
-from agent.texts.progress_words import EVENTS
+from agent.services import process_services
+from agent.texts import table
 from tests.support.hostile_texts import EVIL, MARKDOWN, MARKUP
 from tests.support.obedient import Obedient, pois
 
@@ -37,7 +38,8 @@ class Told(TypedDict, total=False):
 async def tell(state: Told) -> Told:
     """Every kind of progress there is, and kinds there are not."""
     write = get_stream_writer()
-    for number, kind in enumerate([*EVENTS["zh"], "notice", "__proto__", PAYLOAD]):
+    kinds = [*table("progress.events", "zh"), "notice", "__proto__", PAYLOAD]
+    for number, kind in enumerate(kinds):
         text = f"{kind}: {PAYLOAD}"
         write({"type": kind, "node": PAYLOAD, "id": f"{number}", "text": text, "speaker": PAYLOAD})
     return {}

@@ -8,13 +8,14 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.services import Services
 from agent.configuration import configure
 from agent.graph import Compiled, build_graph
 from agent.runs.reply_cache import SqliteJournal
 from agent.sample.amap import AmapService
 from agent.sample.gemini import GeminiService
 from agent.sample.service import Recorded, Service
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import read_settings
 
 ZH = "王府井附近适合遛娃的好去处"

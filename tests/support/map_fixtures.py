@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,13 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.evidence.types import MapTask
-from agent.mcp.map import MapDesk, build_map_desk
+from agent.mcp.amap.install import find_node, installed_server
+from agent.mcp.map import MapClient, build_map_client
+from agent.mcp.map_server import MapServer, ServerCommand
 from agent.mcp.records import text_of
-from agent.mcp.servers import (
-    ServerSpec,
-    contract_problem,
-    death_signal,
-    find_node,
-    installed_server,
-)
+from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.sample.amap import AmapService
 from agent.sample.service import serve
 from agent.settings import Settings
@@ -37,20 +33,23 @@ CANARY = "canary-key-4f1d9a77"
 QUICK = SessionLimits(start=60, call=30, ping=10)
 
 
-def scripted(fault: str, marker: Path | None = None) -> ServerSpec:
+def scripted(fault: str, marker: Path | None = None) -> ServerCommand:
     """A server that misbehaves."""
     command = [*death_signal(), sys.executable, str(SCRIPT), fault, str(marker or "")]
     environment = {"PATH": os.environ["PATH"], "AMAP_MAPS_API_KEY": "scripted-key-000"}
-    return ServerSpec(command[0], tuple(command[1:]), environment)
+    return ServerCommand(command[0], tuple(command[1:]), environment)
+
+
+def scripted_server(fault: str, marker: Path | None = None) -> MapServer:
+    """Return Amap's entry of the table, with a process that misbehaves."""
+    return replace(amap_server(Settings()), command=lambda: scripted(fault, marker))
 
 
 @asynccontextmanager
 async def scripted_session(
     fault: str, *, limits: SessionLimits = QUICK, marker: Path | None = None
 ) -> AsyncIterator[SupervisedSession]:
-    session = SupervisedSession(
-        lambda: scripted(fault, marker), check=contract_problem, limits=limits
-    )
+    session = SupervisedSession(scripted_server(fault, marker), limits=limits)
     try:
         yield session
     finally:
@@ -115,16 +114,16 @@ class MapLab:
     amap: AmapService
     url: str
     settings: Settings
-    desk: MapDesk
+    maps: MapClient
 
     async def call(self, tool: str, **asked: object) -> CallToolResult:
         """Straight to the server, without the gateway."""
-        return await self.desk.session.call_tool(tool, dict(asked))
+        return await self.maps.session.call_tool(tool, dict(asked))
 
     async def text(self, tool: str, **asked: object) -> str:
         return text_of(await self.call(tool, **asked))
 
-    async def survey(self, task: MapTask, **given: Any) -> Survey:
+    async def survey(self, task: MapTask, **given: Any) -> MapResult:
         """One branch on an account of its own, unless `meter` is given."""
         options = MapOptions(
             prefix=given.pop("prefix", "a0"),
@@ -132,7 +131,7 @@ class MapLab:
             **given.pop("options", {}),
         )
         told = given.pop("told", [])
-        return await self.desk.survey(
+        return await self.maps.survey(
             task,
             given.pop("query", "问题"),
             options=options,
@@ -145,15 +144,15 @@ class MapLab:
 async def map_lab(
     *, key: str = CANARY, qps: int | None = None, amap_qps: float = 1000, **changes: Any
 ) -> AsyncIterator[MapLab]:
-    """A desk of its own, closed at the end."""
+    """Yield a map of its own, closed at the end."""
     amap = AmapService(key=key, qps=qps)
     settings = Settings(amap_maps_api_key=SecretStr(CANARY), amap_qps=amap_qps, **changes)
     with serve(amap.app) as running:
-        desk = build_map_desk(settings, Calls(), redirect=running.url)
+        maps = build_map_client(settings, Calls(), redirect=running.url)
         try:
-            yield MapLab(amap, running.url, settings, desk)
+            yield MapLab(amap, running.url, settings, maps)
         finally:
-            await desk.aclose()
+            await maps.aclose()
 
 
 @pytest.fixture(name="lab")

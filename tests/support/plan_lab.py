@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.runs.reply_cache import ReplyJournal
 from agent.sample.filings import SecService
@@ -19,7 +20,7 @@ from agent.sample.scholar import OpenAlexService, SemanticScholarService, Wikipe
 from agent.sample.search import KEY, TavilyService
 from agent.sample.service import Service, serve
 from agent.search.document_sources import DocumentDesk
-from agent.services import Services, build_papers, build_services
+from agent.services import build_papers, build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web
 from tests.support.faults import impatient

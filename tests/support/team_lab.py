@@ -9,8 +9,9 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration
-from agent.mcp.map import build_map_desk
+from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import SqliteJournal
 from agent.sample.amap import AmapService
 from agent.sample.gemini import GeminiService
@@ -18,7 +19,7 @@ from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY, BochaService, SerperService
 from agent.sample.service import serve
-from agent.services import Services, build_services
+from agent.services import build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web
 from tests.support.faults import impatient
@@ -232,7 +233,7 @@ async def team_laboratory(
         kept = SqliteJournal(journal) if journal else None
         services = impatient(build_services(used, journal=kept))
         if amap:
-            desk = build_map_desk(used, services.calls, redirect=urls[3])
+            desk = build_map_client(used, services.calls, redirect=urls[3])
             services = replace(services, maps=desk)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())

@@ -9,14 +9,14 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
+from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration, TeamState
 from agent.assistants.team_answer.use_tools import use_tools
 from agent.core.budget import Meter
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.sandbox.programs import CodeResult
-from agent.services import Services
 from agent.state import Turn
 
 
@@ -64,7 +64,7 @@ class Steps:
             given["turn"]["started_at"] = now
 
         async def step(state: TeamState, runtime: Any) -> Any:
-            return await use_tools(state, runtime, services=lambda: self.services)
+            return await use_tools(state, runtime, get_services=lambda: self.services)
 
         graph = StateGraph(TeamState, context_schema=TeamConfiguration)
         graph.add_node("use_tools", step)
@@ -127,7 +127,7 @@ class ScriptedMaps:
     asked: list[ToolCall] = field(default_factory=list)
 
     async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Any
+        self, survey: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Any
     ) -> "_Tools":
         if self.down:
             raise ProviderUnavailable("amap", "the map cannot be had", code=self.down)
@@ -140,7 +140,7 @@ class ScriptedMaps:
 @dataclass
 class _Tools:
     maps: ScriptedMaps
-    survey: Survey
+    survey: MapResult
     options: MapOptions
     tell: Any
     tools: list[BaseTool] = field(default_factory=lambda: [maps_weather])

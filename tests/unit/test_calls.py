@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,14 @@ async def test_a_refusal_is_not_retried() -> None:
     with pytest.raises(ProviderRefused):
         await Calls().call(QUICK, send, meter=meter())
     assert send.asked == 1
+
+
+async def test_a_policy_says_itself_which_faults_are_retried() -> None:
+    policy = replace(QUICK, retry_on=lambda error: error.code == "busy")
+    send = Replies(ProviderUnavailable("x", "", code="busy"), ProviderUnavailable("x", ""), "never")
+    with pytest.raises(ProviderUnavailable):
+        await Calls().call(policy, send, meter=meter())
+    assert send.asked == 2
 
 
 async def test_it_gives_up_after_the_allowed_attempts() -> None:

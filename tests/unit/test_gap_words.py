@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.assistants.common.gaps import _TEXTS as PARTS
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.turn import refuse_if_all_failed
 from agent.assistants.common.writer import all_failed, gap_section
@@ -24,11 +23,12 @@ from agent.evidence.types import Gap
 from agent.mcp.errors import map_message
 from agent.search.gaps import failure_gap
 from agent.search.types import WebTask
+from agent.texts import table
 from agent.texts.language import Language
-from agent.texts.reasons import _TEXTS as REASONS
 from agent.texts.reasons import reason_of
 
-_OF_OTHER_ERRORS = ("budget_", "configuration", "web_search")
+REASONS = table("reasons", "en")
+_OF_OTHER_ERRORS = ("store_failed", "budget_", "configuration", "web_search")
 MACHINE = "gemini-9: HTTP 500 of upstream at line 3"
 _CODE = re.compile(r'code="([a-z_]+)"')
 _HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -75,7 +75,7 @@ def test_whatever_its_code_an_error_is_told_in_the_language_of_the_question(
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("part", sorted(PARTS))
+@pytest.mark.parametrize("part", sorted(table("gaps", "en")))
 def test_every_part_of_a_run_says_what_its_failure_costs(part: str, language: Language) -> None:
     for error in ERRORS:
         gap = gap_of("q", error, part, language)

@@ -1,5 +1,6 @@
 import pytest
 
+from agent.texts import has, say, table
 from agent.texts.language import detect_language, filled
 
 
@@ -38,3 +39,23 @@ def test_a_text_is_filled_by_name_and_other_braces_stay() -> None:
     assert filled(text, {"name": "搜索", "absent": "x"}) == (
         '搜索 要一个检索式，如 {"query": "…"}；搜索: {limit} {}'
     )
+
+
+def test_braces_in_a_value_stay() -> None:
+    assert filled("{a}, {b}", {"a": "{b}", "b": "x"}) == "{b}, x"
+
+
+def test_a_text_is_said_by_its_key_with_its_values() -> None:
+    assert say("gaps.web", "zh", reason="超时") == "网页搜索没有进行：超时"
+    assert say("answer.more_queries", "en", count=7) == "; 7 in all"
+
+
+def test_an_unknown_key_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        say("gaps.nowhere", "en")
+    assert not has("gaps.nowhere")
+
+
+def test_a_table_has_its_texts_and_by_dotted_keys_those_of_the_tables_in_it() -> None:
+    assert table("progress", "en")["speakers.analyst"] == "analyst"
+    assert table("progress.speakers", "zh")["analyst"] == "分析员"

@@ -1,7 +1,7 @@
 import pytest
 
 from agent.core.errors import ProviderRefused
-from agent.mcp.gateway import cache_key, clean_arguments, with_city_before
+from agent.mcp.amap.tools import cache_key, clean_arguments, with_city_before
 
 
 def test_what_a_model_leaves_empty_is_not_sent() -> None:

@@ -9,7 +9,9 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.mcp.errors import _TEXTS, failure, map_gap, map_message
+from agent.mcp.amap.errors import failure
+from agent.mcp.errors import map_gap, map_message
+from agent.texts import table
 from agent.texts.language import Language
 
 
@@ -58,7 +60,7 @@ def test_a_bicycle_route_without_a_reason_is_no_route() -> None:
     assert error.code == "map_no_route"
 
 
-@pytest.mark.parametrize("code", sorted(_TEXTS))
+@pytest.mark.parametrize("code", sorted(table("map.errors", "en")))
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_each_code_has_words_in_both_languages(code: str, language: Language) -> None:
     text = map_message(ProviderError("amap", "why", code=code), language, "王府井")

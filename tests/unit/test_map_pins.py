@@ -4,7 +4,9 @@ import re
 import pytest
 from mcp.types import Tool
 
-from agent.mcp.servers import PACKAGE_FILES, contract_problem, expected_tools, schema_hash
+from agent.mcp.amap.install import PACKAGE_FILES
+from agent.mcp.amap.tools import CATALOGUE
+from agent.mcp.map_server import schema_hash
 
 LOCK = (PACKAGE_FILES / "package-lock.json").read_text("utf-8")
 PACKAGES = {name: entry for name, entry in json.loads(LOCK)["packages"].items() if name}
@@ -31,19 +33,19 @@ def test_every_package_is_checked_by_its_hash(name: str) -> None:
 
 
 def as_tools() -> list[Tool]:
-    return [Tool(**tool) for tool in expected_tools()]
+    return [Tool(**tool) for tool in CATALOGUE.tools]
 
 
 def test_there_are_twelve_expected_tools() -> None:
-    assert len(expected_tools()) == 12
-    assert contract_problem(as_tools()) is None
+    assert len(CATALOGUE.tools) == 12
+    assert CATALOGUE.problem(as_tools()) is None
 
 
 def test_a_new_a_missing_and_a_changed_tool_are_named() -> None:
     tools = as_tools()[1:]
     tools[0].inputSchema = {"type": "object", "properties": {}}
     tools.append(Tool(name="maps_new", inputSchema={"type": "object"}))
-    problem = contract_problem(tools) or ""
+    problem = CATALOGUE.problem(tools) or ""
     assert "missing maps_regeocode" in problem
     assert "unknown maps_new" in problem
     assert "changed maps_geo" in problem
@@ -52,13 +54,13 @@ def test_a_new_a_missing_and_a_changed_tool_are_named() -> None:
 def test_a_promise_of_another_form_of_replies_is_a_change() -> None:
     tools = as_tools()
     tools[1].outputSchema = {"type": "object", "required": ["x"]}
-    assert contract_problem(tools) == (
+    assert CATALOGUE.problem(tools) == (
         f"the map server's tools are not the expected ones: changed {tools[1].name}"
     )
 
 
 def test_other_words_in_a_description_are_no_change() -> None:
-    schema = expected_tools()[0]["inputSchema"]
+    schema = CATALOGUE.tools[0]["inputSchema"]
     other = json.loads(json.dumps(schema))
     other["properties"]["location"]["description"] = "lng,lat"
     assert schema_hash(schema) == schema_hash(other)

@@ -5,9 +5,10 @@ import pytest
 
 from agent.core.errors import ProviderRefused
 from agent.evidence.geo import wgs84_of
-from agent.mcp.prefetch import by_name, chinese_city, find_anchor, merged, same_city
-from agent.mcp.records import (
-    Ledger,
+from agent.mcp.amap.prefetch import by_name, chinese_city, find_anchor, merged, same_city
+from agent.mcp.amap.records import (
+    PRESENTATION,
+    AmapReader,
     location_of,
     number_or_none,
     photo_of,
@@ -16,7 +17,8 @@ from agent.mcp.records import (
     rating_of,
     route_link,
 )
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.records import MapRecords
+from agent.mcp.types import MapOptions, MapResult
 
 DETAIL: dict[str, Any] = {
     "id": "B0FFG9",
@@ -41,17 +43,19 @@ GEOCODE: dict[str, Any] = {
 }
 
 
-def ledger(**around: Any) -> Ledger:
-    return Ledger(
-        Survey(**around),
+def reader(**around: Any) -> AmapReader:
+    records = MapRecords(
+        MapResult(**around),
         MapOptions(prefix="a3", language="zh"),
+        presentation=PRESENTATION,
         now=lambda: datetime(2026, 11, 21, 4, 5, 6, tzinfo=UTC),
     )
+    return AmapReader(records)
 
 
 def test_a_looked_up_place_becomes_a_record_with_a_source() -> None:
-    book = ledger()
-    place = book.add_place(DETAIL, ["咖啡"])
+    amap = reader()
+    place = amap.add_place(DETAIL, ["咖啡"])
     assert place is not None
     assert place["id"] == "amap:B0FFG9"
     assert place["category"] == "咖啡厅"
@@ -60,19 +64,19 @@ def test_a_looked_up_place_becomes_a_record_with_a_source() -> None:
     assert place["photo"] == "https://store.is.autonavi.com/x.jpg"
     assert place["url"] == place_link("B0FFG9")
     assert place["fetched_at"] == "2026-11-21T04:05:06+00:00"
-    (source,) = book.survey.sources
+    (source,) = amap.records.result.sources
     assert (source["id"], source["title"], source["provider"]) == ("a3-0", "某咖啡馆", "高德地图")
     assert "评分 4.6" in source["quotes"][0]
-    assert book.survey.attribution == "数据 © 高德地图 · 2026-11-21 04:05 UTC"
+    assert amap.records.result.attribution == "数据 © 高德地图 · 2026-11-21 04:05 UTC"
 
 
 def test_a_place_found_twice_is_entered_once() -> None:
-    book = ledger()
-    book.add_place(DETAIL, ["咖啡"])
-    again = book.add_place(DETAIL, ["下午茶", "咖啡"])
+    amap = reader()
+    amap.add_place(DETAIL, ["咖啡"])
+    again = amap.add_place(DETAIL, ["下午茶", "咖啡"])
     assert again is not None
     assert again["keywords"] == ["咖啡", "下午茶"]
-    assert len(book.survey.places) == len(book.survey.sources) == 1
+    assert len(amap.records.result.places) == len(amap.records.result.sources) == 1
 
 
 def test_unknown_facts_are_none() -> None:
@@ -84,7 +88,7 @@ def test_unknown_facts_are_none() -> None:
         "type": None,
         "photos": None,
     }
-    place = ledger().add_place(detail)
+    place = reader().add_place(detail)
     assert place is not None
     facts = ("rating", "cost", "open_time", "category", "photo", "distance_m", "distance_from")
     assert {place[name] for name in facts} == {None}  # type: ignore[literal-required]
@@ -92,21 +96,21 @@ def test_unknown_facts_are_none() -> None:
 
 def test_a_place_far_outside_the_radius_is_left_out_by_name() -> None:
     centre = location_of("116.411246,39.913822")
-    book = ledger(centre=centre, centre_name="王府井", radius_m=1000)
-    near = book.add_place({**DETAIL, "id": "B1", "location": "116.425,39.913822"})
-    far = book.add_place({**DETAIL, "id": "B2", "name": "远", "location": "116.44,39.913822"})
+    amap = reader(centre=centre, centre_name="王府井", radius_m=1000)
+    near = amap.add_place({**DETAIL, "id": "B1", "location": "116.425,39.913822"})
+    far = amap.add_place({**DETAIL, "id": "B2", "name": "远", "location": "116.44,39.913822"})
     assert near is not None
     assert near["distance_m"] == pytest.approx(1173, abs=5)
     assert near["distance_from"] == "王府井"
     assert far is None
-    assert book.survey.rejected == ["远"]
+    assert amap.records.result.rejected == ["远"]
 
 
 @pytest.mark.parametrize("location", [None, "nowhere", "999,999"])
 def test_a_place_without_a_position_is_no_record(location: str | None) -> None:
-    book = ledger()
-    assert book.add_place({**DETAIL, "location": location}) is None
-    assert book.survey.sources == []
+    amap = reader()
+    assert amap.add_place({**DETAIL, "location": location}) is None
+    assert amap.records.result.sources == []
 
 
 def test_positions_in_taiwan_are_not_shifted() -> None:

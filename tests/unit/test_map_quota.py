@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from agent.core.errors import ProviderError, ProviderRefused, RateLimited
+from agent.mcp.amap.tools import CACHE_SECONDS, QUOTA, SHANGHAI
 from agent.mcp.gateway import ReplyCache
-from agent.mcp.quota import SHANGHAI, DailySearches, Pauses, WindowPace, day_is_spent
+from agent.mcp.quota import DailySearches, Pauses, WindowPace
 
 
 class Clock:
@@ -39,8 +40,8 @@ async def test_a_days_searches_are_counted_over_processes_until_midnight_in_shan
 ) -> None:
     now = [datetime(2026, 11, 21, 23, 0, tzinfo=SHANGHAI)]
     file = tmp_path / "deep" / "usage.sqlite"
-    ours = DailySearches(2, file=file, now=lambda: now[0])
-    theirs = DailySearches(2, file=file, now=lambda: now[0])
+    ours = DailySearches(2, QUOTA, file=file, now=lambda: now[0])
+    theirs = DailySearches(2, QUOTA, file=file, now=lambda: now[0])
     await ours.spend("maps_text_search")
     await theirs.spend("maps_search_detail")
     await ours.spend("maps_geo")
@@ -53,12 +54,12 @@ async def test_a_days_searches_are_counted_over_processes_until_midnight_in_shan
 
 async def test_without_a_limit_nothing_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "usage.sqlite"
-    await DailySearches(0, file=file).spend("maps_text_search")
+    await DailySearches(0, QUOTA, file=file).spend("maps_text_search")
     assert not file.exists()
 
 
 async def test_searches_are_counted_in_memory_where_there_is_no_file() -> None:
-    daily = DailySearches(1)
+    daily = DailySearches(1, QUOTA)
     await daily.spend("maps_text_search")
     with pytest.raises(RateLimited):
         await daily.spend("maps_text_search")
@@ -66,8 +67,8 @@ async def test_searches_are_counted_in_memory_where_there_is_no_file() -> None:
 
 def test_a_spent_day_pauses_searches_only() -> None:
     clock, pauses = Clock(), None
-    pauses = Pauses(clock)
-    pauses.note("maps_text_search", day_is_spent("spent", datetime.now(SHANGHAI)))
+    pauses = Pauses(QUOTA, clock)
+    pauses.note("maps_text_search", QUOTA.spent("spent", datetime.now(SHANGHAI)))
     with pytest.raises(RateLimited):
         pauses.check("maps_search_detail")
     pauses.check("maps_geo")
@@ -84,7 +85,7 @@ def test_a_spent_day_pauses_searches_only() -> None:
 )
 def test_a_ban_and_a_refused_key_pause_everything_for_a_minute(error: ProviderError) -> None:
     clock = Clock()
-    pauses = Pauses(clock)
+    pauses = Pauses(QUOTA, clock)
     pauses.note("maps_geo", error)
     with pytest.raises(type(error)):
         pauses.check("maps_weather")
@@ -94,7 +95,7 @@ def test_a_ban_and_a_refused_key_pause_everything_for_a_minute(error: ProviderEr
 
 def test_replies_are_forgotten_in_time_and_the_oldest_first() -> None:
     clock = Clock()
-    cache = ReplyCache(size=2, clock=clock)
+    cache = ReplyCache(CACHE_SECONDS, size=2, clock=clock)
     cache.put("maps_weather", "w", "rain")
     cache.put("maps_geo", "g", "here")
     clock.now += 1801

@@ -1,12 +1,18 @@
 import json
 import random
+from typing import Any
 
 import pytest
 
 from agent.core.errors import MalformedReply
-from agent.mcp.records import LARGEST, parsed
+from agent.mcp.amap.records import PRESENTATION, AmapReader
+from agent.mcp.records import LARGEST, LONGEST, MapRecords, compacted
+from agent.mcp.servers import amap_server
 from agent.mcp.stdio import Lines
-from agent.mcp.tools import LONGEST, compacted
+from agent.mcp.types import MapOptions, MapResult
+from agent.settings import Settings
+
+AMAP = amap_server(Settings())
 
 
 def test_lines_are_the_same_however_the_stream_is_cut() -> None:
@@ -34,21 +40,27 @@ def test_a_line_over_the_limit_becomes_an_error_for_its_request(message: bytes) 
 
 
 def test_an_empty_list_is_no_value_except_where_it_is_a_list() -> None:
-    reply = parsed('{"pois": [], "rating": [], "a": {"city": [], "road": ""}, "steps": []}')
+    reply = AMAP.parse('{"pois": [], "rating": [], "a": {"city": [], "road": ""}, "steps": []}')
     assert reply == {"pois": [], "rating": None, "a": {"city": None, "road": None}, "steps": []}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "<html>", '{"cut":', "[" * 100_000])
 def test_what_is_no_object_is_malformed(text: str) -> None:
     with pytest.raises(MalformedReply) as caught:
-        parsed(text)
+        AMAP.parse(text)
     assert caught.value.code == "map_malformed"
 
 
 def test_a_huge_reply_is_refused() -> None:
     with pytest.raises(MalformedReply) as caught:
-        parsed('{"a": "%s"}' % ("x" * LARGEST))
+        AMAP.parse('{"a": "%s"}' % ("x" * LARGEST))
     assert caught.value.code == "map_too_large"
+
+
+def shown_to_a_model(tool: str, reply: dict[str, Any]) -> str:
+    options = MapOptions(prefix="a0", language="zh")
+    records = MapRecords(MapResult(), options, presentation=PRESENTATION)
+    return AmapReader(records).read(tool, {}, reply)
 
 
 def test_a_model_is_shown_at_most_twenty_places_without_photos() -> None:
@@ -56,7 +68,7 @@ def test_a_model_is_shown_at_most_twenty_places_without_photos() -> None:
         {"id": f"B{n}", "name": "店", "address": None, "photos": {"url": "x"}, "typecode": "1"}
         for n in range(50)
     ]
-    shown = json.loads(compacted([], {"pois": pois}))
+    shown = json.loads(shown_to_a_model("maps_text_search", {"pois": pois}))
     assert len(shown["pois"]) == 20
     assert shown["pois"][0] == {"id": "B0", "name": "店"}
 

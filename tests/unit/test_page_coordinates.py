@@ -13,9 +13,11 @@ from agent.evidence.geo import distance_m, gcj02_to_wgs84, wgs84_to_gcj02
 from agent.evidence.types import Place
 from agent.export.finished import by_mention
 from agent.export.svg_map import nice_step
-from agent.export.wording import WORDS, cost, metres, rating
-from agent.mcp.records import PHOTO_HOSTS
+from agent.export.wording import cost, metres, rating
+from agent.mcp.servers import PHOTO_HOSTS
+from agent.texts import say
 from agent.texts.language import Language
+from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/map"
@@ -76,7 +78,13 @@ def page() -> dict[str, Any]:
     given = json.dumps({"points": POINTS, "lengths": LENGTHS, "places": PLACES})
     command = [NODE or "", "--input-type=module", "-e", _SCRIPT % tuple(modules)]
     done = subprocess.run(
-        command, input=given, capture_output=True, text=True, check=False, timeout=60
+        command,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=page_environment(),
     )
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
@@ -113,4 +121,4 @@ def test_both_name_the_same_hosts_of_photos_and_the_same_owner_of_the_data(
     page: dict[str, Any],
 ) -> None:
     assert tuple(page["hosts"]) == PHOTO_HOSTS
-    assert page["attribution"] == [WORDS[language]["map_data"] for language in LANGUAGES]
+    assert page["attribution"] == [say("records.attribution", language) for language in LANGUAGES]

@@ -1,12 +1,13 @@
 """The page's JavaScript modules: their own tests, under Node's test runner."""
 
-import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.support.page_node import page_environment
 
 TESTS = Path(__file__).parents[1] / "page"
 OLDEST_NODE = 20
@@ -25,10 +26,14 @@ def node() -> str:
 
 def test_the_modules_of_the_page_pass_their_own_tests() -> None:
     files = sorted(str(path) for path in TESTS.glob("*.test.mjs"))
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NODE_")}
     command = [node(), "--test", "--test-reporter=tap", "--test-timeout=240000", *files]
     done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", timeout=400, env=environment, check=False
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=400,
+        env=page_environment(),
+        check=False,
     )
     assert done.returncode == 0, _failures(done.stdout) + done.stderr
     passed = re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)

@@ -9,8 +9,10 @@ from typing import Any, get_args
 import pytest
 
 from agent.core.progress import EventType
+from agent.texts import say, table
 from agent.texts.language import Language
-from agent.texts.progress_words import EVENTS, SPEAKERS, STARTING, event_line
+from agent.texts.progress_words import event_line
+from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/answer"
@@ -58,7 +60,11 @@ def test_the_page_and_the_terminal_have_the_same_line_for_every_event() -> None:
 
 
 def _lines_of_the_page(events: list[dict[str, Any]]) -> list[list[str]]:
-    config = {"events": EVENTS, "speakers": SPEAKERS, "starting": STARTING}
+    names = ("events", "speakers")
+    config: dict[str, Any] = {
+        name: {one: table(f"progress.{name}", one) for one in LANGUAGES} for name in names
+    }
+    config["starting"] = {one: say("progress.starting", one) for one in LANGUAGES}
     module = (PAGE / "progress_line.js").as_uri()
     ran = subprocess.run(
         [str(NODE), "--input-type=module", "-e", _SCRIPT % json.dumps(module)],
@@ -67,6 +73,7 @@ def _lines_of_the_page(events: list[dict[str, Any]]) -> list[list[str]]:
         text=True,
         timeout=60,
         check=False,
+        env=page_environment(),
     )
     assert ran.returncode == 0, ran.stderr
     found: list[list[str]] = json.loads(ran.stdout)

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from agent.server.page_routes import FOLDER, MOST_A_MINUTE, PageFiles
-from agent.texts.progress_words import EVENTS
+from agent.texts import LANGUAGES, table
 from tests.unit.page_client import KEY, directives, page_client
 
 _TILES = re.compile(r"interface Tiles \{(.*?)\n\}", re.DOTALL)
@@ -152,7 +152,7 @@ async def test_the_configuration_has_what_the_page_shows_before_a_question() -> 
         None,
         None,
     )
-    assert told["events"] == EVENTS
+    assert told["events"] == {one: table("progress.events", one) for one in LANGUAGES}
     assert told["review"] == ["agent"]
     assert told["starting"]["zh"] == "开始"
     assert told["speakers"]["zh"]["verifier"] == "核查员"

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 
-from agent.server.page_routes import FOLDER
+from agent.server.page_routes import FOLDER, TEXTS, texts_module
 from tests.unit.page_client import page_client
 
 MOST = 250_000
@@ -50,6 +50,14 @@ def absolute(name: str, of: str) -> str:
     return str(httpx.URL(f"http://page{of}").join(name)).removeprefix("http://page")
 
 
+def body_of(name: str) -> bytes:
+    if name == TEXTS:
+        return texts_module()
+    file = FOLDER / PurePosixPath(name)
+    assert file.is_file(), f"{name} is loaded but not there"
+    return file.read_bytes()
+
+
 def loaded_files() -> dict[str, bytes]:
     """Everything reachable from the page, by address; a missing file is an assertion's."""
     found: dict[str, bytes] = {}
@@ -58,11 +66,9 @@ def loaded_files() -> dict[str, bytes]:
         path = waiting.pop()
         if path in found:
             continue
-        file = FOLDER / Path(*PurePosixPath(path).parts[2:])
         assert path.startswith("/app/"), f"{path} is loaded from elsewhere"
-        assert file.is_file(), f"{path} is loaded but not there"
-        found[path] = file.read_bytes()
-        waiting += [absolute(name, path) for name in named_in(path, file.read_text("utf-8"))]
+        found[path] = body_of(path.removeprefix("/app/"))
+        waiting += [absolute(name, path) for name in named_in(path, found[path].decode())]
     return found
 
 

@@ -16,7 +16,7 @@ ASSISTANTS: Mapping[str, str] = {
     "team_answer": "agent.assistants.team_answer.graph:graph",
     "plan_execute": "agent.assistants.plan_execute.graph:graph",
 }
-"""The id and where its graph is; beside each stands `build_graph(services)`."""
+"""The id and where its graph is; beside each stands `build_graph(get_services)`."""
 TAKE_FORMAT = frozenset({"team_answer"})
 """Those that take the form an answer must have (`format_requirement`)."""
 TAKE_COLLECTIONS = frozenset({"plan_execute"})
@@ -29,14 +29,15 @@ REVIEW_PLANS = frozenset({"agent"})
 def compiled(
     assistant: str,
     saver: "BaseCheckpointSaver[Any]",
-    services: Callable[[], Any] | None = None,
+    get_services: Callable[[], Any] | None = None,
 ) -> Graph:
-    """The assistant's graph over these threads; over other services than the process's, if given.
+    """Compile the assistant's graph over these threads; its services are the process's by default.
 
     Raises KeyError for an id that is not in ASSISTANTS.
     """
     module, _, name = ASSISTANTS[assistant].partition(":")
     found = importlib.import_module(module)
-    builder = getattr(found, name).builder if services is None else found.build_graph(services)
+    own = getattr(found, name).builder
+    builder = own if get_services is None else found.build_graph(get_services)
     graph: Graph = builder.compile(checkpointer=saver, name=assistant)
     return graph

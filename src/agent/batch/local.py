@@ -11,13 +11,14 @@ from typing import Any
 
 from langgraph.types import StateSnapshot
 
-from agent.assistants.common.toolbox import limits_of
+from agent.assistants.common.budget import limits_of
+from agent.assistants.common.services import Services
 from agent.assistants.registry import compiled
 from agent.batch.jobs import Finished, Job, unreviewed
 from agent.configuration import MODEL_FIELDS, Configuration
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.runs.threads import Threads, open_threads, run_config
-from agent.services import Services, close_process_services, process_services
+from agent.services import close_process_services, process_services
 from agent.settings import read_settings
 
 log = logging.getLogger(__name__)

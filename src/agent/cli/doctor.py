@@ -160,7 +160,7 @@ def _named(where: Path | SecretStr) -> str:
 
 
 async def _node() -> list[Check]:
-    from agent.mcp.servers import node_version
+    from agent.mcp.amap.install import node_version
 
     try:
         version = await asyncio.to_thread(node_version)

@@ -15,7 +15,8 @@ from agent.client.run_result import Outcome
 from agent.evidence.types import Place
 from agent.export.finished import by_mention, without_notice
 from agent.export.markdown import place_table
-from agent.export.wording import WORDS, credit, metres, rating
+from agent.export.wording import credit, metres, rating
+from agent.texts import say
 from agent.texts.language import Language, counted
 
 MOST_PLACES = 15
@@ -49,35 +50,35 @@ def print_outcome(
 
 def usage_line(outcome: Outcome) -> str:
     """What the run used, in one line."""
-    usage = outcome.usage
-    tokens = (usage["input_tokens"], usage["output_tokens"])
+    usage, language = outcome.usage, outcome.language
+    line = say(
+        "terminal.used",
+        language,
+        model_calls=_counted(language, usage["model_calls"], "model call"),
+        tokens_in=f"{usage['input_tokens']:,}",
+        tokens_out=f"{usage['output_tokens']:,}",
+        searches=_counted(language, usage["searches"], "search", "searches"),
+        map_calls=_counted(language, usage["map_calls"], "map call"),
+        seconds=f"{usage['seconds']:.1f}",
+    )
     price = usage["cost_usd"] or None
-    if outcome.language == "zh":
-        line = (
-            f"用量：模型调用 {usage['model_calls']} 次，token {tokens[0]:,} 入 {tokens[1]:,} 出，"
-            f"搜索 {usage['searches']} 次，地图调用 {usage['map_calls']} 次，"
-            f"{usage['seconds']:.1f} 秒"
-        )
-        cost = "" if price is None else f"，约 ${price:.4f}"
-    else:
-        line = (
-            f"Used: {counted(usage['model_calls'], 'model call')}, {tokens[0]:,} tokens in, "
-            f"{tokens[1]:,} out, {counted(usage['searches'], 'search', 'searches')}, "
-            f"{counted(usage['map_calls'], 'map call')}, {usage['seconds']:.1f} s"
-        )
-        cost = "" if price is None else f", about ${price:.4f}"
-    return line + cost
+    return line if price is None else line + say("terminal.cost", language, cost=f"{price:.4f}")
+
+
+def _counted(language: Language, count: int, one: str, many: str = "") -> str:
+    """Return the number, in English with its noun: the text cannot know its plural."""
+    return str(count) if language == "zh" else counted(count, one, many)
 
 
 def follow_up_line(command: str, language: Language) -> str:
     """How to go on."""
-    return f"追问：{command}" if language == "zh" else f"Follow up: {command}"
+    return say("terminal.follow_up", language, command=command)
 
 
 def _print_plain(outcome: Outcome, follow_up: str) -> None:
     parts = [outcome.answer]
     if places := shown_places(outcome.places):
-        parts.append(f"**{WORDS[outcome.language]['places']}**")
+        parts.append(f"**{say('export.places', outcome.language)}**")
         parts.append(place_table(places, outcome.language))
         parts.append(credit(places, outcome.language))
     parts += [usage_line(outcome), follow_up_line(follow_up, outcome.language)]
@@ -104,13 +105,15 @@ def shown_places(places: Sequence[Place]) -> list[Place]:
 
 
 def _place_table(places: Sequence[Place], language: Language) -> Table:
-    words = WORDS[language]
     caption = Text(credit(list(places), language), style="dim")
     table = Table(title=None, caption=caption, caption_justify="left", header_style="bold")
     for key in ("name", "distance", "rating", "hours", "address"):
         number = key in ("distance", "rating")
         table.add_column(
-            words[key], justify="right" if number else "left", overflow="fold", no_wrap=number
+            say(f"export.{key}", language),
+            justify="right" if number else "left",
+            overflow="fold",
+            no_wrap=number,
         )
     for place in places:
         style = "" if place["mentioned"] else "dim"

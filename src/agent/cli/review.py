@@ -3,52 +3,16 @@
 import sys
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from agent.client.run_result import Pause
 from agent.core.strings import one_line
+from agent.texts import say
 from agent.texts.language import Language, detect_language
 
 MAX_QUERIES = 10
 """As the assistant takes them."""
 _LONGEST = 500
-
-_WORDS: Final[dict[Language, dict[str, str]]] = {
-    "zh": {
-        "heading": "检索计划（还没有搜索）：",
-        "map": "地图",
-        "estimate": "估计（按所写计划，不含追加检索）：网页搜索 {searches} 次，"
-        "地图 {map_calls} 次，模型 {model_calls} 次；{cost}",
-        "cost": "约 ${low} 至 ${high}（高的一端含追加检索）",
-        "free": "不花钱",
-        "unknown": "费用未知",
-        "keys": "回车 继续 · 编号 修改 · -编号 删除 · + 文字 添加 · q 取消",
-        "text": "第 {number} 条改为（回车不改）：",
-        "keep_map": "保留它的地图任务吗？回车保留，n 去掉：",
-        "none": "没有第 {number} 条。",
-        "last": "至少要留一条；q 取消。",
-        "full": "最多 {most} 条。",
-        "unreadable": "读不懂这一行。",
-        "problem": "上一次的回答用不了：{problem}",
-    },
-    "en": {
-        "heading": "The plan (nothing is searched yet):",
-        "map": "map",
-        "estimate": "Estimate (for the plan as written, without follow-ups): web searches "
-        "{searches}, map calls {map_calls}, model calls {model_calls}; {cost}",
-        "cost": "about ${low} to ${high} (the upper end with follow-ups)",
-        "free": "free of charge",
-        "unknown": "cost unknown",
-        "keys": "Enter goes on · a number edits · -number removes · + text adds · q cancels",
-        "text": "New text of {number} (Enter keeps it): ",
-        "keep_map": "Keep its map task? Enter keeps it, n drops it: ",
-        "none": "There is no {number}.",
-        "last": "One has to stay; q cancels.",
-        "full": "At most {most}.",
-        "unreadable": "That line cannot be read.",
-        "problem": "The answer before could not be used: {problem}",
-    },
-}
 
 
 def spoken(pause: Pause) -> Language:
@@ -60,7 +24,7 @@ def spoken(pause: Pause) -> Language:
 def review(pause: Pause, language: Language) -> dict[str, Any]:
     """What the person decides: {queries} or {cancel}. Ctrl-C and Ctrl-D: KeyboardInterrupt."""
     queries = [dict(query) for query in pause.review.get("queries") or []]
-    desk = _Desk(queries, _WORDS[language])
+    desk = _Desk(queries, language)
     desk.show(pause.review)
     while (line := desk.read("> ")) and line.casefold() != "q":
         desk.act(line)
@@ -70,8 +34,8 @@ def review(pause: Pause, language: Language) -> dict[str, Any]:
 class _Desk:
     """The plan as it stands, and the conversation about it on standard error."""
 
-    def __init__(self, queries: list[dict[str, Any]], words: Mapping[str, str]) -> None:
-        self.queries, self._words = queries, words
+    def __init__(self, queries: list[dict[str, Any]], language: Language) -> None:
+        self.queries, self._language = queries, language
 
     def show(self, review: Mapping[str, Any]) -> None:
         """The whole plan with what it will take."""
@@ -133,12 +97,12 @@ class _Desk:
         return True
 
     def _edit(self, place: int, text: str) -> bool:
-        asked = self._words["text"].format(number=place + 1)
+        asked = self._text("text", number=place + 1)
         if not (new := text or self.read(asked)):
             return False
         self.queries[place]["query"] = new
         if self.queries[place].get("map"):
-            dropped = self.read(self._words["keep_map"]).casefold() in ("n", "no", "不")
+            dropped = self.read(self._text("keep_map")).casefold() in ("n", "no", "不")
             if dropped:
                 self.queries[place]["map"] = None
         return True
@@ -147,17 +111,20 @@ class _Desk:
         for number, query in enumerate(self.queries, 1):
             self._print(f"  {number}. {query['query']}")
             if task := query.get("map"):
-                self._print(f"     {self._words['map']}: {_task_line(task)}")
+                self._print(f"     {self._text('map')}: {_task_line(task)}")
 
     def _cost(self, cost: Mapping[str, float] | None) -> str:
         if cost is None:
-            return self._words["unknown"]
+            return self._text("unknown")
         if not cost["high"]:
-            return self._words["free"]
-        return self._words["cost"].format(low=f"{cost['low']:.2f}", high=f"{cost['high']:.2f}")
+            return self._text("free")
+        return self._text("cost", low=f"{cost['low']:.2f}", high=f"{cost['high']:.2f}")
 
     def _say(self, key: str, **values: Any) -> None:
-        self._print(self._words[key].format(**values))
+        self._print(self._text(key, **values))
+
+    def _text(self, key: str, **values: Any) -> str:
+        return say(f"review.{key}", self._language, **values)
 
     def _print(self, line: str) -> None:
         kept = line[: len(line) - len(line.lstrip())]

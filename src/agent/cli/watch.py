@@ -14,8 +14,9 @@ from rich.text import Text
 
 from agent.cli.console import printable
 from agent.core.redaction import scrub
+from agent.texts import say
 from agent.texts.language import Language
-from agent.texts.progress_words import STARTING, event_line
+from agent.texts.progress_words import event_line
 
 _TAIL_LINES = 8
 
@@ -25,11 +26,8 @@ _PASSING = (
 )
 """Shown while they last; what came of them is said afterwards."""
 
-_INSTALLS = {
-    "installing": "正在安装地图服务，只需这一次（npm ci）",
-    "map server installed": "地图服务已安装",
-}
-"""What the log says of installing, by its beginning, for who reads Chinese."""
+
+_INSTALLS = ("progress.installing", "progress.installed")
 
 
 class Watcher(Protocol):
@@ -76,7 +74,7 @@ class LiveWatcher:
     def __init__(self, console: Console, language: Language) -> None:
         self.notice_shown = False
         self._console, self._language = console, language
-        self._now = STARTING[language]
+        self._now = say("progress.starting", language)
         self._spinner = Spinner("line" if console.options.ascii_only else "dots")
         self._answer = ""
 
@@ -113,7 +111,9 @@ class _Slow(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = scrub(record.getMessage())
         if self._language == "zh":
-            text = next((said for begin, said in _INSTALLS.items() if text.startswith(begin)), text)
+            # The log is in English, and begins with the English text.
+            begun = (key for key in _INSTALLS if text.startswith(say(key, "en")))
+            text = next((say(key, "zh") for key in begun), text)
         self._watcher.event({"type": "map_call", "text": text})
 
 

@@ -1,1 +1,1 @@
-"""What every part of the program stands on; imports nothing of ours."""
+"""Serve every part of the program; import nothing of ours."""

@@ -1,4 +1,4 @@
-"""What a run may spend and has spent. Checked before every outside call, so limits bind."""
+"""Count what a run spends, and check its limits before every outside call."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from agent.core.errors import BudgetExceeded
 
 
 class Usage(TypedDict):
-    """What a run has spent. `searches` are executed queries, the unit that is billed."""
+    """Hold what a run has spent; `searches` are executed queries, the unit that is billed."""
 
     model_calls: int
     input_tokens: int
@@ -26,14 +26,14 @@ Spending = Literal["model_calls", "searches", "map_calls"]
 
 
 def no_usage() -> Usage:
-    """A fresh, empty account."""
+    """Return a fresh, empty account."""
     return Usage(
         model_calls=0, input_tokens=0, output_tokens=0, searches=0, map_calls=0, cost_usd=0.0
     )
 
 
 def add_usage(old: Usage | None, new: Usage | None) -> Usage:
-    """Reducer: adds accounts; None empties; an unknown cost stays unknown."""
+    """Return the sum of two accounts, as a reducer; None empties, an unknown cost stays so."""
     if new is None:
         return no_usage()
     if not new or not old:
@@ -51,7 +51,7 @@ def add_usage(old: Usage | None, new: Usage | None) -> Usage:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one run, named as in Configuration; seconds are wall clock."""
+    """Hold the limits of one run, named as in Configuration; seconds are wall clock."""
 
     max_searches: int
     max_model_calls: int
@@ -59,11 +59,11 @@ class Limits:
     max_run_tokens: int
     max_run_seconds: float
     answer_seconds: float
-    """Kept back from `max_run_seconds` so that an answer can still be written."""
+    """Reserved of `max_run_seconds` so that an answer can still be written."""
 
 
 class Budget:
-    """The account of one run, shared by its parallel branches (and threads)."""
+    """Keep the account of one run, shared by its parallel branches (and threads)."""
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class Budget:
         self._lock = threading.Lock()
 
     def seconds(self) -> float:
-        """Seconds since the run began."""
+        """Return the seconds since the run began."""
         return self._clock() - self._started
 
     def remaining(self, *, answering: bool = False) -> float:
-        """Seconds left for research, or for the answer when `answering`."""
+        """Return the seconds left for research, or for the answer when `answering`."""
         reserve = 0.0 if answering else self.limits.answer_seconds
         return self.limits.max_run_seconds - reserve - self.seconds()
 
@@ -102,29 +102,29 @@ class Budget:
             tokens = self._spent["input_tokens"] + self._spent["output_tokens"]
             if kind == "model_calls" and not answering and tokens >= self.limits.max_run_tokens:
                 raise BudgetExceeded("max_run_tokens", self.limits.max_run_tokens)
-            # One model call is kept for the answer, so that research cannot starve it.
-            kept = 1 if kind == "model_calls" and not answering else 0
-            if self._spent[kind] + count > allowed - kept:
+            # One model call is reserved for the answer, so that research cannot starve it.
+            reserved = 1 if kind == "model_calls" and not answering else 0
+            if self._spent[kind] + count > allowed - reserved:
                 raise BudgetExceeded(limit, allowed)
             self._spent[kind] += count
 
     def recall(self, kind: Spending) -> None:
-        """Count a call that was paid for before a crash; nothing refuses that any more."""
+        """Count a call that was paid for before a crash, whatever the limits say."""
         with self._lock:
             self._spent[kind] += 1
 
     def record(self, usage: Usage) -> None:
-        """Add what was learnt only after a call (tokens, cost, executed searches)."""
+        """Add the usage known only after a call (tokens, cost, executed searches)."""
         with self._lock:
             self._spent = add_usage(self._spent, usage)
 
     def meter(self, *, answering: bool = False) -> "Meter":
-        """An account of one step's own share."""
+        """Return an account of one step's own share."""
         return Meter(self, answering=answering)
 
 
 class Meter:
-    """One step's share of a run's budget; its `usage` goes into the step's state update."""
+    """Count one step's share of a run's budget; `usage` goes into the step's state update."""
 
     def __init__(self, budget: Budget, *, answering: bool = False) -> None:
         self.budget = budget
@@ -139,12 +139,12 @@ class Meter:
         return self.budget.remaining(answering=self.answering)
 
     def reserve(self, kind: Spending, count: int = 1) -> None:
-        """Book calls before making them; raises BudgetExceeded."""
+        """Book calls before making them; raise BudgetExceeded."""
         self.budget.reserve(kind, count, answering=self.answering)
         self.usage[kind] += count
 
     def recall(self, kind: Spending, key: str) -> None:
-        """Own a call that this turn paid for in a process that is gone; once for each key."""
+        """Count a call that this turn paid for in a process that is gone, once for each key."""
         if key not in self.budget.paid:
             self.budget.paid.add(key)
             self.budget.recall(kind)
@@ -158,7 +158,7 @@ class Meter:
         searches: int = 0,
         cost_usd: float | None = 0.0,
     ) -> None:
-        """Add what was learnt from a reply; an unknown cost is None."""
+        """Add the usage a reply reports; an unknown cost is None."""
         usage = no_usage()
         usage["input_tokens"], usage["output_tokens"] = input_tokens, output_tokens
         usage["searches"], usage["cost_usd"] = searches, cost_usd
@@ -167,7 +167,7 @@ class Meter:
 
 
 class Budgets:
-    """The open budgets of a process by turn; a resumed turn starts from what its state says."""
+    """Hold the open budgets of a process by turn; a resumed turn starts from its state."""
 
     def __init__(self, *, keep: int = 10_000) -> None:
         self._open: dict[str, Budget] = {}
@@ -177,7 +177,7 @@ class Budgets:
     def of(
         self, turn_id: str, limits: Limits, *, spent: Usage | None = None, elapsed: float = 0.0
     ) -> Budget:
-        """The budget of this turn; created from `spent` and `elapsed` when it is not open yet."""
+        """Return the turn's budget; create it from `spent` and `elapsed` if it is not open yet."""
         with self._lock:
             if turn_id not in self._open:
                 while len(self._open) >= self._keep:

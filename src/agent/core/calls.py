@@ -1,4 +1,4 @@
-"""The one wrapper of every outside call.
+"""Wrap every outside call.
 
 In this order: what this turn has already paid for (journal) → breaker → budget → pace → time limit
 → the call → retry. Adapters translate third-party errors into `errors.ProviderError` before they
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Journal(Protocol):
-    """Replies already paid for in a turn that has not finished; survives the process."""
+    """Hold replies paid for in a turn that has not finished; outlive the process."""
 
     async def load(self, turn_id: str, key: str) -> str | None: ...
 
@@ -42,9 +42,14 @@ class Journal(Protocol):
         ...
 
 
+def may_pass(error: ProviderError) -> bool:
+    """Return whether the same call may succeed a moment later."""
+    return isinstance(error, ProviderUnavailable | RateLimited | MalformedReply)
+
+
 @dataclass(frozen=True)
 class Policy:
-    """How one kind of call is made; times in seconds."""
+    """Set the limits and retries of one kind of call; times in seconds."""
 
     provider: str
     spends: Spending | None
@@ -54,10 +59,12 @@ class Policy:
     max_delay: float = 8.0
     max_retry_after: float = 30.0
     breaker: bool = False
+    retry_on: Callable[[ProviderError], bool] = may_pass
+    """Asked after each failed attempt but the last one."""
 
 
 class Pace:
-    """A token bucket across threads and event loops: `rate` a second, `burst` at once."""
+    """Limit calls of all threads and loops: a token bucket, `rate` a second, `burst` at once."""
 
     def __init__(
         self, rate: float, burst: float = 1, clock: Callable[[], float] = time.monotonic
@@ -69,7 +76,7 @@ class Pace:
         self._lock = threading.Lock()
 
     def reserve(self) -> float:
-        """Book the next place; the seconds to wait for it."""
+        """Book the next place; return the seconds to wait for it."""
         if not self._interval:
             return 0.0
         with self._lock:
@@ -86,7 +93,7 @@ class Pace:
 
 
 class Breaker:
-    """Opens for `cool` seconds after `threshold` failures in a row, then lets one probe through."""
+    """Open for `cool` seconds after `threshold` failures in a row, then let one probe through."""
 
     def __init__(
         self, threshold: int = 3, cool: float = 60, clock: Callable[[], float] = time.monotonic
@@ -117,7 +124,7 @@ class Breaker:
 
 
 class Calls:
-    """The process-wide wrapper: paces, breakers and the journal by provider."""
+    """Make the calls of a process: paces, breakers and the journal by provider."""
 
     def __init__(self, *, journal: Journal | None = None) -> None:
         self._journal = journal
@@ -136,7 +143,7 @@ class Calls:
         meter: Meter,
         request: Any,
     ) -> str:
-        """A call whose reply (text) is paid for once in a turn, also after a crash.
+        """Make a call whose reply (text) is paid for once in a turn, also after a crash.
 
         `request` is anything JSON-like that identifies it; replies come back as text so that they
         can be kept, as `valid_text`.
@@ -154,7 +161,7 @@ class Calls:
         return reply
 
     async def call(self, policy: Policy, send: Callable[[], Awaitable[T]], *, meter: Meter) -> T:
-        """One logical call with its retries; raises ProviderError or BudgetExceeded."""
+        """Make one logical call with its retries; raise ProviderError or BudgetExceeded."""
         breaker = self._breaker(policy)
         attempt = 1
         while True:
@@ -213,31 +220,29 @@ async def _wait_for(pace: Pace, meter: Meter) -> None:
 
 
 def request_key(provider: str, request: Any) -> str:
-    """A stable name of a request."""
+    """Return a stable name of a request."""
     text = json.dumps(request, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(f"{provider}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:
     """Seconds to wait before the next attempt, or None to give up."""
-    if attempt >= policy.attempts:
+    if attempt >= policy.attempts or not policy.retry_on(error):
         return None
     if isinstance(error, RateLimited) and error.retry_after is not None:
         return error.retry_after if error.retry_after <= policy.max_retry_after else None
-    if isinstance(error, ProviderUnavailable | RateLimited | MalformedReply):
-        backoff = min(policy.max_delay, policy.base_delay * 2.0 ** (attempt - 1))
-        return backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
-    return None
+    backoff = min(policy.max_delay, policy.base_delay * 2.0 ** (attempt - 1))
+    return backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
 
 
 class SingleFlight:
-    """Equal calls in flight at the same time on one loop share one reply."""
+    """Share one reply among equal calls in flight at the same time on one loop."""
 
     def __init__(self) -> None:
         self._flights: dict[tuple[int, str], tuple[asyncio.Task[Any], list[int]]] = {}
 
     async def do(self, key: str, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The reply of `send`, or that of an equal call already under way.
+        """Return the reply of `send`, or that of an equal call already under way.
 
         One caller's cancellation leaves the call to the others; the last one's ends it.
         """

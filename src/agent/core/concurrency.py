@@ -1,4 +1,4 @@
-"""Values that belong to one event loop, and limits on how much runs at the same time."""
+"""Keep values that belong to one event loop, and limit how much runs at the same time."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ class _Slot(Generic[T]):
 
 
 class PerLoop(Generic[T]):
-    """Builds a value on first use in a loop and closes it there.
+    """Build a value on first use in a loop and close it there.
 
     `drop` frees, without awaiting, what a loop that has ended left behind. A WeakKeyDictionary
     would not do: the values hold their loop, so ended loops are swept out on the next use.
@@ -33,7 +33,7 @@ class PerLoop(Generic[T]):
         self._guard = threading.Lock()
 
     async def get(self) -> T:
-        """The running loop's value; built once, however many ask at the same time."""
+        """Return the running loop's value; built once, however many callers wait for it."""
         slot = self._slot(asyncio.get_running_loop())
         if slot.value is None:
             async with slot.lock:
@@ -42,8 +42,8 @@ class PerLoop(Generic[T]):
         return slot.value
 
     def _slot(self, loop: asyncio.AbstractEventLoop) -> _Slot[T]:
-        if (known := self._slots.get(loop)) is not None:
-            return known
+        if (slot := self._slots.get(loop)) is not None:
+            return slot
         with self._guard:
             self._sweep()
             return self._slots.setdefault(loop, _Slot())
@@ -54,7 +54,7 @@ class PerLoop(Generic[T]):
                 self._drop(value)
 
     async def aclose(self, seconds: float = 5) -> None:
-        """Close every loop's value on its own loop; waits at most `seconds` for each."""
+        """Close every loop's value on its own loop; wait at most `seconds` for each."""
         with self._guard:
             slots, self._slots = self._slots, {}
         for loop, slot in slots.items():
@@ -83,14 +83,14 @@ class PerLoop(Generic[T]):
 
 
 class Lanes:
-    """One gate a turn and event loop, shared by parallel branches; gone with the report."""
+    """Hold one semaphore a turn and event loop, shared by parallel branches."""
 
     def __init__(self) -> None:
         self._gates: dict[tuple[str, int], asyncio.Semaphore] = {}
         self._lock = threading.Lock()
 
     def of(self, turn_id: str, width: int) -> asyncio.Semaphore:
-        """The gate of this turn; it lets `width` branches in."""
+        """Return the turn's semaphore, which lets `width` branches in."""
         key = (turn_id, id(asyncio.get_running_loop()))
         with self._lock:
             return self._gates.setdefault(key, asyncio.Semaphore(width))

@@ -1,4 +1,4 @@
-"""Errors, named by what to do next.
+"""Name errors by what to do next.
 
 AgentError                      safe to show: RuntimeError, so the server lets its text through
 ├── ConfigurationError          fix the named variable or field
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class AgentError(RuntimeError):
-    """Base of everything we raise on purpose; `code` is a stable word for gaps and clients."""
+    """Stand for everything we raise on purpose; `code` is a stable word for gaps and clients."""
 
     code = "failed"
 
@@ -42,7 +42,7 @@ class AgentError(RuntimeError):
 
 
 class ConfigurationError(AgentError, ValueError):
-    """A setting is missing or wrong; `name` is the variable or field."""
+    """Report a setting that is missing or wrong; `name` is the variable or field."""
 
     code = "configuration"
 
@@ -55,20 +55,20 @@ class ConfigurationError(AgentError, ValueError):
 
     @classmethod
     def of(cls, error: "ValidationError") -> Self:
-        """The first problem of a pydantic error: its field and what is wrong, not the value."""
+        """Return the first problem of a pydantic error: its field and the fault, not the value."""
         problem = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in problem["loc"]) or "input"
         return cls(where, problem["msg"].removeprefix("Value error, "))
 
 
 class InputError(ConfigurationError):
-    """What the caller sent cannot be used; `name` is the field."""
+    """Report input that cannot be used; `name` is the field."""
 
     code = "input"
 
 
 class ProviderError(AgentError):
-    """A service outside did not deliver."""
+    """Report a service outside that did not deliver."""
 
     code = "provider_failed"
 
@@ -82,7 +82,7 @@ class ProviderUnavailable(ProviderError):
 
 
 class RateLimited(ProviderError):
-    """`retry_after` in seconds, where the service said it; None otherwise."""
+    """Report a limit; `retry_after` in seconds where the service named it, else None."""
 
     code = "rate_limited"
 
@@ -107,7 +107,7 @@ class MalformedReply(ProviderError):
 
 
 class BudgetExceeded(AgentError):
-    """`limit` is the Configuration field that is spent, `value` what it allowed."""
+    """Report a spent limit: its Configuration field and the value that it allowed."""
 
     def __init__(self, limit: str, value: float) -> None:
         self.limit, self.value = limit, value
@@ -115,7 +115,7 @@ class BudgetExceeded(AgentError):
 
 
 class NothingFound(AgentError):
-    """Every source failed; the text names each failure."""
+    """Report that every source failed; the text names each failure."""
 
     code = "nothing_found"
 
@@ -133,7 +133,7 @@ class UnsafeCode(Forbidden):
 
 
 class StoreFailed(RuntimeError):
-    """Threads and paid replies cannot be kept; `name` is the variable that says where they are."""
+    """Report that threads and paid replies cannot be stored; `name` is the variable to correct."""
 
     code = "store_failed"
 

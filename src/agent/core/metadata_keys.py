@@ -1,4 +1,4 @@
-"""What this program notes in the metadata of threads, runs, assistants and crons."""
+"""Name the keys of this program in the metadata of threads, runs, assistants and crons."""
 
 MARK = "tanlu_run"
 """Of a continued run: the id under which it was first accepted. Clients that go on may set it."""

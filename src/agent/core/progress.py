@@ -1,4 +1,4 @@
-"""What a run tells while it works: one union of small events, sent as LangGraph custom events.
+"""Build the progress events of a run: small dicts, sent as LangGraph custom events.
 
 Clients: `stream_mode="custom"`. Every event has `type` and `node`; the other keys only where they
 mean something. `text` is for people, in the question's language; `count` is a number of results,
@@ -66,16 +66,16 @@ def event(
     seconds: float | None = None,
     speaker: str | None = None,
 ) -> ProgressEvent:
-    """A progress event without its empty keys."""
-    told: ProgressEvent = {"type": kind, "node": node}
+    """Return a progress event without its empty keys."""
+    fields: ProgressEvent = {"type": kind, "node": node}
     if id is not None:
-        told["id"] = id
+        fields["id"] = id
     if text is not None:
-        told["text"] = text
+        fields["text"] = text
     if speaker is not None:
-        told["speaker"] = speaker
+        fields["speaker"] = speaker
     if count is not None:
-        told["count"] = count
+        fields["count"] = count
     if seconds is not None:
-        told["seconds"] = round(seconds, 3)
-    return told
+        fields["seconds"] = round(seconds, 3)
+    return fields

@@ -1,4 +1,4 @@
-"""Keys never appear in text: every configured secret is known here and replaced in print."""
+"""Keep keys out of text: every configured secret is registered here and replaced in print."""
 
 import logging
 import re
@@ -20,7 +20,7 @@ def hide(secret: str | None) -> None:
 
 
 def scrub(text: str) -> str:
-    """The text without any known secret and without `key=…` in URLs."""
+    """Return the text without any registered secret and without `key=…` in URLs."""
     for secret in sorted(_secrets, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, HIDDEN)
@@ -28,7 +28,7 @@ def scrub(text: str) -> str:
 
 
 class ScrubbingFilter(logging.Filter):
-    """Scrubs the finished message and the traceback of every record that passes a log writer."""
+    """Scrub the finished message and the traceback of every record that passes a log writer."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg = scrub(record.getMessage())

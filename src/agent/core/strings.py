@@ -1,4 +1,4 @@
-"""Text from outside made valid, text as one line, and an estimate of its tokens."""
+"""Make text from outside valid, put it on one line, estimate its tokens."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def valid_text(text: str) -> str:
         return text
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _INVALID.sub(lambda found: "\n" if found[0] in _LINE_ENDS else "", text)
+    return _INVALID.sub(lambda match: "\n" if match[0] in _LINE_ENDS else "", text)
 
 
 def valid_json(value: Any) -> Any:
@@ -38,7 +38,7 @@ def valid_json(value: Any) -> Any:
 
 
 def parse_json(raw: str | bytes) -> Any:
-    """Return what JSON from outside says, in valid text; raises ValueError where it is none."""
+    """Return the value of JSON from outside, in valid text, or raise ValueError."""
     try:
         return valid_json(json.loads(raw))
     except RecursionError:
@@ -54,7 +54,7 @@ _LONGEST = 600
 
 
 def one_line(text: str, *, longest: int = _LONGEST) -> str:
-    """The text without line breaks and control characters, cut to `longest` characters."""
+    """Return the text without line breaks and control characters, cut to `longest`."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
@@ -64,7 +64,7 @@ _CUT = "…"
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens: CJK characters / 1.5 plus other characters / 4, rounded up."""
+    """Return the tokens: CJK characters / 1.5 plus other characters / 4, rounded up."""
     return int(_weight(text) + 0.999)
 
 
@@ -74,7 +74,7 @@ def _weight(text: str) -> float:
 
 
 def cut_to_tokens(text: str, tokens: int) -> str:
-    """The beginning of a text that is estimated at most so long; `…` tells of a cut."""
+    """Return the beginning of a text of at most `tokens` by estimate; `…` marks a cut."""
     if estimated_tokens(text) <= tokens:
         return text
     end, left = 0, float(tokens - 1)

@@ -25,6 +25,7 @@ from agent.evidence.markdown import (
 )
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
+from agent.texts import say
 from agent.texts.language import Language
 
 ID = r"[a-z]+\d+-\d+"
@@ -423,7 +424,6 @@ def _is_code_in_cells(content: str) -> bool:
     return "`" not in content and apart.feed(text) + apart.flush() == text
 
 
-_HEADINGS: Mapping[Language, str] = {"zh": "**来源**", "en": "**Sources**"}
 _MAX_TITLE = 160
 _MAX_LINE = 500
 _MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
@@ -437,7 +437,7 @@ def references(used: Sequence[Source], language: Language) -> str:
     if not used:
         return ""
     lines = [_reference(source, number) for number, source in enumerate(used, 1)]
-    return "\n".join([_HEADINGS[language], "", *lines])
+    return "\n".join([say("answer.sources", language), "", *lines])
 
 
 def strip_references(answer: str) -> str:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from agent.evidence.citations import id_letters, read_marker
+from agent.texts import say
 from agent.texts.language import Language
 
 _UNITS: dict[str, dict[str, str]] = {
@@ -293,10 +294,6 @@ def _minutes(written: str) -> int:
     return (hour * 60 + minutes) % _HALF_DAY
 
 
-NOT_FOUND: Mapping[Language, str] = {
-    "zh": "（未在来源中核实）",
-    "en": " (not found in the source)",
-}
 _MAX_SENTENCE = 2000
 _BRACKET = re.compile(r"[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
 _NO_FIGURES = re.compile(r"`[^`\n]{1,500}`|(?:\w{2,10}://|www\.)[!-~]{1,2000}")
@@ -326,7 +323,7 @@ class FigureMarker:
         self.marked = 0
         self._texts = texts_by_id
         self._letters = id_letters(texts_by_id)
-        self._mark = NOT_FOUND[language]
+        self._mark = say("answer.unverified_figure", language)
         self._known: dict[str, KnownFigures] = {}
         self._buffer = ""
         self._searched = 0

@@ -9,8 +9,8 @@ from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
 from agent.evidence.types import (
     Location,
     Point,
-    TravelMode,
 )
+from agent.texts import say
 from agent.texts.language import Language
 
 
@@ -116,12 +116,6 @@ def degrees_of(metres: float, radius_m: float) -> float:
     return metres * 180.0 / (radius_m * pi)
 
 
-MODES: dict[Language, dict[TravelMode, str]] = {
-    "zh": {"walking": "步行", "driving": "驾车", "bicycling": "骑行", "transit": "公交"},
-    "en": {"walking": "Walk", "driving": "Drive", "bicycling": "Cycle", "transit": "Transit"},
-}
-
-
 def distance_text(metres: int | None) -> str:
     """`320 m`, `2.4 km`."""
     if metres is None:
@@ -134,4 +128,4 @@ def duration_text(seconds: int | None, language: Language) -> str:
     if seconds is None:
         return ""
     minutes = max(1, round(seconds / 60))
-    return f"{minutes} 分钟" if language == "zh" else f"{minutes} min"
+    return say("records.minutes", language, minutes=minutes)

@@ -11,9 +11,9 @@ from geojson_pydantic import Feature, FeatureCollection, Point
 from agent.evidence.types import Anchor, Location, Place
 from agent.evidence.types import Point as Wgs84
 from agent.export.finished import FinishedAnswer
-from agent.export.wording import WORDS
+from agent.texts import say
 
-AMAP_ATTRIBUTION = WORDS["zh"]["map_data"]
+AMAP_ATTRIBUTION = say("records.attribution", "zh")
 _DECIMALS = 7
 _CHINA_LNG, _CHINA_LAT = (73.0, 136.0), (3.0, 54.0)
 

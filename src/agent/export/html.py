@@ -12,7 +12,8 @@ from agent.export.finished import FinishedAnswer, by_mention, without_notice, wi
 from agent.export.geojson import has_sane_axes
 from agent.export.markdown import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
-from agent.export.wording import WORDS, cost, credit, local_time, metres, rating
+from agent.export.wording import cost, credit, local_time, metres, rating
+from agent.texts import say
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; "
@@ -34,7 +35,7 @@ def html_page(answer: FinishedAnswer) -> str:
         _places(answer),
         _sources(answer),
         *(_suggestions(html, answer) for html in answer.search_entry_points),
-        f"<footer>{escape(WORDS[answer.language]['made_by'])}</footer>",
+        f"<footer>{escape(say('export.made_by', answer.language))}</footer>",
     ))  # fmt: skip
     return (
         f'<!doctype html>\n<html lang="{_LANGUAGE_TAGS[answer.language]}">\n<head>\n'
@@ -68,7 +69,6 @@ def _places(answer: FinishedAnswer) -> str:
     places = by_mention(answer.places)
     if not places:
         return ""
-    words = WORDS[answer.language]
     pins = [
         Pin(**place["wgs84"], name=place["name"], number=number, url=place["url"],
             strong=place["mentioned"])
@@ -78,7 +78,7 @@ def _places(answer: FinishedAnswer) -> str:
     items = "".join(_place(n, place, answer) for n, place in enumerate(places, start=1))
     credited = escape(credit(places, answer.language))
     return (
-        f"<section><h2>{words['places']}</h2>"
+        f"<section><h2>{say('export.places', answer.language)}</h2>"
         f"{draw_map(pins, answer.language, _anchor(answer))}"
         f'<ol class="places">{items}</ol><p class="credit">{credited}</p></section>'
     )
@@ -94,14 +94,11 @@ def _anchor(answer: FinishedAnswer) -> Pin | None:
 
 
 def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
-    words, language = WORDS[answer.language], answer.language
+    language = answer.language
     stars = rating(place)
     distance = metres(place["distance_m"])
     if distance and place["distance_from"]:
-        start = place["distance_from"]
-        distance = f"{words['from']}{start} {distance}"
-        if language == "en":
-            distance = f"{metres(place['distance_m'])} from {start}"
+        distance = say("export.far", language, origin=place["distance_from"], distance=distance)
     facts = [distance, f"★ {stars}" if stars else "", cost(place, language),
              place["open_time"] or ""]  # fmt: skip
     told = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
@@ -119,7 +116,7 @@ def _sources(answer: FinishedAnswer) -> str:
     if not answer.sources:
         return ""
     items = "".join(_source(index, source) for index, source in enumerate(answer.sources, start=1))
-    heading = WORDS[answer.language]["sources"]
+    heading = say("export.sources", answer.language)
     return f'<section><h2>{heading}</h2><ol class="sources">{items}</ol></section>'
 
 
@@ -147,7 +144,7 @@ def _link(url: str, text: str) -> str:
 
 def _suggestions(html: str, answer: FinishedAnswer) -> str:
     """Google's terms want this unmodified: it is, in a frame without script or origin."""
-    title = escape(WORDS[answer.language]["suggestions"])
+    title = escape(say("export.suggestions", answer.language))
     return (
         f'<iframe title="{title}" sandbox="allow-popups allow-popups-to-escape-sandbox" '
         f'srcdoc="{escape(suggestions_document(html))}"></iframe>'

@@ -10,7 +10,8 @@ from markdown_it.token import Token
 from agent.evidence.markdown import link_url, without_urls
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
-from agent.export.wording import WORDS, credit, local_time, metres, rating
+from agent.export.wording import credit, local_time, metres, rating
+from agent.texts import say
 from agent.texts.language import Language
 
 LINK_REL = "noopener nofollow ugc"
@@ -64,7 +65,7 @@ def markdown_document(answer: FinishedAnswer) -> str:
     notice = [f"> {answer.notice}"] if answer.notice else []
     parts = [f"# {escaped(answer.question)}", local_time(answer.generated_at), *notice, text]
     if answer.places:
-        parts.append(f"## {WORDS[answer.language]['places']}")
+        parts.append(f"## {say('export.places', answer.language)}")
         parts.append(place_table(by_mention(answer.places), answer.language))
         parts.append(f"*{credit(answer.places, answer.language)}*")
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -72,8 +73,9 @@ def markdown_document(answer: FinishedAnswer) -> str:
 
 def place_table(places: Sequence[Place], language: Language) -> str:
     """A table in the pipe form; what a map wrote cannot break out of its cell."""
-    words = WORDS[language]
-    names = [words[key] for key in ("name", "distance", "rating", "hours", "address")]
+    names = [
+        say(f"export.{key}", language) for key in ("name", "distance", "rating", "hours", "address")
+    ]
     lines = [_row(names), _row(["---"] * len(names))]
     for place in places:
         name = _cell(place["name"])

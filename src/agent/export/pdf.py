@@ -26,7 +26,8 @@ from agent.evidence.markdown import link_url
 from agent.evidence.types import Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.markdown import answer_parser, place_table
-from agent.export.wording import WORDS, credit, local_time
+from agent.export.wording import credit, local_time
+from agent.texts import say
 from agent.texts.language import Language
 
 LATIN, CHINESE, FIXED = "Helvetica", "STSong-Light", "Courier"
@@ -155,7 +156,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
         written, pagesize=A4, leftMargin=_MARGIN, rightMargin=_MARGIN, topMargin=_MARGIN,
         bottomMargin=_MARGIN, title=title, author="Tanlu", creator="Tanlu",
     )  # fmt: skip
-    footer = _footer(WORDS[answer.language]["made_by"])
+    footer = _footer(say("export.made_by", answer.language))
     document.build(parts, onFirstPage=footer, onLaterPages=footer)
     return written.getvalue()
 
@@ -175,7 +176,7 @@ def _places(answer: FinishedAnswer, page: "_Page") -> list[Any]:
         return []
     table = place_table(by_mention(answer.places), answer.language)
     credited = credit(answer.places, answer.language)
-    heading = WORDS[answer.language]["places"]
+    heading = say("export.places", answer.language)
     return [
         *page.markdown(f"## {heading}\n\n{table}"),
         page.line(credited, size=_SMALL, colour=_GREY),
@@ -186,7 +187,9 @@ def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     """The numbered sources; their addresses can be read on paper."""
     if not answer.sources:
         return []
-    heading = page.line(WORDS[answer.language]["sources"], size=_SIZES[2], before=10, bold=True)
+    heading = page.line(
+        say("export.sources", answer.language), size=_SIZES[2], before=10, bold=True
+    )
     rows = [page.source(index, found) for index, found in enumerate(answer.sources, start=1)]
     return [heading, *rows]
 

@@ -8,7 +8,8 @@ from unicodedata import east_asian_width
 
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import link_url
-from agent.export.wording import WORDS, metres
+from agent.export.wording import metres
+from agent.texts import say
 from agent.texts.language import Language
 
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
@@ -123,7 +124,7 @@ def draw_map(pins: Sequence[Pin], language: Language, anchor: Pin | None = None)
         parts.append(_pin(pin, spot, frame.project(pin.lng, pin.lat)))
     parts += [_label(pin.name, spot, taken) for pin, spot in zip(pins, spots, strict=True)]
     parts.append(_legend(frame, language))
-    title = escape(WORDS[language]["map"])
+    title = escape(say("export.map", language))
     return (
         f'<svg class="map" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" aria-label="{title}">'
         f"{''.join(parts)}</svg>"
@@ -228,6 +229,6 @@ def _legend(frame: Frame, language: Language) -> str:
     bar = f'<path class="scale" d="M{x} {y - 6}V{y}H{x + pixels:.1f}V{y - 6}"/>'
     told = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{metres(length)}</text>'
     arrow = f'<path class="north" d="M{WIDTH - 28} 38V14l-5 8m5-8l5 8"/>'
-    north = escape(WORDS[language]["north"])
+    north = escape(say("export.north", language))
     name = f'<text class="scale-text" x="{WIDTH - 28}" y="58" text-anchor="middle">{north}</text>'
     return bar + told + arrow + name

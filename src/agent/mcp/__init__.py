@@ -1,1 +1,1 @@
-"""The map: the pinned MCP server, its session, the gateway in front of it."""
+"""Ask the map: a pinned MCP server, its session, the gateway in front of it."""

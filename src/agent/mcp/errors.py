@@ -1,49 +1,16 @@
-"""Amap's failures by name, and what they mean to the person who asked."""
+"""Say what the failures of a map, by their codes, mean to the person who asked."""
 
 import logging
 import re
-from typing import Final
 
-from agent.core.errors import (
-    AgentError,
-    MalformedReply,
-    ProviderError,
-    ProviderRefused,
-    ProviderUnavailable,
-    RateLimited,
-)
-from agent.core.redaction import scrub
+from agent.core.errors import AgentError
 from agent.evidence.types import Gap
-from agent.texts.language import Language, filled
+from agent.texts import has, say
+from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
+_DEFAULT_PROVIDER = "amap"
 _NAME = re.compile(r"\b[A-Z][A-Z_]{6,}\b")
-_NETWORK = re.compile(r"request to .* failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate")
-_NOT_AMAPS = re.compile(
-    r"\bJSON\b|Unexpected (?:end|token)|Cannot read properties|is not iterable|failed: undefined$",
-    re.IGNORECASE,
-)
-
-_RATE = frozenset(f"{who}QPS_HAS_EXCEEDED_THE_LIMIT" for who in ("", "C", "CK", "CU", "K", "U"))
-_BANNED = frozenset({"ACCESS_TOO_FREQUENT"})
-_BUSY = frozenset({"GATEWAY_TIMEOUT", "SERVER_IS_BUSY", "RESOURCE_UNAVAILABLE", "UNKNOWN_ERROR"})
-_DAY = re.compile(r"DAILY_QUERY_OVER_LIMIT|QUOTA_PLAN_RUN_OUT")
-_KEY = frozenset(
-    {
-        "INVALID_USER_KEY", "SERVICE_NOT_AVAILABLE", "INVALID_USER_IP", "INVALID_USER_DOMAIN",
-        "INVALID_USER_SIGNATURE", "INVALID_USER_SCODE", "USERKEY_PLAT_NOMATCH", "NOT_SUPPORT_HTTPS",
-        "INSUFFICIENT_PRIVILEGES", "USER_KEY_RECYCLED", "USER_KEY_DISABLED", "SERVICE_EXPIRED",
-        "ABROAD_QUOTA_PLAN_RUN_OUT", "IP_QUERY_OVER_LIMIT",
-    }
-)  # fmt: skip
-_ABROAD = frozenset({"INSUFFICIENT_ABROAD_PRIVILEGES", "OUT_OF_SERVICE"})
-_NO_ROUTE = frozenset({"NO_ROADS_NEARBY", "ROUTE_FAIL", "OVER_DIRECTION_RANGE"})
-_NOTHING_READ: Final = {
-    "maps_search_detail": "reading 'id'",
-    "maps_weather": "reading 'city'",
-}
-_ROUTES = ("maps_direction_", "maps_bicycling", "maps_distance")
-
 WAITING_HELPS = frozenset({"map_rate", "map_busy", "map_network", "map_malformed"})
 """Codes after which the same call may be made again soon."""
 NOT_FOUND = "map_place_not_found"
@@ -51,172 +18,13 @@ NOT_SET_UP = frozenset({"map_key_missing", "map_no_node"})
 """Codes of a map that nobody has set up; nothing is broken."""
 
 
-def failure(tool: str, text: str) -> ProviderError:
-    """What the text of a failed call means."""
-    said = scrub(text)[:300]
-    for name in _names(text):
-        if error := _named(name, said):
-            return error
-    if (unread := _NOTHING_READ.get(tool)) and unread in text:
-        return ProviderRefused("amap", "nothing of that name or id", code=NOT_FOUND)
-    if tool.startswith(_ROUTES) and "undefined" in text:
-        return ProviderRefused("amap", f"no route: {said}", code="map_no_route")
-    if _NOT_AMAPS.search(text):
-        return MalformedReply("amap", said, code="map_malformed")
-    if _NETWORK.search(text):
-        return ProviderUnavailable("amap", said, code="map_network")
-    return ProviderRefused("amap", said or "failed without a word", code="map_failed")
-
-
-def amaps_word(text: str) -> str:
-    """Amap's own name for a failure, such as INVALID_USER_IP; empty where there is none."""
-    return next(iter(_names(text)), "")
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in _NAME.findall(text) if name != "AMAP_MAPS_API_KEY"]
-
-
-def _named(name: str, said: str) -> ProviderError | None:
-    if name in _RATE:
-        return RateLimited("amap", said, code="map_rate")
-    if name in _BANNED:
-        return RateLimited("amap", said, retry_after=60, code="map_banned")
-    if name in _BUSY:
-        return ProviderUnavailable("amap", said, code="map_busy")
-    if _DAY.search(name) and name not in _KEY:
-        return RateLimited("amap", said, code="map_quota_day")
-    if name in _ABROAD:
-        return ProviderRefused("amap", said, code="map_not_covered")
-    if name in _KEY:
-        return ProviderRefused("amap", said, code="map_key_invalid")
-    if name in _NO_ROUTE:
-        return ProviderRefused("amap", said, code="map_no_route")
-    if name.startswith("ENGINE_"):
-        return ProviderRefused("amap", said, code=NOT_FOUND)
-    if name.startswith(("INVALID_PARAMS", "MISSING_REQUIRED", "ILLEGAL_REQUEST")):
-        return ProviderRefused("amap", said, code="map_bad_request")
-    return None
+def service_words(text: str) -> list[str]:
+    """Return a map service's own words for a failure, such as INVALID_USER_IP."""
+    return [name for name in _NAME.findall(text) if not name.endswith("_API_KEY")]
 
 
 log = logging.getLogger(__name__)
 
-# {about} is the place or query asked for.
-_TEXTS: dict[str, dict[Language, str]] = {
-    "map_key_missing": {
-        "zh": "未配置 AMAP_MAPS_API_KEY，地图检索已跳过；"
-        "在高德开放平台 lbs.amap.com 申请“Web服务”类型的 Key 即可启用",
-        "en": "AMAP_MAPS_API_KEY is not set, so the map was skipped; get a key of type “Web服务” "
-        "at lbs.amap.com to use it",
-    },
-    "map_key_invalid": {
-        "zh": "高德拒绝了 AMAP_MAPS_API_KEY；请在控制台 console.amap.com 检查该 Key"
-        "（需“Web服务”类型，未开启数字签名，IP 白名单包含本机）",
-        "en": "Amap refused AMAP_MAPS_API_KEY; check it at console.amap.com (type “Web服务”, no "
-        "signature, this machine's address allowed)",
-    },
-    "map_quota_day": {
-        "zh": "今日的高德地点搜索次数已用完，次日 0 点（北京时间）恢复",
-        "en": "Today's place searches at Amap are used up; they start again at 00:00 China time",
-    },
-    "map_rate": {
-        "zh": "高德限制了请求频率，多次重试仍未成功；调低 AMAP_QPS 可避免",
-        "en": "Amap was asked too often, also after retries; a lower AMAP_QPS avoids that",
-    },
-    "map_banned": {
-        "zh": "请求过于频繁，高德暂停服务一分钟，请稍后再试",
-        "en": "Amap was asked too often and pauses for a minute; try again then",
-    },
-    "map_place_not_found": {
-        "zh": "地图上没有找到“{about}”",
-        "en": "The map knows no “{about}”",
-    },
-    "map_not_covered": {
-        "zh": "“{about}”不在高德地图的覆盖范围内（仅中国）",
-        "en": "“{about}” is outside what Amap covers (China)",
-    },
-    "map_place_too_wide": {
-        "zh": "“{about}”范围太大，无法搜索附近；请给出更具体的地点",
-        "en": "“{about}” is too wide an area to search around; name a more precise place",
-    },
-    "map_no_results": {
-        "zh": "地图上没有符合“{about}”的结果",
-        "en": "The map has nothing that fits “{about}”",
-    },
-    "map_no_route": {
-        "zh": "高德没有给出“{about}”的路线",
-        "en": "Amap gave no route for “{about}”",
-    },
-    "map_needs_place": {
-        "zh": "需要一个地点或位置才能查询地图",
-        "en": "The map needs a place or a position",
-    },
-    "map_wrong_city": {
-        "zh": "在所说的城市里没有找到“{about}”",
-        "en": "There is no “{about}” in the city asked for",
-    },
-    "map_busy": {
-        "zh": "高德服务繁忙，请稍后再试",
-        "en": "Amap is busy; try again later",
-    },
-    "map_malformed": {
-        "zh": "高德返回的内容无法识别",
-        "en": "Amap's reply could not be read",
-    },
-    "map_too_large": {
-        "zh": "高德返回的内容过大，未读取",
-        "en": "Amap's reply was too large to read",
-    },
-    "map_bad_request": {
-        "zh": "高德不接受对“{about}”的查询",
-        "en": "Amap does not take the question about “{about}”",
-    },
-    "map_failed": {
-        "zh": "高德没有回答对“{about}”的查询",
-        "en": "Amap gave no answer about “{about}”",
-    },
-    "map_timeout": {
-        "zh": "地图服务没有及时响应",
-        "en": "The map did not answer in time",
-    },
-    "map_server_down": {
-        "zh": "地图服务没能运行；运行 tanlu doctor 可查看原因",
-        "en": "The map server does not run; `tanlu doctor` tells why",
-    },
-    "map_no_node": {
-        "zh": "未找到 Node.js，地图检索已跳过；"
-        '请安装 Node 20 以上，或运行 pip install "tanlu[node]"',
-        "en": "Node.js was not found, so the map was skipped; install Node 20 or newer, or run "
-        'pip install "tanlu[node]"',
-    },
-    "map_install_failed": {
-        "zh": "地图服务首次安装失败（需要 npm 与网络；也可用 AMAP_MCP_COMMAND 指定已安装的服务）",
-        "en": "The map server could not be installed (npm and a network are needed once; or name "
-        "an installed one in AMAP_MCP_COMMAND)",
-    },
-    "map_contract": {
-        "zh": "地图服务的版本不符，地图已停用；运行 tanlu doctor 可查看原因",
-        "en": "The map server is another one than expected, so the map is off; `tanlu doctor` "
-        "tells why",
-    },
-    "map_network": {
-        "zh": "连接不上高德，请检查网络或代理",
-        "en": "Amap could not be reached; check the network and the proxy",
-    },
-    "budget_max_map_calls": {
-        "zh": "本次运行的地图调用次数已用完（max_map_calls），其余地图查询已跳过",
-        "en": "This run's map calls are used up (max_map_calls); further ones were skipped",
-    },
-    "budget_max_run_seconds": {
-        "zh": "本次运行的时间已用完（max_run_seconds），其余地图查询已跳过",
-        "en": "This run's time is used up (max_run_seconds); further map calls were skipped",
-    },
-}
-# What else can fail while a model works with the map.
-_OTHER: dict[Language, str] = {
-    "zh": "地图上查到的没能由模型整理（{reason}）",
-    "en": "What the map has could not be written up ({reason})",
-}
 _SAME = {"timeout": "map_timeout"}
 POINTLESS_TO_GO_ON = frozenset(
     {
@@ -229,23 +37,35 @@ POINTLESS_TO_GO_ON = frozenset(
 
 
 def map_message(error: AgentError, language: Language, about: str = "") -> str:
-    """One line for people; Amap's own word for a refused key, which says what to correct."""
-    texts = _TEXTS.get(_SAME.get(error.code, error.code))
-    if texts is None:
-        return filled(_OTHER[language], {"reason": reason_of(error, language)})
-    text = filled(texts[language], {"about": about})
-    said = amaps_word(error.message) if error.code == "map_key_invalid" else ""
-    if not said:
+    """Return one line for people; of a refused key with the service's own word for it."""
+    code = _SAME.get(error.code, error.code)
+    provider = getattr(error, "provider", _DEFAULT_PROVIDER)
+    key = f"map.errors.{code}"
+    if provider != _DEFAULT_PROVIDER and has(f"map.other_errors.{code}"):
+        key = f"map.other_errors.{code}"
+    if not has(key):
+        return say("map.unwritten", language, reason=reason_of(error, language))
+    text = say(key, language, about=about, map=provider)
+    words = service_words(error.message) if error.code == "map_key_invalid" else []
+    if not words:
         return text
-    return f"{text}；高德的回复：{said}" if language == "zh" else f"{text}; Amap says {said}"
+    refusal = "map.refusal" if provider == _DEFAULT_PROVIDER else "map.other_refusal"
+    return say(refusal, language, text=text, reply=words[0], map=provider)
 
 
-def map_gap(error: AgentError, query: str, language: Language, about: str = "") -> Gap:
-    """The failure as the user sees it; its own text goes to the log."""
+def map_gap(
+    error: AgentError,
+    query: str,
+    language: Language,
+    about: str = "",
+    *,
+    provider: str = _DEFAULT_PROVIDER,
+) -> Gap:
+    """Return the failure as the user sees it; its own text goes to the log."""
     log.info("map: %s (%s)", error, error.code)
     return Gap(
         query=query,
-        provider=getattr(error, "provider", "amap"),
+        provider=getattr(error, "provider", provider),
         code=error.code,
         message=map_message(error, language, about or query),
     )

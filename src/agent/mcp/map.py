@@ -1,7 +1,5 @@
-"""The map as nodes are given it: one server, one gateway, a ledger for each branch."""
+"""Answer for the map: one server, one gateway, the records of each branch."""
 
-import asyncio
-import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -11,45 +9,41 @@ from agent.core.calls import Calls
 from agent.core.errors import AgentError
 from agent.evidence.types import MapTask
 from agent.mcp.gateway import Gateway
-from agent.mcp.prefetch import Prefetch
+from agent.mcp.map_server import MapServer
 from agent.mcp.quota import DailySearches
-from agent.mcp.records import Ledger, Presentation
-from agent.mcp.servers import amap_server, contract_problem, node_version
+from agent.mcp.records import MapRecords
+from agent.mcp.servers import SERVERS, Notify
 from agent.mcp.session import SessionLimits, SupervisedSession
-from agent.mcp.tools import AmapTools, Ask, asked_about, branch_tools
-from agent.mcp.types import MapOptions, Survey, Tell
+from agent.mcp.tools import BranchTools, branch_tools, subject_of
+from agent.mcp.types import CallTool, MapOptions, MapResult, Tell
 from agent.settings import Settings
 
-log = logging.getLogger(__name__)
-_SAMPLE = Presentation(label={"zh": "[示例] ", "en": "[Sample] "}, links_by_id=False)
 
-
-class MapDesk:
-    """Answers map questions of all runs of a process (`Maps`)."""
+class MapClient:
+    """Answer map questions of all runs of a process."""
 
     def __init__(
         self,
+        server: MapServer,
         session: SupervisedSession,
         gateway: Gateway,
         *,
-        presentation: Presentation | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.session, self._gateway, self._now = session, gateway, now
-        self._presentation = presentation or Presentation()
+        self._server, self.session, self._gateway, self._now = server, session, gateway, now
 
     async def survey(
         self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> Survey:
-        """Prefetch in code: geocode, search around, look the best up. Failures are gaps."""
-        survey = Survey(intent=task["intent"])
-        ledger = self._ledger(survey, options)
-        await Prefetch(task, query, ledger, self._asking(meter, tell)).run()
-        return survey
+    ) -> MapResult:
+        """Fetch in code what the task needs; failures are gaps."""
+        result = MapResult(intent=task["intent"])
+        records = self._records(result, options)
+        await self._server.prefetch(task, query, records, self._calling(meter, tell)).run()
+        return result
 
     async def look_up_more(
         self,
-        survey: Survey,
+        result: MapResult,
         task: MapTask,
         query: str,
         *,
@@ -57,76 +51,78 @@ class MapDesk:
         meter: Meter,
         tell: Tell,
     ) -> None:
-        """Details of `options.more` further hits, while a model writes; failures are gaps."""
-        ledger = self._ledger(survey, options)
-        await Prefetch(task, query, ledger, self._asking(meter, tell)).more(options.more)
+        """Look up `options.more` further hits while a model writes; failures are gaps."""
+        records, call = self._records(result, options), self._calling(meter, tell)
+        await self._server.prefetch(task, query, records, call).more(options.more)
 
     async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> AmapTools:
-        """The tools a model may call; raises ProviderError if the server cannot be had."""
-        ledger = self._ledger(survey, options)
-        return await branch_tools(self.session, ledger, query, self._asking(meter, tell))
+        self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Tell
+    ) -> BranchTools:
+        """Return the tools a model may call; raise ProviderError if the server cannot be had."""
+        records = self._records(result, options)
+        return await branch_tools(self.session, records, query, self._calling(meter, tell))
 
     async def health(self) -> dict[str, Any]:
-        """For `doctor`: {provider, configured, works, message, …}. Never raises."""
-        found: dict[str, Any] = {
-            "provider": "amap",
+        """Return {provider, configured, works, message, …} for `doctor`; never raise."""
+        report: dict[str, Any] = {
+            "provider": self._server.provider,
             "configured": True,
             "works": False,
             "tools": 0,
-            "node": await asyncio.to_thread(node_version),
             "server": None,
             "code": None,
         }
         try:
-            listed = await self.session.list_tools()
-            found |= {"works": True, "tools": len(listed.tools)}
-            found["server"] = await self.session.server_version()
-            found["message"] = f"{found['server']}, {found['tools']} tools as expected"
+            catalogue = await self.session.list_tools()
+            report |= {"works": True, "tools": len(catalogue.tools)}
+            report["server"] = await self.session.server_version()
+            report["message"] = f"{report['server']}, {report['tools']} tools as expected"
         except AgentError as error:
             configured = error.code not in ("map_key_missing", "map_no_node")
-            found |= {"code": error.code, "message": str(error), "configured": configured}
-        return found
+            report |= {"code": error.code, "message": str(error), "configured": configured}
+        return report
 
     async def aclose(self) -> None:
         """End the server; callable from any loop."""
         await self.session.aclose()
 
-    def _ledger(self, survey: Survey, options: MapOptions) -> Ledger:
-        return Ledger(survey, options, presentation=self._presentation, now=self._now)
+    def _records(self, result: MapResult, options: MapOptions) -> MapRecords:
+        presentation = self._server.presentation
+        return MapRecords(result, options, presentation=presentation, now=self._now)
 
-    def _asking(self, meter: Meter, tell: Tell) -> Ask:
-        async def ask(tool: str, asked: dict[str, Any]) -> dict[str, Any]:
-            tell(f"{tool} {asked_about(asked)}"[:120].strip())
-            return await self._gateway.call(tool, asked, meter=meter)
+    def _calling(self, meter: Meter, tell: Tell) -> CallTool:
+        async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            tell(f"{tool} {subject_of(arguments)}"[:120].strip())
+            return await self._gateway.call(tool, arguments, meter=meter)
 
-        return ask
+        return call
 
 
-def build_map_desk(
+def build_map_client(
     settings: Settings,
     calls: Calls,
     *,
     redirect: str | None = None,
-    told: Callable[[str], None] | None = None,
-) -> MapDesk:
-    """The map for these settings; nothing is started before the first call.
+    notify: Notify | None = None,
+    server: MapServer | None = None,
+) -> MapClient:
+    """Return the map for these settings; nothing is started before the first call.
 
     `redirect` is the address of the sample's stand-in for Amap, whose records are labelled so.
-    `told` hears in one line when the server has to be installed first.
+    `notify` hears in one line when the server has to be installed first. `server` is an entry
+    of the table of servers, Amap's unless it is named.
     """
+    server = server or SERVERS["amap"](settings, redirect=redirect, notify=notify)
     limits = SessionLimits(
         start=settings.map_start_seconds,
         call=settings.map_call_seconds,
         idle=settings.map_idle_seconds,
     )
-    session = SupervisedSession(
-        lambda: amap_server(settings, redirect=redirect, tell=told),
-        check=contract_problem,
-        limits=limits,
+    session = SupervisedSession(server, limits=limits)
+    daily = DailySearches(
+        server.daily_limit,
+        server.quota,
+        file=settings.tanlu_data_dir / "map-usage.sqlite",
     )
-    counted = settings.tanlu_data_dir / "map-usage.sqlite"
-    daily = DailySearches(0 if redirect else settings.amap_daily_search_limit, file=counted)
-    gateway = Gateway(session, calls, qps=settings.amap_qps, daily=daily)
-    return MapDesk(session, gateway, presentation=_SAMPLE if redirect else None)
+    gateway = Gateway(server, session, calls, qps=server.qps, daily=daily)
+    return MapClient(server, session, gateway)

@@ -1,4 +1,4 @@
-"""How often the map may be asked: pace, place searches a day, and pauses Amap imposed on us."""
+"""Limit calls of a map server: pace, place searches a day, pauses that it imposed."""
 
 import asyncio
 import contextlib
@@ -8,15 +8,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from agent.core.errors import ProviderError, RateLimited
 from agent.core.private_files import private_database
 
-# Fixed, as China has no summer time and Windows no time zone files.
-SHANGHAI = timezone(timedelta(hours=8), "Asia/Shanghai")
-SEARCH_TOOLS = frozenset({"maps_text_search", "maps_around_search", "maps_search_detail"})
 _BURST = 3
 _KEY_PAUSE = 60.0
 _TABLE = "CREATE TABLE IF NOT EXISTS map_searches (day TEXT PRIMARY KEY, count INTEGER NOT NULL)"
@@ -24,11 +22,34 @@ _ADD = """INSERT INTO map_searches VALUES (?, 1)
 ON CONFLICT (day) DO UPDATE SET count = count + 1 RETURNING count"""
 
 
+@dataclass(frozen=True)
+class DailyQuota:
+    """Describe the calls that a service counts together, day by day."""
+
+    provider: str
+    tools: frozenset[str]
+    setting: str
+    """The variable of our own limit."""
+    zone: tzinfo
+    zone_name: str
+
+    def spent(self, reason: str, now: datetime) -> RateLimited:
+        """Return the error of a spent day, which says when the next begins."""
+        local = now.astimezone(self.zone)
+        midnight = (local + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        return RateLimited(
+            self.provider,
+            f"{reason}; the count starts again at {midnight:%Y-%m-%d %H:%M} ({self.zone_name})",
+            retry_after=(midnight - local).total_seconds(),
+            code="map_quota_day",
+        )
+
+
 class WindowPace:
-    """At most a burst of calls in any window of burst ÷ rate seconds, across threads and loops.
+    """Let at most a burst of calls into any window of burst ÷ rate seconds, in all threads.
 
     A token bucket of the same rate lets more through at its start than a limit of calls in any
-    one second, which is how Amap words its own.
+    one second, which is how services word theirs.
     """
 
     def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -39,7 +60,7 @@ class WindowPace:
         self._lock = threading.Lock()
 
     def reserve(self) -> float:
-        """Book the next place; the seconds to wait for it."""
+        """Book the next place; return the seconds to wait for it."""
         with self._lock:
             now = self._clock()
             full = len(self._booked) == self._booked.maxlen
@@ -48,40 +69,42 @@ class WindowPace:
             return start - now
 
     async def wait(self) -> None:
+        """Wait for the next place."""
         if (delay := self.reserve()) > 0:
             await asyncio.sleep(delay)
 
 
 class DailySearches:
-    """Counts place searches of a day in Shanghai, in a file that processes share, or in memory."""
+    """Count the calls of a quota's day, in a file that processes share, or in memory."""
 
     def __init__(
         self,
         limit: int,
+        quota: DailyQuota | None,
         *,
         file: Path | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(SHANGHAI),
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.limit, self._file, self._now = limit, file, now
+        self.limit, self._quota, self._file, self._now = limit, quota, file, now
         self._memory: tuple[str, int] = ("", 0)
         self._lock = threading.Lock()
 
     async def spend(self, tool: str) -> None:
-        """Count a call; raises RateLimited (`map_quota_day`) when the day is spent."""
-        if not self.limit or tool not in SEARCH_TOOLS:
+        """Count a call; raise RateLimited (`map_quota_day`) when the day is spent."""
+        quota = self._quota
+        if not self.limit or quota is None or tool not in quota.tools:
             return
-        count = await asyncio.to_thread(self._add)
+        count = await asyncio.to_thread(self._add, quota.zone)
         if count > self.limit:
-            raise day_is_spent(
-                f"AMAP_DAILY_SEARCH_LIMIT = {self.limit} place searches are used up", self._now()
-            )
+            reason = f"{quota.setting} = {self.limit} place searches are used up"
+            raise quota.spent(reason, self._now())
 
-    def _add(self) -> int:
-        day = self._now().astimezone(SHANGHAI).date().isoformat()
+    def _add(self, zone: tzinfo) -> int:
+        day = self._now().astimezone(zone).date().isoformat()
         with self._lock:
             if self._file is None:
-                known, count = self._memory
-                self._memory = (day, count + 1 if known == day else 1)
+                last, count = self._memory
+                self._memory = (day, count + 1 if last == day else 1)
                 return self._memory[1]
             private_database(self._file)
             with contextlib.closing(sqlite3.connect(self._file, timeout=10)) as base, base:
@@ -89,28 +112,18 @@ class DailySearches:
                 return int(base.execute(_ADD, (day,)).fetchone()[0])
 
 
-def day_is_spent(reason: str, now: datetime) -> RateLimited:
-    """The error of a spent day, which says when the next begins."""
-    here = now.astimezone(SHANGHAI)
-    midnight = (here + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    return RateLimited(
-        "amap",
-        f"{reason}; the count starts again at {midnight:%Y-%m-%d %H:%M} (Asia/Shanghai)",
-        retry_after=(midnight - here).total_seconds(),
-        code="map_quota_day",
-    )
-
-
 class Pauses:
-    """What Amap told us not to ask for a while, so that nobody asks again before that."""
+    """Remember the pauses a service asked for, so that nobody calls before they are over."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(
+        self, quota: DailyQuota | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._quota, self._clock = quota, clock
         self._until: dict[str, tuple[float, ProviderError]] = {}
 
     def check(self, tool: str) -> None:
-        """Raises the error that began a pause which is not over."""
-        for family in ("all", _family(tool)):
+        """Raise the error that began a pause which is not over."""
+        for family in ("all", self._family(tool)):
             until, error = self._until.get(family, (0.0, None))
             if error is not None and self._clock() < until:
                 raise error.with_traceback(None)
@@ -118,12 +131,11 @@ class Pauses:
     def note(self, tool: str, error: ProviderError) -> None:
         """Begin a pause if the error asks for one."""
         if isinstance(error, RateLimited) and error.retry_after:
-            family = _family(tool) if error.code == "map_quota_day" else "all"
+            family = self._family(tool) if error.code == "map_quota_day" else "all"
             self._until[family] = (self._clock() + error.retry_after, error)
         elif error.code == "map_key_invalid":
             self._until["all"] = (self._clock() + _KEY_PAUSE, error)
 
-
-def _family(tool: str) -> str:
-    """Amap counts place searches together, everything else by service."""
-    return "search" if tool in SEARCH_TOOLS else tool
+    def _family(self, tool: str) -> str:
+        """Return one name for all tools that are counted together."""
+        return "search" if self._quota and tool in self._quota.tools else tool

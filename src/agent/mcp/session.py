@@ -1,10 +1,10 @@
-"""A supervised MCP session: one server process for every thread and event loop of this process.
+"""Supervise an MCP session: one server process for all threads and loops of this process.
 
 Sessions must be opened and closed by one task on one loop, and on Linux a server dies with the
 thread that spawned it; callers come from many loops and go.
 
 Calls may come from anywhere and run in parallel. A dead server is started again and the call that
-it took along is repeated once (all tools only read); every wait has a limit.
+failed with it is repeated once (all tools only read); every wait has a limit.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ from agent.core.errors import (
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
 from agent.mcp.errors import NOT_SET_UP
-from agent.mcp.servers import ServerSpec
+from agent.mcp.map_server import MapServer
 from agent.mcp.stdio import TOO_LARGE, ServerProcess, run_server
 
 T = TypeVar("T")
 
 
 class OwnerLoop:
-    """An event loop in a daemon thread."""
+    """Run an event loop in a daemon thread."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -52,7 +52,7 @@ class OwnerLoop:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be used here: a fork copies the object but not the thread."""
+        """Return whether it can be used here: a fork copies the object but not the thread."""
         return self.pid == os.getpid() and self._thread.is_alive()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
@@ -92,7 +92,7 @@ _owner: OwnerLoop | None = None
 
 
 def owner_loop() -> OwnerLoop:
-    """The process's owner loop, started at the first call and stopped at exit."""
+    """Return the process's owner loop, started at the first call and stopped at exit."""
     global _owner
     with _lock:
         if _owner is None or not _owner.alive:
@@ -107,23 +107,18 @@ _STDERR_WAIT = 0.5
 
 
 class ConnectionLost(Exception):
-    """The server went away while the call was under way."""
+    """Report that the server went away while the call was under way."""
 
 
 class Unanswered(Exception):
-    """The call's time is up; the server may still be well."""
+    """Report that the call's time is up; the server may still be well."""
 
 
 class Connection:
-    """Starts when `run` is called; `ready` tells how that went."""
+    """Own one process of the server; `ready` says how its start went."""
 
-    def __init__(
-        self,
-        resolve: Callable[[], ServerSpec],
-        check: Callable[[list[Tool]], str | None],
-        limits: "SessionLimits",
-    ) -> None:
-        self._resolve, self._check, self._limits = resolve, check, limits
+    def __init__(self, server: MapServer, limits: "SessionLimits") -> None:
+        self._entry, self._limits = server, limits
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.tools: list[Tool] = []
         self.server_version = ""
@@ -135,7 +130,7 @@ class Connection:
         self._used = 0.0
         self._task: asyncio.Task[None] | None = None
         self._session: ClientSession | None = None
-        self._server: ServerProcess | None = None
+        self._process: ServerProcess | None = None
 
     def run(self, context: contextvars.Context) -> None:
         """Open it in a task of its own, free of the caller's context."""
@@ -143,17 +138,17 @@ class Connection:
         self._task = loop.create_task(self._own(), name="map-session", context=context)
 
     async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
-        """Raises ConnectionLost, Unanswered, or MalformedReply (`map_malformed`, …)."""
+        """Call a tool; raise ConnectionLost, Unanswered, or MalformedReply (`map_malformed`, …)."""
         limit = timedelta(seconds=seconds)
-        return await self._ask(
+        return await self._send(
             lambda session: session.call_tool(name, arguments, read_timeout_seconds=limit)
         )
 
     async def answers(self, seconds: float) -> bool:
-        """Whether it answers a ping in that time."""
+        """Return whether it answers a ping in that time."""
         try:
             async with asyncio.timeout(seconds):
-                await self._ask(lambda session: session.send_ping())
+                await self._send(lambda session: session.send_ping())
         except (TimeoutError, ConnectionLost, Unanswered, ProviderError):
             return False
         return True
@@ -171,7 +166,7 @@ class Connection:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    async def _ask(self, send: Callable[[ClientSession], Awaitable[T]]) -> T:
+    async def _send(self, send: Callable[[ClientSession], Awaitable[T]]) -> T:
         if self._session is None or not self.alive:
             raise ConnectionLost(self._reason)
         scope = anyio.CancelScope()
@@ -184,8 +179,8 @@ class Connection:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             self.stop("closed its streams")
         except Exception as error:  # noqa: BLE001 - whatever its checks of a result raise
-            said = f"a result outside the protocol ({type(error).__name__})"
-            raise MalformedReply("amap", said, code="map_malformed") from None
+            problem = f"a result outside the protocol ({type(error).__name__})"
+            raise MalformedReply(self._entry.provider, problem, code="map_malformed") from None
         finally:
             self._pending.discard(scope)
             self._used = asyncio.get_running_loop().time()
@@ -197,16 +192,16 @@ class Connection:
         if error.error.code == CONNECTION_CLOSED:
             return ConnectionLost(self._reason)
         code = "map_too_large" if error.error.code == TOO_LARGE else "map_malformed"
-        return MalformedReply("amap", scrub(error.error.message)[:300], code=code)
+        return MalformedReply(self._entry.provider, scrub(error.error.message)[:300], code=code)
 
     async def _own(self) -> None:
         """Open, wait for the end, close: all in this task."""
         try:
             async with asyncio.timeout(self._limits.resolve):
-                spec = await asyncio.to_thread(self._resolve)
-            async with run_server(spec) as server:
-                self._server, self.pid = server, server.pid
-                log.info("map server %d started: %r", server.pid, spec)
+                command = await asyncio.to_thread(self._entry.command)
+            async with run_server(command) as server:
+                self._process, self.pid = server, server.pid
+                log.info("map server %d started: %r", server.pid, command)
                 async with ClientSession(server.read, server.write) as session:
                     await self._serve(server, session)
         except (Exception, asyncio.CancelledError) as error:
@@ -251,12 +246,12 @@ class Connection:
             for waiter in (greeting, *others):
                 waiter.cancel()
             await asyncio.gather(greeting, *others, return_exceptions=True)
-        if problem := self._check(self.tools):
-            raise MalformedReply("amap", problem, code="map_contract")
+        if problem := self._entry.catalogue.problem(self.tools):
+            raise MalformedReply(self._entry.provider, problem, code="map_contract")
 
-    async def _why_not(self, server: ServerProcess, said: str = "") -> str:
+    async def _why_not(self, server: ServerProcess, message: str = "") -> str:
         if not server.gone.is_set():
-            return said or f"did not answer within {self._limits.start:g} s of its start"
+            return message or f"did not answer within {self._limits.start:g} s of its start"
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STDERR_WAIT):
                 await server.exited()
@@ -264,7 +259,7 @@ class Connection:
         return f"ended at its start: {words}" if words else "ended at its start without a word"
 
     async def _until_over(self, server: ServerProcess) -> None:
-        """Until stopped, dead, or unused for a while."""
+        """Wait until it is stopped, dead, or unused for a while."""
         waiters = [asyncio.ensure_future(e.wait()) for e in (server.gone, self._stop)]
         loop = asyncio.get_running_loop()
         try:
@@ -296,9 +291,11 @@ class Connection:
             self.ready.set_exception(problem)
 
     def _down(self, reason: str) -> ProviderError:
-        if "AMAP_MAPS_API_KEY" in reason:
-            return ProviderRefused("amap", f"map server: {reason}", code="map_key_missing")
-        return ProviderUnavailable("amap", f"map server: {reason}", code="map_server_down")
+        variable = self._entry.key_variable
+        if variable and variable in reason:
+            message = f"map server: {reason}"
+            return ProviderRefused(self._entry.provider, message, code="map_key_missing")
+        return _down(self._entry.provider, reason)
 
 
 _BACK_OFF = (0.0, 0.5, 2.0, 8.0, 30.0)
@@ -306,10 +303,10 @@ _BACK_OFF = (0.0, 0.5, 2.0, 8.0, 30.0)
 
 @dataclass(frozen=True)
 class SessionLimits:
-    """Seconds."""
+    """Set the limits of a session in seconds."""
 
     resolve: float = 200
-    """To find out what to start, an installation included."""
+    """To find the command to start, an installation included."""
     start: float = 20
     call: float = 15
     ping: float = 1.5
@@ -317,21 +314,19 @@ class SessionLimits:
 
 
 class SupervisedSession:
-    """Offers what `load_mcp_tools` needs of a session, and outlives its server.
+    """Offer what `load_mcp_tools` needs of a session, and outlive the server's process.
 
-    `resolve` names the server and may block; `check` returns what is wrong with its tools, or
-    None. All failures are ProviderErrors of `amap`.
+    All failures are ProviderErrors of the server's provider.
     """
 
     def __init__(
         self,
-        resolve: Callable[[], ServerSpec],
+        server: MapServer,
         *,
-        check: Callable[[list[Tool]], str | None] = lambda tools: None,
         limits: SessionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._resolve, self._check, self._clock = resolve, check, clock
+        self.server, self._clock = server, clock
         self.limits = limits or SessionLimits()
         self.starts = 0
         self._connection: Connection | None = None
@@ -342,13 +337,13 @@ class SupervisedSession:
 
     @property
     def pid(self) -> int | None:
-        """The running server's process id."""
+        """Return the running server's process id."""
         connection = self._connection
         return connection.pid if connection and connection.alive else None
 
     @property
     def problem(self) -> str | None:
-        """The code of what went wrong last, as long as nothing has worked since."""
+        """Return the code of the last failure, as long as nothing has worked since."""
         return self._last_error.code if self._failures and self._last_error else None
 
     async def ready(self) -> None:
@@ -356,12 +351,12 @@ class SupervisedSession:
         await self._owner().run(self._connected())
 
     async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
-        """The tools, as the server listed them when it started."""
+        """Return the tools, as the server listed them when it started."""
         connection = await self._owner().run(self._connected())
         return ListToolsResult(tools=connection.tools)
 
     async def server_version(self) -> str:
-        """Name and version the server gives itself."""
+        """Return the name and version the server gives itself."""
         return (await self._owner().run(self._connected())).server_version
 
     async def call_tool(
@@ -371,7 +366,7 @@ class SupervisedSession:
         read_timeout_seconds: timedelta | None = None,
         progress_callback: Any = None,
     ) -> CallToolResult:
-        """Call one tool; what the tool itself reports as an error is in the result."""
+        """Call one tool; an error that the tool itself reports is in the result."""
         seconds = read_timeout_seconds.total_seconds() if read_timeout_seconds else None
         return await self._owner().run(
             self._call(name, arguments or {}, seconds or self.limits.call)
@@ -396,14 +391,14 @@ class SupervisedSession:
                 log.warning("map server died during %s: %s", name, reason)
             except Unanswered:
                 await self._end_if_frozen(connection)
-                raise ProviderUnavailable(
-                    "amap", f"{name}: no answer within {seconds:g} s", code="map_timeout"
-                ) from None
+                message = f"{name}: no answer within {seconds:g} s"
+                provider = self.server.provider
+                raise ProviderUnavailable(provider, message, code="map_timeout") from None
             else:
                 self._failures = 0
                 return result
         self._count_failure()
-        self._last_error = _down(f"died twice during {name}: {reason}")
+        self._last_error = _down(self.server.provider, f"died twice during {name}: {reason}")
         raise self._last_error
 
     async def _end_if_frozen(self, connection: Connection) -> None:
@@ -412,11 +407,11 @@ class SupervisedSession:
             connection.stop("frozen")
 
     async def _connected(self) -> Connection:
-        """The live connection, started by whoever comes first; runs on the owner loop."""
+        """Return the live connection, started by the first caller; runs on the owner loop."""
         connection = self._connection
         if connection is None or not connection.alive:
             self._refuse_for_now()
-            connection = self._connection = Connection(self._resolve, self._check, self.limits)
+            connection = self._connection = Connection(self.server, self.limits)
             self.starts += 1
             connection.run(contextvars.Context())
             connection.ready.add_done_callback(self._started)
@@ -425,11 +420,11 @@ class SupervisedSession:
 
     def _refuse_for_now(self) -> None:
         if self._closed:
-            raise _down("the session is closed")
+            raise _down(self.server.provider, "the session is closed")
         wait = self._not_before - self._clock()
         if wait > 0 and self._last_error:
             raise type(self._last_error)(
-                "amap",
+                self.server.provider,
                 f"{self._last_error} (next attempt in {wait:.1f} s)",
                 code=self._last_error.code,
             )
@@ -456,5 +451,5 @@ class SupervisedSession:
             await connection.ended()
 
 
-def _down(reason: str) -> ProviderUnavailable:
-    return ProviderUnavailable("amap", f"map server: {reason}", code="map_server_down")
+def _down(provider: str, reason: str) -> ProviderUnavailable:
+    return ProviderUnavailable(provider, f"map server: {reason}", code="map_server_down")

@@ -1,4 +1,4 @@
-"""The stdio transport of an MCP server whose process we own.
+"""Speak the stdio transport with an MCP server whose process we own.
 
 The SDK's own transport hides the process id, copies quadratically when a line is huge, waits
 seconds before it kills, and logs a traceback for every line of noise.
@@ -22,7 +22,7 @@ from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
 from agent.core.redaction import scrub
 from agent.core.strings import parse_json
-from agent.mcp.servers import ServerSpec
+from agent.mcp.map_server import ServerCommand
 
 log = logging.getLogger(__name__)
 LINE_LIMIT = 4 << 20
@@ -39,7 +39,7 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 
 @dataclass
 class ServerProcess:
-    """A running server: its streams, and how it ended."""
+    """Hold a running server: its process, its streams, the end of its stderr."""
 
     process: asyncio.subprocess.Process
     read: Incoming
@@ -61,21 +61,21 @@ class ServerProcess:
             await asyncio.shield(self.words)
 
     def last_words(self) -> str:
-        """The end of its stderr, without keys, on one line."""
+        """Return the end of its stderr, without keys, on one line."""
         return scrub(" | ".join(line for line in self.stderr if line))[-500:]
 
 
 @asynccontextmanager
-async def run_server(spec: ServerSpec) -> AsyncIterator[ServerProcess]:
+async def run_server(command: ServerCommand) -> AsyncIterator[ServerProcess]:
     """Start a server; whatever happens, its process is gone when this ends."""
     process = await asyncio.create_subprocess_exec(
-        spec.command,
-        *spec.args,
+        command.command,
+        *command.args,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env=dict(spec.env),
-        cwd=spec.cwd,
+        env=dict(command.env),
+        cwd=command.cwd,
         start_new_session=os.name == "posix",
     )
     to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -161,23 +161,23 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 def _message(line: bytes) -> JSONRPCMessage | None:
-    """What a line says, in valid text; in place of an answer of no known form, an error."""
+    """Return a line's message, in valid text; an error in place of an answer of no known form."""
     text = line.decode("utf-8", "replace").strip()
     if not text:
         return None
-    answered = None
+    request = None
     try:
         parsed = parse_json(text)
         if isinstance(parsed, dict) and "method" not in parsed:
-            answered = parsed.get("id")
+            request = parsed.get("id")
         return JSONRPCMessage.model_validate(parsed)
     except ValueError:
         log.warning("map server wrote a line that is no message: %s", scrub(text[:120]))
-    return _error(answered, PARSE_ERROR, "not a message") if type(answered) is int else None
+    return _error(request, PARSE_ERROR, "not a message") if type(request) is int else None
 
 
 class Lines:
-    """Cuts a stream into lines in linear time; a line over the limit becomes an error message."""
+    """Cut a stream into lines in linear time; a line over the limit becomes an error message."""
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
         self._limit = limit
@@ -186,7 +186,7 @@ class Lines:
         self._head = self._tail = b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in this chunk."""
+        """Return the lines that end in this chunk."""
         *ends, rest = chunk.split(b"\n")
         lines = []
         for end in ends:
@@ -213,15 +213,15 @@ class Lines:
 
 
 def _too_large(head: bytes, tail: bytes, size: int) -> bytes:
-    """The error that stands for a reply we did not keep, if it can be told whose reply it was."""
-    found = _REQUEST_ID.findall(tail) or _REQUEST_ID.findall(head)
+    """Return the error for a reply that was dropped, if its request can be identified."""
+    ids = _REQUEST_ID.findall(tail) or _REQUEST_ID.findall(head)
     log.warning("map server sent a message of %d bytes; dropped", size)
-    if not found:
+    if not ids:
         return b""
-    said = f"reply of {size} bytes is too large"
-    return _error(int(found[-1]), TOO_LARGE, said).model_dump_json().encode()
+    message = f"reply of {size} bytes is too large"
+    return _error(int(ids[-1]), TOO_LARGE, message).model_dump_json().encode()
 
 
-def _error(answered: int, code: int, said: str) -> JSONRPCMessage:
-    error = ErrorData(code=code, message=said)
-    return JSONRPCMessage(JSONRPCError(jsonrpc="2.0", id=answered, error=error))
+def _error(request: int, code: int, message: str) -> JSONRPCMessage:
+    error = ErrorData(code=code, message=message)
+    return JSONRPCMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))

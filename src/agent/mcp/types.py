@@ -1,21 +1,17 @@
-"""The map, as a branch of a run sees it."""
+"""Define the map as a branch of a run sees it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any
 
-from langchain_core.messages import ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
 from typing_extensions import TypedDict
 
-from agent.core.budget import Meter
 from agent.evidence.geo import wgs84_of
 from agent.evidence.types import (
     Anchor,
     Gap,
     Location,
     MapIntent,
-    MapTask,
     Place,
     Point,
     Route,
@@ -25,17 +21,19 @@ from agent.evidence.types import (
 from agent.texts.language import Language
 
 Tell = Callable[[str], None]
-"""Told in one short line what the map was asked (tool and its argument)."""
+"""Takes one short line about a call of the map: the tool and its argument."""
+CallTool = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Calls one tool of the map with its arguments."""
 
 
 @dataclass(frozen=True)
 class MapOptions:
-    """How one branch asks the map; source ids begin with `prefix` ("a0")."""
+    """Set how one branch uses the map; source ids begin with `prefix` ("a0")."""
 
     prefix: str
     language: Language
     near: Point | None = None
-    """Where the user is, WGS-84."""
+    """The user's position, WGS-84."""
     keywords: int = 2
     details: int = 2
     more: int = 2
@@ -43,19 +41,19 @@ class MapOptions:
 
 
 class MapHit(TypedDict):
-    """A place a search named but nobody looked up: the server's searches tell no more."""
+    """Hold a place that a search named and no call looked up."""
 
     id: str
-    """Amap's own, for `maps_search_detail`."""
+    """The server's own id."""
     name: str
     address: str | None
     keywords: list[str]
-    """The searches that found it."""
+    """The words of the searches that returned it."""
 
 
 @dataclass
-class Survey:
-    """What the map knows so far: the ledger of one branch. Grows while tools are called."""
+class MapResult:
+    """Collect the records of one branch; grows while tools are called."""
 
     places: list[Place] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
@@ -63,15 +61,15 @@ class Survey:
     sources: list[Source] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
-    """Names of places dropped because they lie outside what was asked (city, radius)."""
+    """Names of places dropped because they lie outside the city or the radius."""
     complete: bool = False
-    """Whether the prefetch covers the task, so that no further tool is needed."""
+    """True where the prefetch covers the task, so that no further tool is needed."""
     open_for_tools: bool = True
     """False where the server itself cannot be had, so that asking a model is pointless."""
     attribution: str = ""
     intent: MapIntent | None = None
     hits: list[MapHit] = field(default_factory=list)
-    """What the searches found besides `places`, best first."""
+    """Hits of the searches besides `places`, best first."""
     centre: Location | None = None
     centre_name: str | None = None
     radius_m: int | None = None
@@ -79,46 +77,7 @@ class Survey:
 
     @property
     def anchor(self) -> Anchor | None:
-        """What was searched around, for a map."""
+        """Return the centre of the searches, for a map."""
         if self.centre is None or self.centre_name is None:
             return None
         return Anchor(name=self.centre_name, wgs84=wgs84_of(self.centre), location=self.centre)
-
-
-class MapTools(Protocol):
-    """The server's tools (`load_mcp_tools`) for one branch; results enter its survey."""
-
-    tools: list[BaseTool]
-
-    async def call(self, call: ToolCall) -> ToolMessage:
-        """Run one tool call of a model; failures come back as an error message, never raised."""
-        ...
-
-
-class Maps(Protocol):
-    """What a node is given."""
-
-    async def survey(
-        self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> Survey:
-        """Prefetch in code: geocode, search around, look the best up. Failures are gaps."""
-        ...
-
-    async def look_up_more(
-        self,
-        survey: Survey,
-        task: MapTask,
-        query: str,
-        *,
-        options: MapOptions,
-        meter: Meter,
-        tell: Tell,
-    ) -> None:
-        """Details of `options.more` further hits, while a model writes; failures are gaps."""
-        ...
-
-    async def tools(
-        self, survey: Survey, query: str, *, options: MapOptions, meter: Meter, tell: Tell
-    ) -> MapTools:
-        """The tools a model may call; raises ProviderError if the server cannot be had."""
-        ...

@@ -29,7 +29,7 @@ from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
 from agent.models.streaming import Telling
 from agent.models.types import LISTING, Finish, Reply, Request, Response, Thinking, Vendor
-from agent.models.validation import GaveUp, Patience, judge, parsed, repair_request, schema_of
+from agent.models.validation import judge, parsed, repair_request, schema_of, unusable_once
 from agent.settings import Settings
 
 
@@ -86,7 +86,7 @@ _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
 
 
 class ModelDesk:
-    """Implements `Models`; one per process, usable from any event loop."""
+    """Asks models; one per process, usable from any event loop."""
 
     def __init__(
         self,
@@ -151,23 +151,19 @@ class ModelDesk:
 
     async def _once(self, name: ModelName, request: Request, meter: Meter) -> Response:
         vendor = await self._vendor(name)
-        patience, paid = Patience(), False
+        paid = False
 
         async def send() -> str:
             nonlocal paid
             response = await vendor.complete(request)
             paid = True
             self._account(name, meter, response)
-            with patience.once_more():
-                judge(response, request, f"model:{name.provider}")
+            judge(response, request, f"model:{name.provider}")
             return to_text(response)
 
-        try:
-            text = await self._calls.once(
-                self._policy(name), send, meter=meter, request=_identity(request)
-            )
-        except GaveUp as end:
-            raise end.error from None
+        text = await self._calls.once(
+            self._policy(name), send, meter=meter, request=_identity(request)
+        )
         response = from_text(text)
         if not paid:
             # A step repeated after a crash still owns what its first life paid.
@@ -196,12 +192,14 @@ class ModelDesk:
                 yield text
 
     def _policy(self, name: ModelName) -> Policy:
+        """Return the policy of one call."""
         return Policy(
             provider=f"model:{name.provider}",
             spends="model_calls",
             timeout=self._settings.model_timeout_seconds,
             attempts=4,
             base_delay=0.2,
+            retry_on=unusable_once(),
         )
 
     def _account(self, name: ModelName, meter: Meter, spent: Any) -> None:

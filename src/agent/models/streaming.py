@@ -32,7 +32,7 @@ from agent.core.errors import (
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
 from agent.models.types import Piece, Request, Thinking, Vendor
-from agent.models.validation import GaveUp, Patience, blocked, malformed
+from agent.models.validation import blocked, malformed
 from agent.prompts import render
 from agent.texts.language import detect_language
 
@@ -213,24 +213,20 @@ class Telling:
             raise _cut_off(name) from error
 
     async def _open(self, name: ModelName, messages: Sequence[BaseMessage]) -> Opened:
-        vendor, policy, patience = await self._vendor(name), self._policy(name), Patience()
+        vendor, policy = await self._vendor(name), self._policy(name)
         request = Request(name.id, tuple(messages), thinking=self._thinking)
 
         async def start() -> Opened:
             pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
             opened = Opened(pieces, name, min(_IDLE_SECONDS, policy.timeout), self._account)
             try:
-                with patience.once_more():
-                    await opened.wait_for_text()
+                await opened.wait_for_text()
             except BaseException:
                 await opened.close(self._meter)
                 raise
             return opened
 
-        try:
-            return await self._calls.call(policy, start, meter=self._meter)
-        except GaveUp as end:
-            raise end.error from None
+        return await self._calls.call(policy, start, meter=self._meter)
 
 
 def continue_prompt(written: str) -> HumanMessage:

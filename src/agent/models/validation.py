@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ValidationError
 
+from agent.core.calls import may_pass
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused
 from agent.core.strings import valid_json
 from agent.models.types import Request, Response
@@ -78,29 +78,21 @@ def repair_request(problem: str) -> HumanMessage:
     )
 
 
-class GaveUp(ProviderError):
-    """Carries the final error past the retries of the call wrapper."""
+def unusable_once() -> Callable[[ProviderError], bool]:
+    """Return what one call is retried on: a whole reply that cannot be used, only once.
 
-    def __init__(self, error: ProviderError) -> None:
-        self.error = error
-        super().__init__(error.provider, error.message, code=error.code)
+    It was paid for; what broke on its way was not.
+    """
+    unusable_before = False
 
+    def retry_on(error: ProviderError) -> bool:
+        nonlocal unusable_before
+        if error.code not in _WORDS:
+            return may_pass(error)
+        again, unusable_before = not unusable_before, True
+        return again
 
-class Patience:
-    """A reply that was paid for and cannot be used is asked for once more, not four times."""
-
-    def __init__(self) -> None:
-        self._left = 1
-
-    @contextmanager
-    def once_more(self) -> Iterator[None]:
-        try:
-            yield
-        except MalformedReply as error:
-            if self._left <= 0:
-                raise GaveUp(error) from None
-            self._left -= 1
-            raise
+    return retry_on
 
 
 def judge(response: Response, request: Request, provider: str) -> None:

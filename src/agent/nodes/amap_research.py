@@ -10,8 +10,9 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.records import place_lines, route_lines, weather_lines
-from agent.assistants.common.toolbox import Services, Toolbox, open_meter
+from agent.assistants.common.services import GetServices, Services
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -19,7 +20,8 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import restamp
 from agent.evidence.types import Gap, MapTask
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.mcp.tools import BranchTools
+from agent.mcp.types import MapOptions, MapResult
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
@@ -30,16 +32,16 @@ NODE = "amap_research"
 
 
 async def amap_research(
-    state: AmapSearchState, runtime: Runtime[Configuration], *, services: Services
+    state: AmapSearchState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Asks the map about one query; never raises for a failed source."""
-    branch = _branch(state, runtime, services())
+    branch = _branch(state, runtime, get_services())
     began = time.monotonic()
     branch.emit(event("map_started", NODE, id=branch.id, text=branch.query))
     try:
         survey, text = await branch.run()
     except AgentError as error:
-        survey, text = Survey(gaps=[branch.lost(error)]), ""
+        survey, text = MapResult(gaps=[branch.lost(error)]), ""
     for gap in survey.gaps:
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
     count = len(survey.places) + len(survey.routes) + len(survey.weather)
@@ -63,7 +65,9 @@ async def amap_research(
     )
 
 
-def _branch(state: AmapSearchState, runtime: Runtime[Configuration], given: Toolbox) -> "_Branch":
+def _branch(
+    state: AmapSearchState, runtime: Runtime[Configuration], services: Services
+) -> "_Branch":
     configuration, turn = runtime.context or Configuration(), state["turn"]
     options = MapOptions(
         prefix=f"a{state['id']}",
@@ -78,8 +82,8 @@ def _branch(state: AmapSearchState, runtime: Runtime[Configuration], given: Tool
         task=state["task"],
         options=options,
         configuration=configuration,
-        given=given,
-        meter=open_meter(turn, configuration, given, spent=state["spent"]),
+        services=services,
+        meter=open_meter(turn, configuration, services, spent=state["spent"]),
         emit=runtime.stream_writer,
     )
 
@@ -92,7 +96,7 @@ class _Branch:
     task: MapTask
     options: MapOptions
     configuration: Configuration
-    given: Toolbox
+    services: Services
     meter: Meter
     emit: Emit
 
@@ -108,16 +112,16 @@ class _Branch:
         """A map call as progress."""
         self.emit(event("map_call", NODE, id=self.id, text=asked))
 
-    async def run(self) -> tuple[Survey, str]:
+    async def run(self) -> tuple[MapResult, str]:
         """The ledger, and a text over it; further places are looked up while the model writes."""
-        survey = await self.given.maps.survey(
+        survey = await self.services.maps.survey(
             self.task, self.query, options=self.options, meter=self.meter, tell=self.tell
         )
         looked_up = asyncio.Event()
 
         async def look_up_more() -> None:
             try:
-                await self.given.maps.look_up_more(
+                await self.services.maps.look_up_more(
                     survey, self.task, self.query,
                     options=self.options, meter=self.meter, tell=self.tell,
                 )  # fmt: skip
@@ -130,13 +134,13 @@ class _Branch:
         return survey, text
 
     async def _text(
-        self, survey: Survey, opening: Sequence[BaseMessage], looked_up: asyncio.Event
+        self, survey: MapResult, opening: Sequence[BaseMessage], looked_up: asyncio.Event
     ) -> str:
         """The model's text, citing only what is in the ledger; the bare list if it fails."""
         if not survey.sources and survey.gaps and not survey.open_for_tools:
             return ""
         try:
-            tools = await self.given.maps.tools(
+            tools = await self.services.maps.tools(
                 survey, self.query, options=self.options, meter=self.meter, tell=self.tell
             )
             text = await self._loop(tools, opening, looked_up)
@@ -147,10 +151,10 @@ class _Branch:
         return restamp(text, known).strip() or "\n".join(self._records(survey).values()).strip()
 
     async def _loop(
-        self, tools: MapTools, messages: Sequence[BaseMessage], looked_up: asyncio.Event
+        self, tools: BranchTools, messages: Sequence[BaseMessage], looked_up: asyncio.Event
     ) -> str:
         for left in range(self.configuration.map_rounds, -1, -1):
-            reply: Reply[BaseModel] = await self.given.models.ask(
+            reply: Reply[BaseModel] = await self.services.models.ask(
                 self.configuration.research_model,
                 messages,
                 meter=self.meter,
@@ -166,7 +170,7 @@ class _Branch:
             messages = [*messages, reply.message, *answers]
         return ""
 
-    def _opening(self, survey: Survey) -> Sequence[BaseMessage]:
+    def _opening(self, survey: MapResult) -> Sequence[BaseMessage]:
         language = self.options.language
         blocks = {"query": self.query, **self._records(survey)}
         return [
@@ -174,7 +178,7 @@ class _Branch:
             HumanMessage(render("amap_research", language, **blocks)),
         ]
 
-    def _records(self, survey: Survey) -> dict[str, str]:
+    def _records(self, survey: MapResult) -> dict[str, str]:
         """The ledger as lines, each with its marker."""
         language = self.options.language
         return {

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.records import place_lines, source_lines
-from agent.assistants.common.toolbox import Services, open_meter
+from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import lacks_place, open_turn, refuse_without_thread
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.queries import drop_seen, is_visible
@@ -38,32 +38,32 @@ NODE = "generate_query"
 
 
 async def generate_query(
-    state: OverallState, runtime: Runtime[Configuration], *, services: Services
+    state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Opens the turn and plans its first round; a failing model leaves the user's own words."""
-    given = services()
+    services = get_services()
     configuration = runtime.context or Configuration()
     if configuration.review_plan:
         refuse_without_thread()
-    turn = open_turn(state, configuration, given, runtime)
+    turn = open_turn(state, configuration, services, runtime)
     previous = previous_evidence(state["messages"])
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous
-    if notice := given.notice(turn["language"]):
+    if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     if lacks_place(turn, previous, configuration):
         opened["needs"] = "place"
         return opened
-    meter = open_meter(turn, configuration, given, spent=None)
+    meter = open_meter(turn, configuration, services, spent=None)
     asked = _prompt(state["messages"], turn, previous)
-    queries, gaps = await _write(asked, turn, configuration, given.models, meter)
+    queries, gaps = await _write(asked, turn, configuration, services.models, meter)
     runtime.stream_writer(
         event("queries", NODE, text="\n".join(q["query"] for q in queries), count=len(queries))
     )
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
     if configuration.review_plan:
-        opened["turn"] = Turn(**{**turn, "paused_at": given.now().timestamp()})
+        opened["turn"] = Turn(**{**turn, "paused_at": services.now().timestamp()})
     opened["query_list"] = queries
     opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
     opened["gaps"] = replaced(gaps)
@@ -95,18 +95,16 @@ async def _write(
     models: Models,
     meter: Meter,
 ) -> tuple[list[Query], list[Gap]]:
-    try:
-        reply = await models.ask(
-            configuration.query_generator_model,
-            messages,
-            meter=meter,
-            schema=SearchQueryList,
-            thinking=DEFAULT_THINKING["query"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        return _own_words(turn, configuration), [gap_of("", error, NODE, turn["language"])]
+    asking = models.ask(
+        configuration.query_generator_model,
+        messages,
+        meter=meter,
+        schema=SearchQueryList,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(asking, turn, NODE)
+    if reply is None:
+        return _own_words(turn, configuration), gaps
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
     queries = drop_seen(planned(written, configuration, turn["near"]), [])

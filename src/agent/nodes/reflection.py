@@ -5,11 +5,11 @@ import logging
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import Services, open_meter
+from agent.assistants.common.budget import open_meter
+from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.services import GetServices
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
 from agent.evidence.queries import drop_seen
 from agent.evidence.types import Query
@@ -24,10 +24,10 @@ NODE = "reflection"
 
 
 async def reflection(
-    state: OverallState, runtime: Runtime[Configuration], *, services: Services
+    state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Counts the round; asks the model only where its verdict can change what happens next."""
-    given = services()
+    services = get_services()
     configuration = runtime.context or Configuration()
     turn, round_done = state["turn"], state.get("research_loop_count", 0) + 1
     unjudged = Update(
@@ -39,15 +39,12 @@ async def reflection(
     )
     if round_done >= turn["loops"] or not configuration.max_follow_up_queries:
         return unjudged
-    meter = open_meter(turn, configuration, given, spent=state.get("usage"))
-    try:
-        verdict = await _verdict(state, configuration, given.models, meter)
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        gap = gap_of("", error, NODE, turn["language"])
-        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-        return Update(**unjudged, gaps=[gap], usage=meter.usage)
+    meter = open_meter(turn, configuration, services, spent=state.get("usage"))
+    asking = _verdict(state, configuration, services.models, meter)
+    verdict, gaps = await ask_or_gap(asking, turn, NODE)
+    if verdict is None:
+        runtime.stream_writer(event("gap", NODE, text=gaps[0]["message"]))
+        return Update(**unjudged, gaps=gaps, usage=meter.usage)
     follow_ups = [] if verdict.is_sufficient else _new_queries(state, verdict, configuration)
     log.info("turn=%s %s %d: sufficient=%s, %d follow-ups",
              turn["id"], NODE, round_done, verdict.is_sufficient, len(follow_ups))  # fmt: skip

@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from pydantic import TypeAdapter
 
-from agent.assistants.common.toolbox import Services, Toolbox
+from agent.assistants.common.services import GetServices, Services
 from agent.configuration import Configuration
 from agent.core.budget import Usage, no_usage
 from agent.core.errors import InputError
@@ -59,7 +59,7 @@ def estimate_of(
     queries: Sequence[Query],
     turn: Turn,
     configuration: Configuration,
-    given: Toolbox,
+    services: Services,
     spent: Usage | None,
 ) -> Estimate:
     """Counts of this plan without follow-ups, within the limits; and what it may cost."""
@@ -76,7 +76,7 @@ def estimate_of(
         model_calls=min(
             web + len(tasks) + judged + 1, configuration.max_model_calls - used["model_calls"]
         ),
-        cost_usd=_Costs(web, len(tasks), turn, configuration, given).range(),
+        cost_usd=_Costs(web, len(tasks), turn, configuration, services).range(),
     )
 
 
@@ -107,7 +107,7 @@ class _Costs:
     maps: int
     turn: Turn
     configuration: Configuration
-    given: Toolbox
+    services: Services
 
     def range(self) -> CostRange | None:
         """None where a model or a search service has no known price."""
@@ -141,7 +141,7 @@ class _Costs:
         ]  # fmt: skip
         known = [part for part in parts if part is not None]
         cost = round(sum(known), 3) if len(known) == len(parts) else None
-        return self.given.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
+        return self.services.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
 
 
 def _price(model: str, size: _Size, calls: int, day: date, *, more: int = 0) -> float | None:
@@ -244,24 +244,24 @@ ANSWER_SCHEMA: dict[str, Any] = TypeAdapter(ReviewedPlan).json_schema()
 
 
 async def review_plan(
-    state: OverallState, runtime: Runtime[Configuration], *, services: Services
+    state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Pauses the run until the plan is answered; asks again, saying why, where it cannot be used.
 
     Executed again from its beginning at every answer, so nothing here may cost anything.
     """
-    given = services()
+    services = get_services()
     configuration = runtime.context or Configuration()
     turn, written = state["turn"], state["query_list"]
     review = PlanReview(
         queries=[_shown(query) for query in written],
-        estimate=estimate_of(written, turn, configuration, given, state.get("usage")),
+        estimate=estimate_of(written, turn, configuration, services, state.get("usage")),
     )
     queries = _answered(review, turn, configuration)
-    given.budgets.close(turn["id"])
+    services.budgets.close(turn["id"])
     log.info("turn=%s %s: %d queries", turn["id"], NODE, len(queries))
     update = Update(
-        turn=_without_the_wait(turn, given.now().timestamp()),
+        turn=_without_the_wait(turn, services.now().timestamp()),
         cancelled=not queries,
         query_list=queries,
         queries=replaced([PlannedQuery(**q, round=1) for q in queries]),

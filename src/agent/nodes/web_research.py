@@ -5,8 +5,9 @@ import time
 
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import Services, open_meter
+from agent.assistants.common.services import GetServices
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
 from agent.core.progress import event
@@ -18,13 +19,13 @@ NODE = "web_research"
 
 
 async def web_research(
-    state: WebSearchState, runtime: Runtime[Configuration], *, services: Services
+    state: WebSearchState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Searches the web for one query; never raises for a failed source."""
-    given = services()
+    services = get_services()
     configuration = runtime.context or Configuration()
     query, turn, began = state["search_query"], state["turn"], time.monotonic()
-    meter = open_meter(turn, configuration, given, spent=state["spent"])
+    meter = open_meter(turn, configuration, services, spent=state["spent"])
     task = WebTask(
         query=query,
         prefix=f"w{state['id']}",
@@ -35,7 +36,7 @@ async def web_research(
     )
     runtime.stream_writer(event("search_started", NODE, id=task.prefix, text=query))
     try:
-        findings = await given.web.research(task, meter=meter)
+        findings = await services.web.research(task, meter=meter)
     except AgentError as error:
         findings = Findings(text="", gaps=[gap_of(query, error, "web", turn["language"])])
     for gap in findings.gaps:

@@ -20,7 +20,8 @@ from agent.search.gaps import search_gap
 from agent.search.hits import MAX_QUERY, make_hit
 from agent.search.http import SearchHttp
 from agent.search.types import Findings, Hit, WebTask
-from agent.texts.language import Language, detect_language
+from agent.texts import say
+from agent.texts.language import detect_language
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 MAX_LINKS = 12
@@ -82,11 +83,6 @@ def _under(url: str, base: str) -> bool:
 
 log = logging.getLogger(__name__)
 
-_NUDGE: dict[Language, str] = {
-    "zh": "请先用 Google 搜索再回答：这里只能写搜索到的内容。",
-    "en": "Search with Google before you write: only what the search brings can be used here.",
-}
-
 
 class GoogleSearch:
     """One query to marked text by a model that searches itself."""
@@ -119,7 +115,7 @@ class GoogleSearch:
         if _marked(first):
             return [first]
         try:
-            return [first, await self._once(task, meter, nudge=_NUDGE[task.language])]
+            return [first, await self._once(task, meter, nudge=say("search.nudge", task.language))]
         except (ProviderError, BudgetExceeded) as error:
             log.warning("turn=%s google: not asked again: %s", meter.turn_id, error)
             return [first]

@@ -63,11 +63,3 @@ class Findings:
     """The searches that really ran (what Google bills)."""
     search_entry_points: list[str] = field(default_factory=list)
     """Google's search suggestions (HTML), to be shown unmodified with the answer."""
-
-
-class WebResearch(Protocol):
-    """What a node is given: one query to findings, by whichever service is configured."""
-
-    async def research(self, task: WebTask, *, meter: Meter) -> Findings:
-        """Never raises ProviderError: a failure is a gap in the findings."""
-        ...

@@ -5,9 +5,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from agent.assistants.common.services import LOOKED_FOR
 from agent.core.errors import ConfigurationError
 from agent.server.auth.api_keys import access
-from agent.services import LOOKED_FOR, started_services
+from agent.services import started_services
 from agent.settings import Settings, read_settings
 
 

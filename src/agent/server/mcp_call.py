@@ -22,8 +22,9 @@ from agent.client.run_result import Outcome, RunName, outcome_of
 from agent.core.errors import AgentError, InputError
 from agent.evidence.queries import clean_text
 from agent.server.mcp_tools import Offered
+from agent.texts import say
 from agent.texts.language import Language, detect_language
-from agent.texts.progress_words import STARTING, event_line
+from agent.texts.progress_words import event_line
 
 QUIET_SECONDS = 15.0
 """Clients give a silent call up, many after 60 s; word from us starts their clock again."""
@@ -42,7 +43,7 @@ class Teller:
         self, notify: Notify | None, language: Language, *, quiet_seconds: float = QUIET_SECONDS
     ) -> None:
         self._notify, self._language, self._quiet = notify, language, quiet_seconds
-        self._line, self._count = STARTING[language], 0
+        self._line, self._count = say("progress.starting", language), 0
         self._began = self._said = time.monotonic()
 
     async def event(self, told: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from typing_extensions import TypedDict
 
-from agent.mcp.records import PHOTO_HOSTS
+from agent.mcp.servers import PHOTO_HOSTS
 from agent.settings import Settings
 
 

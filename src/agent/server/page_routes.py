@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from agent import __version__
 from agent.assistants.common.conversation import MAX_QUESTION
+from agent.assistants.common.services import LOOKED_FOR
 from agent.assistants.registry import REVIEW_PLANS
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
@@ -42,10 +43,9 @@ from agent.server.page_headers import (
     unframed,
 )
 from agent.server.sign_in import SignIn
-from agent.services import LOOKED_FOR
 from agent.settings import Settings
+from agent.texts import LANGUAGES, say, table
 from agent.texts.language import Language
-from agent.texts.progress_words import EVENTS, SPEAKERS, STARTING
 
 TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -57,6 +57,7 @@ TYPES: Final = {
 }
 """What the page may consist of; anything else in its folder is not served."""
 INDEX: Final = "index.html"
+TEXTS: Final = "js/texts.js"
 ENTRY: Final = "js/main.js"
 """The module that the page starts with; `INDEX` names it itself."""
 _START = f'<script type="module" src="/app/{ENTRY}">'
@@ -95,8 +96,12 @@ class PageFile:
 class PageFiles:
     """Files of one folder; each is read again only when it has changed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, made: Mapping[str, bytes] | None = None) -> None:
+        """Serve besides `made`: modules that are no files, by their addresses."""
         self._folder = folder
+        self._made = {
+            name: _packed(body, TYPES[Path(name).suffix]) for name, body in (made or {}).items()
+        }
         self._cache: dict[Path, tuple[_Version, PageFile]] = {}
 
     def find(self, *names: str) -> PageFile | None:
@@ -106,6 +111,8 @@ class PageFiles:
         """
         if not all(_NAME.fullmatch(name) for name in names):
             return None
+        if made := self._made.get("/".join(names)):
+            return made
         path = self._folder.joinpath(*names)
         media_type = TYPES.get(path.suffix)
         if media_type is None or not path.is_file():
@@ -127,7 +134,20 @@ class PageFiles:
             for path in sorted((self._folder / part).rglob("*.js"))
         )
         names = (path.relative_to(self._folder).as_posix() for path in paths)
-        return tuple(name for name in names if name != ENTRY)
+        return (*(name for name in names if name != ENTRY), *self._made)
+
+
+def texts_module() -> bytes:
+    """Return the module that holds, in both languages, what the page says in its own words."""
+    texts = {
+        language: {
+            f"{name}.{key}": text
+            for name in ("page", "progress", "export", "records", "punctuation")
+            for key, text in table(name, language).items()
+        }
+        for language in LANGUAGES
+    }
+    return f"export const TEXTS = {json.dumps(texts, ensure_ascii=False)};\n".encode()
 
 
 def _preloading(body: bytes, modules: tuple[str, ...]) -> bytes:
@@ -195,22 +215,6 @@ def _shown(value: Any) -> str:
     return scrub(one_line(str(value), longest=_LONGEST_FIELD)).replace(" ", "_")
 
 
-_LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
-_EXAMPLES: Final[Mapping[Language, tuple[str, ...]]] = {
-    "zh": (
-        "王府井附近适合遛娃的好去处",
-        "杭州西湖怎么玩，附近哪里喝茶？",
-        "外滩附近有哪些咖啡馆？",
-    ),
-    "en": (
-        "Where can children play near Wangfujing, Beijing?",
-        "Coffee near the Bund",
-        "How do sodium-ion batteries work?",
-    ),
-}
-"""Questions that the sample answers, too."""
-
-
 async def config_json(request: Request) -> JSONResponse:
     """The configuration, as far as this caller may know it."""
     settings, reason = settings_or_reason()
@@ -243,19 +247,23 @@ def caller_config(settings: Settings | None, reason: str) -> dict[str, Any]:
         "tiles": shown,
         "photos": bool(settings and settings.place_photos),
         "max_question": MAX_QUESTION,
-        "events": EVENTS,
-        "starting": STARTING,
-        "speakers": SPEAKERS,
+        "events": _tables("progress.events"),
+        "starting": {one: say("progress.starting", one) for one in LANGUAGES},
+        "speakers": _tables("progress.speakers"),
         "review": sorted(REVIEW_PLANS),
-        "examples": _EXAMPLES,
+        "examples": {one: list(table("examples", one).values()) for one in LANGUAGES},
     }
+
+
+def _tables(name: str) -> dict[Language, dict[str, str]]:
+    return {language: table(name, language) for language in LANGUAGES}
 
 
 def _notice(settings: Settings | None) -> dict[str, str] | None:
     if settings is None or settings.mode != "offline":
         return None
     forced = settings.model_configured
-    return {one: sample_notice(one, LOOKED_FOR, forced=forced) for one in _LANGUAGES}
+    return {one: sample_notice(one, LOOKED_FOR, forced=forced) for one in LANGUAGES}
 
 
 @lru_cache(maxsize=8)
@@ -267,7 +275,7 @@ def _warn_once(problem: str) -> None:
 FOLDER: Final = Path(__file__).parents[1] / "page"
 FOLDERS: Final = ("style", "js", "vendor")
 """What of it is served, besides the page itself and its icon."""
-_files = PageFiles(FOLDER)
+_files = PageFiles(FOLDER, {TEXTS: texts_module()})
 
 
 async def index(request: Request) -> Response:

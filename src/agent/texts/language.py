@@ -10,6 +10,7 @@ _URL = re.compile(r"https?://[!-~]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
 _WORD = re.compile(r"[A-Za-zÀ-ɏ]+")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _HAN_PER_WORD = 1.5
 _KANA_SHARE = 0.25
 
@@ -31,10 +32,8 @@ def detect_language(text: str) -> Language:
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """The text with each `{name}` replaced by its value; braces of unknown names stay."""
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    """Return the text with its `{name}`s replaced; other braces and those in values stay."""
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def counted(count: int, one: str, many: str = "") -> str:

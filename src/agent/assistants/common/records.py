@@ -8,15 +8,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import BaseTool
 
 from agent.core.strings import estimated_tokens
-from agent.evidence.geo import MODES, distance_text, duration_text
+from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.types import Place, Route, Source, Weather
+from agent.texts import say
 from agent.texts.language import Language
-
-_WEEKDAYS: dict[Language, tuple[str, ...]] = {
-    "zh": ("周一", "周二", "周三", "周四", "周五", "周六", "周日"),
-    "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
-}
-_COLON: dict[Language, str] = {"zh": "：", "en": ": "}
 
 
 def place_lines(places: Iterable[Place], language: Language) -> str:
@@ -27,8 +22,7 @@ def place_lines(places: Iterable[Place], language: Language) -> str:
 def _place_facts(place: Place, language: Language) -> str:
     far = distance_text(place["distance_m"])
     if far and place["distance_from"]:
-        far = f"{place['distance_from']} {far}" if language == "zh" else (
-            f"{far} from {place['distance_from']}")  # fmt: skip
+        far = say("records.far", language, origin=place["distance_from"], distance=far)
     facts = (
         place["name"],
         place["category"],
@@ -47,10 +41,12 @@ def route_lines(routes: Iterable[Route], language: Language) -> str:
 
 
 def route_text(route: Route, language: Language) -> str:
-    mode = MODES[language][route["mode"]]
+    mode = say(f"records.modes.{route['mode']}", language)
     ends = f"{route['origin']} → {route['destination']}"
     facts = (distance_text(route["distance_m"]), duration_text(route["duration_s"], language))
-    return " · ".join([f"{mode}{_COLON[language]}{ends}", *(fact for fact in facts if fact)])
+    return " · ".join(
+        [f"{mode}{say('punctuation.colon', language)}{ends}", *(fact for fact in facts if fact)]
+    )
 
 
 def weather_lines(weather: Iterable[Weather], language: Language) -> str:
@@ -76,9 +72,10 @@ def weather_texts(weather: Weather, language: Language) -> list[str]:
 def _dated(day: str, language: Language) -> str:
     """`2026-11-21 周六`: people ask for days of the week; the text itself where it is no date."""
     try:
-        return f"{day} {_WEEKDAYS[language][date.fromisoformat(day).weekday()]}"
+        weekday = date.fromisoformat(day).isoweekday()
     except ValueError:
         return day
+    return f"{day} {say(f'records.weekdays.{weekday}', language)}"
 
 
 def source_lines(sources: Iterable[Source]) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderError
@@ -11,15 +10,8 @@ from agent.evidence.types import Gap
 from agent.prompts import element, fence
 from agent.search.gaps import LABELS, failure_gap
 from agent.search.types import Hit, SearchProvider, WebChoice, WebTask
+from agent.search.web import SearchDesk
 from agent.state import Turn
-
-
-class Hits(Protocol):
-    """The search desk, as far as hits go."""
-
-    def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
-        """A service that answers with hits; raises ConfigurationError."""
-        ...
 
 
 @dataclass
@@ -34,8 +26,8 @@ class Brought:
     """Why there are no hits, in the user's language; empty where the search itself worked."""
 
 
-def services_of(
-    web: Hits, choices: Iterable[WebChoice], *, model: str
+def providers_of(
+    web: SearchDesk, choices: Iterable[WebChoice], *, model: str
 ) -> dict[WebChoice, SearchProvider]:
     """Those of the choices that can be had; raises ConfigurationError where none can."""
     found: dict[WebChoice, SearchProvider] = {}
@@ -50,8 +42,8 @@ def services_of(
     return found
 
 
-async def ask_services(
-    query: str, services: Sequence[SearchProvider], *, turn: Turn, model: str, meter: Meter
+async def ask_providers(
+    query: str, providers: Sequence[SearchProvider], *, turn: Turn, model: str, meter: Meter
 ) -> Brought:
     """Asks one service after another until one answers; never raises for a failure.
 
@@ -59,7 +51,7 @@ async def ask_services(
     """
     task = WebTask(query, "", turn["language"], turn["today"], model)
     gaps: list[Gap] = []
-    for service, following in zip(services, [*services[1:], None], strict=True):
+    for service, following in zip(providers, [*providers[1:], None], strict=True):
         try:
             hits = await service.search(query, meter=meter)
         except BudgetExceeded as error:

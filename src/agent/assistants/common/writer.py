@@ -1,12 +1,14 @@
-"""The last message of a turn as finished pieces: what every assistant's writer has in common."""
+"""The last message of a turn: written, streamed and accounted for, the same for every assistant."""
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
+from typing_extensions import TypedDict
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.records import (
     place_lines,
@@ -15,62 +17,23 @@ from agent.assistants.common.records import (
     weather_lines,
     weather_texts,
 )
-from agent.assistants.common.toolbox import Accounted, Toolbox
+from agent.assistants.common.services import Services
 from agent.configuration import Configuration
-from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
-from agent.evidence.citations import Citer, inert, references
+from agent.core.budget import Usage, add_usage
+from agent.core.errors import AgentError, ConfigurationError, NothingFound
+from agent.core.progress import Emit, event
+from agent.evidence.citations import Citer, inert, references, with_targets
 from agent.evidence.figures import FigureMarker
 from agent.evidence.markdown import without_urls
-from agent.evidence.types import Gap, Place, Route, Source, Weather
-from agent.state import PlannedQuery, Previous
+from agent.evidence.places import mentioned
+from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
+from agent.export.geojson import feature_collection
+from agent.models.streaming import FinishedText
+from agent.state import Gathered, Previous, replaced
+from agent.texts import say
 from agent.texts.language import Language
 
-_TEXTS: dict[str, dict[Language, str]] = {
-    "needs_place": {
-        "zh": "请告诉我您在哪里：说一个地名（例如“王府井附近”），或附上您的位置，我再去找。",
-        "en": "Where are you? Name a place (for example “near the Bund”) or share your location, "
-        "and I will look.",
-    },
-    "nothing": {
-        "zh": "没有找到可以引用的资料，因此不作回答。可以换一种问法，或补充地点、时间等细节。",
-        "en": "Nothing citable was found, so there is no answer. Try other words, or add a place "
-        "or a time.",
-    },
-    "cancelled": {
-        "zh": "已按您的要求停止：网页和地图都没有搜索，因此没有答案。可以换一种问法再问。",
-        "en": "Stopped as you asked: nothing was searched, neither the web nor the map, so there "
-        "is no answer. Ask again in other words whenever you like.",
-    },
-    "extractive": {
-        "zh": "写答案的模型暂时不可用，以下直接摘自查到的资料：",
-        "en": "The model that writes answers is unavailable; this is taken straight from the "
-        "findings:",
-    },
-    "all_failed": {
-        "zh": "所有来源都没能查到：{reasons}。请稍后再试，或用 tanlu doctor 检查配置",
-        "en": "every source failed: {reasons}. Try again later, or check with `tanlu doctor`",
-    },
-    "no_model": {
-        "zh": "没有模型能够作答：{reasons}。请稍后再试，或用 tanlu doctor 检查配置",
-        "en": "every model failed: {reasons}. Try again later, or check with `tanlu doctor`",
-    },
-    "gaps": {"zh": "**没有查到的**", "en": "**What could not be found**"},
-    "more_queries": {"zh": "等 {count} 条", "en": "; {count} in all"},
-    "routes": {"zh": "**路线**", "en": "**Routes**"},
-    "weather": {"zh": "**天气**", "en": "**Weather**"},
-    "map_data": {
-        "zh": "数据 © 高德地图，查询于 {time}",
-        "en": "Data © Amap (高德地图), fetched {time}",
-    },
-}
-
 _SHOWN_QUERY, _SHOWN_QUERIES = 60, 3
-
-
-def say(key: str, language: Language) -> str:
-    """A fixed sentence."""
-    return _TEXTS[key][language]
 
 
 def gap_section(gaps: Sequence[Gap], language: Language) -> str:
@@ -84,25 +47,25 @@ def gap_section(gaps: Sequence[Gap], language: Language) -> str:
     if not asked:
         return ""
     lines = [f"- {text}{_concerning(list(queries), language)}" for text, queries in asked.items()]
-    return "\n".join([say("gaps", language), *lines])
+    return "\n".join([say("answer.gaps", language), *lines])
 
 
 def _concerning(queries: list[str], language: Language) -> str:
     """The queries a gap concerns, in brackets; of many the first ones and how many there are."""
     if not queries:
         return ""
-    shown = ("；" if language == "zh" else "; ").join(queries[:_SHOWN_QUERIES])
+    shown = say("punctuation.semicolon", language).join(queries[:_SHOWN_QUERIES])
     if len(queries) > _SHOWN_QUERIES:
-        shown += say("more_queries", language).format(count=len(queries))
-    return f"（{shown}）" if language == "zh" else f" ({shown})"
+        shown += say("answer.more_queries", language, count=len(queries))
+    return say("punctuation.brackets", language, text=shown)
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
     """That nothing could be looked up, with each source's reason once; else the models'."""
     asked = [gap for gap in gaps if not gap["provider"].startswith("model")]
     reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in asked or gaps)
-    told = ("；" if language == "zh" else "; ").join(reasons)
-    return say("all_failed" if asked else "no_model", language).format(reasons=told)
+    told = say("punctuation.semicolon", language).join(reasons)
+    return say("answer.all_failed" if asked else "answer.no_model", language, reasons=told)
 
 
 def record_sections(
@@ -113,10 +76,10 @@ def record_sections(
     if routes:
         once = {route["id"]: route for route in routes}.values()
         lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
-        sections.append("\n".join([say("routes", language), *lines]))
+        sections.append("\n".join([say("answer.routes", language), *lines]))
     if weather:
         lines = [f"- {t} [^{w['source']}]" for w in weather for t in weather_texts(w, language)]
-        sections.append("\n".join([say("weather", language), *lines]))
+        sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections
 
 
@@ -128,217 +91,258 @@ def attribution(
     if not fetched:
         return ""
     when = max(fetched)[:16].replace("T", " ")
-    return f"*{say('map_data', language).format(time=when + ' UTC')}*"
+    return "*" + say("answer.map_data", language, time=f"{when} UTC") + "*"
 
 
 log = logging.getLogger(__name__)
 
 _SHOWN_PLACES = 20
+_ANSWERED_EMPTY = {
+    "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
+}  # fmt: skip
 
 
-class Gathered(Accounted, total=False):
-    """What a turn gathered, under the keys that the states of all assistants have."""
+class Closing(TypedDict):
+    """What the last node of every assistant leaves in the state."""
 
-    previous: Previous
-    queries: list[PlannedQuery]
+    messages: list[Any]
     sources_gathered: list[Source]
     places: list[Place]
-    routes: list[Route]
-    weather: list[Weather]
+    geojson: dict[str, Any] | None
     gaps: list[Gap]
+    usage: Usage
 
 
-class TurnWriter(ABC):
-    """Holds what came of writing: the citer with its counts, the gaps, whether it is degraded."""
+class Draft:
+    """The last message of a turn while it is written: its citations, gaps and records.
 
-    def __init__(
-        self, gathered: Gathered, configuration: Configuration, given: Toolbox, meter: Meter
-    ) -> None:
-        self._gathered, self._configuration = gathered, configuration
-        self._given, self._meter = given, meter
-        self._turn = gathered["turn"]
-        self._language = self._turn["language"]
-        self._previous = gathered.get("previous") or Previous(sources=[], places=[])
-        ledger = [*gathered.get("sources_gathered", []), *self._previous["sources"]]
-        self.citer = Citer({source["id"]: source for source in ledger})
-        self.places = distinct_places(gathered.get("places", []))
-        self.gaps: list[Gap] = list(gathered.get("gaps", []))
-        self.degraded = False
-
-    @property
-    def lead(self) -> str:
-        """What stands before everything: that this is sample data, or nothing."""
-        notice = self._given.notice(self._language)
-        return f"> {notice}\n\n" if notice else ""
-
-    async def pieces(self) -> AsyncIterator[str]:
-        """The whole message, piece by piece, as it will be stored."""
-        if lead := self.lead:
-            yield lead
-        async for piece in self._body():
-            yield piece
-        for section in self._sections():
-            yield f"\n\n{section}"
-
-    def told(self) -> dict[str, Any]:
-        """What a client wants beside the text, as far as this assistant has it; once written."""
-        return {
-            "routes": self._gathered.get("routes", []),
-            "weather": self._gathered.get("weather", []),
-            "gaps": self.gaps,
-            "queries": self._gathered.get("queries", []),
-            "degraded": self.degraded,
-            "needs": None,
-            "search_entry_points": [],
-        }
-
-    def checks(self) -> dict[str, int]:
-        """What was counted, once written."""
-        return {
-            "cited": len(self.citer.used),
-            "unknown_ids_removed": self.citer.unknown_ids_removed,
-            "places_rejected": 0,
-        }
-
-    @abstractmethod
-    def _body(self) -> AsyncIterator[str]:
-        """The message between the notice and the sections that code adds."""
-
-    def _own_sections(self) -> list[str]:
-        """What this assistant's code adds first: the map's routes and weather."""
-        gathered = self._gathered
-        sections = record_sections(
-            gathered.get("routes", []), gathered.get("weather", []), self._language
-        )
-        return [self._cited(section) for section in sections]
-
-    def _cited(self, marked: str) -> str:
-        """A whole marked text with its citations numbered."""
-        return self.citer.feed(marked) + self.citer.flush()
-
-    def _sections(self) -> list[str]:
-        gathered, language = self._gathered, self._language
-        routes, weather = gathered.get("routes", []), gathered.get("weather", [])
-        sections = [
-            *self._own_sections(),
-            attribution(self.places, routes, weather, language),
-            gap_section(self.gaps, language),
-            references(self.citer.used, language),
-        ]
-        return [section for section in sections if section]
-
-
-class ModelWriter(TurnWriter):
-    """A writer whose body is a model's text, made clean while it streams."""
-
-    _part = "answer"
-    """What is written, in the gap that a failing model leaves."""
-    _written = False
-
-    async def _model_text(self) -> AsyncIterator[str]:
-        """What the model writes; a failure is a gap, after the text there is."""
-        try:
-            async for piece in self._streamed():
-                self._written = self._written or bool(piece.strip())
-                yield piece
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            log.warning("turn=%s %s: %s", self._turn["id"], self._part, error)
-            self.gaps.append(gap_of("", error, self._part, self._language))
-            self.degraded = True
-
-    async def _streamed(self) -> AsyncIterator[str]:
-        configuration, chosen = self._configuration, self._turn["reasoning_model"]
-        stream = self._given.models.stream(
-            chosen or configuration.answer_model,
-            self._messages(),
-            meter=self._meter,
-            fallback=chosen or configuration.reflection_model,
-        )
-        try:
-            async for chunk in stream:
-                if piece := self._clean(chunk):
-                    yield piece
-        finally:
-            tail = self._rest()
-        if tail:
-            yield tail
-
-    @abstractmethod
-    def _messages(self) -> Sequence[BaseMessage]:
-        """The prompt."""
-
-    def _clean(self, chunk: str) -> str:
-        return self.citer.feed(chunk)
-
-    def _rest(self) -> str:
-        return self.citer.flush()
-
-
-class CheckedWriter(ModelWriter):
-    """A writer whose text must cite its sources, and whose figures are checked against them.
-
-    Where the model writes nothing, or cites nothing, the material itself follows.
+    With `texts`, what each source says by its id, the figures of the model's text are checked.
     """
 
     def __init__(
         self,
-        gathered: Gathered,
+        state: Gathered,
         configuration: Configuration,
-        given: Toolbox,
-        meter: Meter,
+        services: Services,
+        emit: Emit,
         *,
-        texts: Mapping[str, str],
+        node: str,
+        assistant: str,
+        texts: Mapping[str, str] | None = None,
     ) -> None:
-        """`texts`: what each source says, by its id."""
-        super().__init__(gathered, configuration, given, meter)
-        self.marker = FigureMarker(texts, self._language)
+        self.state, self.configuration, self.services = state, configuration, services
+        self.emit, self.node, self.assistant = emit, node, assistant
+        self.meter = meter_of(state, configuration, services, answering=True)
+        self.turn, self.language = state["turn"], state["turn"]["language"]
+        self.previous = state.get("previous") or Previous(sources=[], places=[])
+        known = [*state.get("sources_gathered", []), *self.previous["sources"]]
+        self.sources = {source["id"]: source for source in known}
+        self.citer = Citer(self.sources)
+        self.marker = None if texts is None else FigureMarker(texts, self.language)
+        self.places = distinct_places(state.get("places", []))
+        self.gaps: list[Gap] = list(state.get("gaps", []))
+        self.degraded = False
 
     @property
-    @abstractmethod
-    def has_evidence(self) -> bool:
-        """Whether there is anything to write from."""
+    def notice(self) -> str:
+        """That this is sample data, before everything else; or nothing."""
+        notice = self.services.notice(self.language)
+        return f"> {notice}\n\n" if notice else ""
 
-    def checks(self) -> dict[str, int]:
-        return {**super().checks(), "unverified_figures": self.marker.marked}
+    def cited(self, marked: str) -> str:
+        """Return a whole marked text with its citations numbered."""
+        return self.citer.feed(marked) + self.citer.flush()
 
-    @abstractmethod
-    def _uncited_gap(self) -> Gap:
-        """That the model's text names no sources."""
+    def record_sections(self) -> list[str]:
+        """Return the map's routes and weather as sections."""
+        routes, weather = self.state.get("routes", []), self.state.get("weather", [])
+        return [self.cited(section) for section in record_sections(routes, weather, self.language)]
 
-    @abstractmethod
-    def _material(self) -> str:
-        """What was found, marked, for when no model can write."""
-
-    async def _body(self) -> AsyncIterator[str]:
-        if not self.has_evidence:
-            yield say("nothing", self._language)
-            return
-        async for piece in self._model_text():
-            yield piece
-        if self._written and not self.citer.used:
-            self.gaps.append(self._uncited_gap())
-        if not self.citer.used:
-            self.degraded = True
-            lead = "\n\n" if self._written else f"{say('extractive', self._language)}\n\n"
-            yield lead + self._cited(self._material())
-
-    def _clean(self, chunk: str) -> str:
-        return self.citer.feed(self.marker.feed(chunk))
-
-    def _rest(self) -> str:
-        return self.citer.feed(self.marker.flush()) + self.citer.flush()
-
-    def _records(self) -> str:
-        """What the map said, as lines."""
-        gathered, language = self._gathered, self._language
+    def record_lines(self) -> str:
+        """Return all that the map said, as lines for a model."""
         records = (
-            place_lines(self.places[:_SHOWN_PLACES], language),
-            route_lines(gathered.get("routes", []), language),
-            weather_lines(gathered.get("weather", []), language),
+            place_lines(self.places[:_SHOWN_PLACES], self.language),
+            route_lines(self.state.get("routes", []), self.language),
+            weather_lines(self.state.get("weather", []), self.language),
         )
         return "\n".join(filter(None, records))
+
+    def clean(self, chunk: str) -> str:
+        """Return what can be shown of a model's text so far, numbered and checked."""
+        return self.citer.feed(self.marker.feed(chunk) if self.marker else chunk)
+
+    def rest(self) -> str:
+        """Return what `clean` still held back."""
+        held = self.citer.feed(self.marker.flush()) if self.marker else ""
+        return held + self.citer.flush()
+
+
+@dataclass(frozen=True)
+class MessageParts:
+    """What one assistant puts into its message, in the order in which it is asked for."""
+
+    body: Callable[[], AsyncIterator[str]]
+    """The text between the notice and the sections that code adds."""
+    sections: Callable[[], list[str]]
+    """The assistant's own sections, numbered; before those that all messages have."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What a client wants beside the text, besides what all messages have."""
+    checks: Mapping[str, int] = field(default_factory=dict)
+    """What was counted."""
+
+
+async def write_message(
+    draft: Draft, parts: MessageParts, *, anchor: Anchor | None = None
+) -> Closing:
+    """Write and stream the message, close the turn, and say so."""
+    services, state, turn = draft.services, draft.state, draft.turn
+    draft.emit(event("answering", draft.node))
+    streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
+    text, cited = str(streamed.text), draft.citer.used
+    if draft.configuration.resolve_links:
+        targets = await services.links([source["url"] for source in cited])
+        text, cited = with_targets(text, cited, targets)
+    places = _with_mentions(draft.places, cited, text)
+    anchor = anchor if places else None
+    seconds = round(draft.meter.budget.seconds(), 2)
+    log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
+             turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
+    metadata = {
+        **_metadata(draft, parts, seconds), "sources": cited, "places": places, "anchor": anchor
+    }  # fmt: skip
+    await services.close_turn(turn["id"])
+    draft.emit(event("done", draft.node, count=len(cited), seconds=seconds))
+    message = AIMessage(
+        content=text, id=streamed.id, name=draft.assistant, additional_kwargs=metadata
+    )
+    features = feature_collection(places, anchor=anchor, query=turn["question"]) if places else None
+    return Closing(
+        messages=[message],
+        sources_gathered=replaced(_numbered(state.get("sources_gathered", []), cited)),
+        places=replaced(places),
+        geojson=features,
+        gaps=draft.gaps[len(state.get("gaps", [])) :],
+        usage=draft.meter.usage,
+    )
+
+
+async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
+    """Yield the whole message, piece by piece, as it will be stored."""
+    if notice := draft.notice:
+        yield notice
+    async for piece in parts.body():
+        yield piece
+    state, language = draft.state, draft.language
+    routes, weather = state.get("routes", []), state.get("weather", [])
+    sections = [
+        *parts.sections(),
+        attribution(draft.places, routes, weather, language),
+        gap_section(draft.gaps, language),
+        references(draft.citer.used, language),
+    ]
+    for section in filter(None, sections):
+        yield f"\n\n{section}"
+
+
+def _metadata(draft: Draft, parts: MessageParts, seconds: float) -> dict[str, Any]:
+    """Return what a client gets beside the text, its sources and places apart."""
+    state, services = draft.state, draft.services
+    usage = services.billed(add_usage(state.get("usage"), draft.meter.usage))
+    checks = {
+        "cited": len(draft.citer.used),
+        "unknown_ids_removed": draft.citer.unknown_ids_removed,
+        "places_rejected": 0,
+    }
+    if draft.marker:
+        checks["unverified_figures"] = draft.marker.marked
+    return {
+        "routes": state.get("routes", []),
+        "weather": state.get("weather", []),
+        "gaps": draft.gaps,
+        "queries": state.get("queries", []),
+        "degraded": draft.degraded,
+        "needs": None,
+        "search_entry_points": [],
+        **parts.metadata,
+        "assistant": draft.assistant,
+        "mode": services.mode,
+        "usage": {**usage, "seconds": seconds},
+        "checks": {**checks, **parts.checks},
+    }
+
+
+async def write_or_quote(
+    draft: Draft,
+    prompt: Sequence[BaseMessage],
+    material: Callable[[], str],
+    *,
+    part: str,
+    uncited_gap: Callable[[], Gap] | None = None,
+) -> AsyncIterator[str]:
+    """Yield what the model writes; where that is nothing, the marked material itself.
+
+    With `uncited_gap` the model has to cite, else the material follows its text. `part` names
+    what is written in the gap that a failing model leaves.
+    """
+    written = False
+    async for piece in _model_text(draft, prompt, part):
+        written = written or bool(piece.strip())
+        yield piece
+    if written and (draft.citer.used or not (draft.degraded or uncited_gap)):
+        return
+    draft.degraded = True
+    lead = say("answer.extractive", draft.language)
+    if written and uncited_gap:
+        draft.gaps.append(uncited_gap())
+        lead = ""
+    if quoted := "\n\n".join(filter(None, [lead, draft.cited(material())])):
+        yield f"\n\n{quoted}" if written else quoted
+
+
+async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) -> AsyncIterator[str]:
+    """Yield what the model writes, made clean; a failure is a gap, after the text there is."""
+    configuration, chosen = draft.configuration, draft.turn["reasoning_model"]
+    stream = draft.services.models.stream(
+        chosen or configuration.answer_model,
+        prompt,
+        meter=draft.meter,
+        fallback=chosen or configuration.reflection_model,
+    )
+    try:
+        async for chunk in stream:
+            if piece := draft.clean(chunk):
+                yield piece
+    except ConfigurationError:
+        raise
+    except AgentError as error:
+        draft.rest()
+        log.warning("turn=%s %s: %s", draft.turn["id"], part, error)
+        draft.gaps.append(gap_of("", error, part, draft.language))
+        draft.degraded = True
+    else:
+        if rest := draft.rest():
+            yield rest
+
+
+def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
+    """Raise NothingFound if no source answered: only then an empty answer is not honest."""
+    failures = [g for g in gaps if not g["code"].startswith("budget_")]
+    if failures and not any(g["code"] in _ANSWERED_EMPTY for g in gaps):
+        raise NothingFound(all_failed(failures, language))
+
+
+def _numbered(sources: list[Source], used: list[Source]) -> list[Source]:
+    """The turn's sources, in which the cited sources carry their numbers."""
+    cited = {source["id"]: source for source in used}
+    return [cited.get(source["id"], source) for source in sources]
+
+
+def _with_mentions(places: list[Place], used: list[Source], text: str) -> list[Place]:
+    """The places the answer names or cites are marked, and come first."""
+    cited = {source["id"] for source in used}
+    named = mentioned(places, text)
+    marked = [Place(**{**p, "mentioned": p["id"] in named or p["source"] in cited}) for p in places]
+    return sorted(marked, key=lambda p: not p["mentioned"])
 
 
 def distinct_places(places: list[Place]) -> list[Place]:

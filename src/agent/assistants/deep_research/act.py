@@ -9,18 +9,18 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.search import ask_services, page_row, result_element
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.search import ask_providers, page_row, providers_of, result_element
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.explore import room, topic_messages
-from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, FoundPage, Intent
-from agent.assistants.deep_research.toolbox import (
-    DeepSearch,
-    DeepServices,
-    DeepToolbox,
-    offers_maps,
-    search_services,
-    settings_of,
+from agent.assistants.deep_research.state import (
+    Counts,
+    DeepState,
+    DeepUpdate,
+    FoundPage,
+    Intent,
+    configuration_of,
 )
 from agent.assistants.deep_research.tools import (
     CHANGE,
@@ -31,6 +31,7 @@ from agent.assistants.deep_research.tools import (
     Past,
     Refusal,
     new_topic_of,
+    offers_maps,
     queries_of,
     reason_of,
     ruled,
@@ -38,7 +39,6 @@ from agent.assistants.deep_research.tools import (
     thought_since_search,
     urls_of,
 )
-from agent.assistants.deep_research.wording import say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -47,12 +47,25 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
-from agent.search.types import Hit, SearchProvider
+from agent.mcp.types import MapOptions, MapResult
+from agent.search.types import Hit, SearchProvider, WebChoice
+from agent.search.web import SearchDesk
 from agent.state import PlannedQuery, Turn
+from agent.texts import say
 
 NODE = "act"
 _SNIPPET_TOKENS = 220
+
+
+def search_providers(web: SearchDesk, configuration: Configuration) -> list[SearchProvider]:
+    """Return what a query is sent to, the second where the first one fails.
+
+    Raises ConfigurationError where there is none. Tavily comes first: it also reads pages.
+    """
+    choice = configuration.web_search
+    choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
+    providers = providers_of(web, choices, model=configuration.research_model)
+    return list({provider.name: provider for provider in providers.values()}.values())
 
 
 @dataclass
@@ -68,7 +81,9 @@ class Found:
         """The results as the model reads them, cut to about so many tokens."""
         language, rows, left = turn["language"], list[str](), tokens
         if self.failure:
-            return result_element(self.query, [say("failed", language, reason=self.failure)])
+            return result_element(
+                self.query, [say("deep_research.failed", language, reason=self.failure)]
+            )
         for page in self.pages:
             snippet = cut_to_tokens(page["snippet"], min(_SNIPPET_TOKENS, max(left // 2, 40)))
             about = {"title": page["title"], "site": page["site"], "date": page["published"]}
@@ -76,14 +91,14 @@ class Found:
             if (left := left - estimated_tokens(row)) < 0:
                 break
             rows.append(row)
-        return result_element(self.query, rows or [say("nothing", language)])
+        return result_element(self.query, rows or [say("tools.nothing", language)])
 
 
 @dataclass(frozen=True)
 class Searching:
     """The services of a step, and what is told of their work."""
 
-    web: DeepSearch
+    web: SearchDesk
     configuration: Configuration
     turn: Turn
     meter: Meter
@@ -92,18 +107,18 @@ class Searching:
     async def all(self, queries: list[str], first: int) -> list[Found]:
         """Every query at once; `first` numbers them in the progress. Never raises for one."""
         try:
-            services = search_services(self.web, self.configuration)
+            providers = search_providers(self.web, self.configuration)
         except AgentError as error:
             failed = [gap_of(query, error, "web", self.turn["language"]) for query in queries]
             return [self._failed(gap) for gap in failed]
         return await asyncio.gather(
-            *(self._one(query, services, f"s{first + n}") for n, query in enumerate(queries))
+            *(self._one(query, providers, f"s{first + n}") for n, query in enumerate(queries))
         )
 
-    async def _one(self, query: str, services: list[SearchProvider], name: str) -> Found:
+    async def _one(self, query: str, providers: list[SearchProvider], name: str) -> Found:
         began = time.monotonic()
         self.emit(event("search_started", NODE, id=name, text=query))
-        found = await self._asked(query, services)
+        found = await self._asked(query, providers)
         for gap in found.gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
         seconds = time.monotonic() - began
@@ -112,9 +127,11 @@ class Searching:
         )
         return found
 
-    async def _asked(self, query: str, services: list[SearchProvider]) -> Found:
+    async def _asked(self, query: str, providers: list[SearchProvider]) -> Found:
         model = self.configuration.research_model
-        brought = await ask_services(query, services, turn=self.turn, model=model, meter=self.meter)
+        brought = await ask_providers(
+            query, providers, turn=self.turn, model=model, meter=self.meter
+        )
         pages = [_page(hit, brought.service) for hit in brought.hits]
         return Found(query, pages, brought.gaps, brought.failure)
 
@@ -139,12 +156,16 @@ _MAX_TOKENS = 6000
 
 
 async def act(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
     """Answers every call of the last message; a failure is an answer, never raised."""
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     step = _Step(
-        state, configuration, given, meter_of(state, configuration, given), runtime.stream_writer
+        state,
+        configuration,
+        services,
+        meter_of(state, configuration, services),
+        runtime.stream_writer,
     )
     return await step.run()
 
@@ -153,10 +174,10 @@ async def act(
 class _Step:
     state: DeepState
     configuration: Configuration
-    given: DeepToolbox
+    services: Services
     meter: Meter
     emit: Emit
-    survey: Survey = field(default_factory=Survey)
+    survey: MapResult = field(default_factory=MapResult)
 
     async def run(self) -> DeepUpdate:
         message = cast(AIMessage, self.state["messages"][-1])
@@ -198,7 +219,7 @@ class _Step:
             return {}
         state = self.state
         searching = Searching(
-            self.given.web, self.configuration, state["turn"], self.meter, self.emit
+            self.services.web, self.configuration, state["turn"], self.meter, self.emit
         )
         found = await searching.all(list(wanted), first=len(state.get("queries", [])))
         return {each.query: each for each in found}
@@ -211,7 +232,7 @@ class _Step:
         turn, number = self.state["turn"], self.state["rounds"]
         options = MapOptions(prefix=f"a{number}", language=turn["language"], near=turn["near"])
         try:
-            tools = await self.given.maps.tools(
+            tools = await self.services.maps.tools(
                 self.survey, turn["question"], options=options, meter=self.meter, tell=self._tell
             )
         except AgentError as error:
@@ -233,9 +254,9 @@ class _Step:
     ) -> ToolMessage:
         language = self.state["turn"]["language"]
         if refusal is not None:
-            text = say(refusal, language)
+            text = say(f"deep_research.{refusal}", language)
         elif call["name"] == THINK:
-            text = say("noted", language)
+            text = say("deep_research.noted", language)
         elif call["name"] == SEARCH:
             asked = [found[query] for query in queries_of(call)]
             share = self._share(len(found) + len(mapped))
@@ -243,7 +264,7 @@ class _Step:
         elif id(call) in mapped:
             text = cut_to_tokens(mapped[id(call)], self._share(len(found) + len(mapped)))
         else:
-            text = say("recorded", language)
+            text = say("deep_research.recorded", language)
         return ToolMessage(
             content=text,
             tool_call_id=call["id"] or "",

@@ -2,16 +2,17 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.budget import open_meter
+from agent.assistants.common.gaps import ask_or_gap, gap_of, run_gap
 from agent.assistants.common.records import prompt_tokens
-from agent.assistants.common.toolbox import open_meter
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.state import (
     Counts,
     DeepUpdate,
@@ -19,13 +20,12 @@ from agent.assistants.deep_research.state import (
     TopicBranch,
     TopicResult,
     UsefulPage,
+    configuration_of,
 )
-from agent.assistants.deep_research.toolbox import DeepServices, DeepToolbox, Readings, settings_of
-from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.concurrency import Lanes
-from agent.core.errors import AgentError, ConfigurationError
+from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
@@ -33,10 +33,10 @@ from agent.evidence.types import Gap, Source
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import Raw, element, render
+from agent.reading.reader import Readings
 from agent.search.grounded import beginning, quotes_by_id
 from agent.search.hits import only_known
 from agent.texts.language import Language
-from agent.texts.reasons import reason_of
 
 log = logging.getLogger(__name__)
 MAX_TEXT = 60_000
@@ -53,16 +53,16 @@ class ReadPage:
 
 
 async def read_pages(
-    pages: Sequence[UsefulPage], given: DeepToolbox, meter: Meter, language: Language
+    pages: Sequence[UsefulPage], services: Services, meter: Meter, language: Language
 ) -> tuple[list[ReadPage], list[Gap]]:
     """Every page in order; what could not be read is its excerpt. Never raises for a page."""
     urls, texts, gaps = [page["url"] for page in pages], dict[str, tuple[str, bool]](), list[Gap]()
     try:
-        if given.web.can_extract:
-            extracted = await given.web.extract(urls, meter=meter)
+        if services.web.can_extract:
+            extracted = await services.web.extract(urls, meter=meter)
             texts = {content.url: (content.text, False) for content in extracted}
         else:
-            readings = await given.reader.read_many(urls, meter=meter)
+            readings = await services.reader.read_many(urls, meter=meter)
             texts = {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
             gaps = _failures(readings, language)
     except AgentError as error:
@@ -91,12 +91,12 @@ _PER_PAGE = 80
 
 
 async def compress_topic(
-    state: TopicBranch, runtime: Runtime[Configuration], *, services: DeepServices, lanes: Lanes
+    state: TopicBranch, runtime: Runtime[Configuration], *, get_services: GetServices, lanes: Lanes
 ) -> DeepUpdate:
     """Never raises for a page or the model: excerpts with markers stand in for notes."""
-    given, configuration = services(), settings_of(runtime)
-    meter = open_meter(state["turn"], configuration, given, spent=state["spent"])
-    branch = _Branch(state, configuration, given, meter, runtime.stream_writer)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = open_meter(state["turn"], configuration, services, spent=state["spent"])
+    branch = _Branch(state, configuration, services, meter, runtime.stream_writer)
     async with lanes.of(state["turn"]["id"], configuration.max_parallel_reads):
         return await branch.run()
 
@@ -105,7 +105,7 @@ async def compress_topic(
 class _Branch:
     state: TopicBranch
     configuration: Configuration
-    given: DeepToolbox
+    services: Services
     meter: Meter
     emit: Emit
 
@@ -114,13 +114,17 @@ class _Branch:
         name, count = f"t{self.state['number']}", len(result["useful_webpages"])
         self.emit(event("reading", NODE, id=name, text=result["topic"], count=count))
         pages, gaps = await read_pages(
-            result["useful_webpages"], self.given, self.meter, turn["language"]
+            result["useful_webpages"], self.services, self.meter, turn["language"]
         )
         notes, unknown, failed = await self._compressed(pages)
         gaps += failed
         if partial := sum(read.partial for read in pages):
             values = {"count": str(partial)}
-            gaps.append(run_gap("page_partial", turn["language"], query=result["topic"], **values))
+            gaps.append(
+                run_gap(
+                    "deep_research.page_partial", turn["language"], query=result["topic"], **values
+                )
+            )
         for gap in gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
         seconds = time.monotonic() - began
@@ -141,24 +145,31 @@ class _Branch:
         """Notes that cite only these pages, and how many other notes were removed."""
         language, topic = self.state["turn"]["language"], self.state["result"]["topic"]
         known = [read.page["id"] for read in pages]
-        try:
-            reply: Reply[BaseModel] = await self.given.models.ask(
-                self.configuration.research_model,
-                self._prompt(pages),
-                meter=self.meter,
-                thinking=DEFAULT_THINKING["research"],
-            )
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            reason = reason_of(error, language)
-            gap = run_gap("compress_failed", language, query=topic, reason=reason)
-            return _excerpts(pages), 0, [gap]
+        asking: Awaitable[Reply[BaseModel]] = self.services.models.ask(
+            self.configuration.research_model,
+            self._prompt(pages),
+            meter=self.meter,
+            thinking=DEFAULT_THINKING["research"],
+        )
+        reply, gaps = await ask_or_gap(
+            asking,
+            self.state["turn"],
+            NODE,
+            lambda reason: run_gap(
+                "deep_research.compress_failed", language, query=topic, reason=reason
+            ),
+        )
+        if reply is None:
+            return _excerpts(pages), 0, gaps
         unknown = sum(name not in known for name in cited_ids(reply.text))
         notes = only_known(reply.text, known).strip()
         if MARKER.search(notes):
             return notes, unknown, []
-        return _excerpts(pages), unknown, [run_gap("compress_unmarked", language, query=topic)]
+        return (
+            _excerpts(pages),
+            unknown,
+            [run_gap("deep_research.compress_unmarked", language, query=topic)],
+        )
 
     def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
         """The instructions with the pages, each cut to its share of the limit."""

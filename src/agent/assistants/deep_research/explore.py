@@ -1,6 +1,7 @@
 """One step of exploration: the model says what to do next, or a limit does."""
 
 import logging
+from collections.abc import Awaitable
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -8,29 +9,30 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
+from agent.assistants.common.budget import Share, meter_of, share_spent
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.records import prompt_tokens
-from agent.assistants.common.toolbox import Share, meter_of, share_spent
-from agent.assistants.deep_research.state import Counts, DeepState, DeepUpdate, Intent
-from agent.assistants.deep_research.toolbox import (
-    DeepServices,
-    DeepToolbox,
-    offers_maps,
-    settings_of,
+from agent.assistants.common.services import GetServices, Services
+from agent.assistants.deep_research.state import (
+    Counts,
+    DeepState,
+    DeepUpdate,
+    Intent,
+    configuration_of,
 )
-from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK
-from agent.assistants.deep_research.wording import run_gap, say
+from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
+from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
-from agent.texts.reasons import reason_of
+from agent.texts import say
 
 _TOOLS = 700
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
@@ -91,11 +93,11 @@ def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap 
             return gap
     if state["rounds"] >= configuration.max_exploration_rounds:
         limit = str(configuration.max_exploration_rounds)
-        return run_gap("rounds_spent", language, limit=limit)
+        return run_gap("deep_research.rounds_spent", language, limit=limit)
     if state["fruitless"] >= MAX_FRUITLESS:
-        return run_gap("model_stuck", language, limit=str(MAX_FRUITLESS))
+        return run_gap("deep_research.model_stuck", language, limit=str(MAX_FRUITLESS))
     if spent := share_spent(_share(state), state.get("usage"), configuration, meter):
-        return run_gap("run_share_spent", language, limit=spent)
+        return run_gap("deep_research.run_share_spent", language, limit=spent)
     return None
 
 
@@ -111,41 +113,42 @@ _LEAST_ROOM = 6
 
 
 async def explore(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
     """Asks the model once; ends or clears instead where a limit says so. Never raises for it."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services)
     if gap := ending(state, configuration, meter):
         return _ended(state, gap, runtime)
     if _is_full(state, configuration):
-        cleared = _intent("clear", say("cleared", state["turn"]["language"]))
+        cleared = _intent("clear", say("deep_research.cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
-    tools, gaps = await _tools(state, configuration, given, meter)
+    tools, gaps = await _tools(state, configuration, services, meter)
     for told in gaps:
         runtime.stream_writer(event("gap", NODE, text=told["message"]))
-    try:
-        reply: Reply[BaseModel] = await given.models.ask(
-            configuration.research_model,
-            explore_prompt(state, configuration),
-            meter=meter,
-            tools=tools,
-            thinking=DEFAULT_THINKING["research"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        language = state["turn"]["language"]
-        log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
-        gap = run_gap("model_failed", language, reason=reason_of(error, language))
-        return DeepUpdate(**_ended(state, gap, runtime), usage=meter.usage)
+    turn, language = state["turn"], state["turn"]["language"]
+    asking: Awaitable[Reply[BaseModel]] = services.models.ask(
+        configuration.research_model,
+        explore_prompt(state, configuration),
+        meter=meter,
+        tools=tools,
+        thinking=DEFAULT_THINKING["research"],
+    )
+    reply, failed = await ask_or_gap(
+        asking,
+        turn,
+        NODE,
+        lambda reason: run_gap("deep_research.model_failed", language, reason=reason),
+    )
+    if reply is None:
+        return DeepUpdate(**_ended(state, failed[0], runtime), usage=meter.usage)
     return _stepped(state, reply.message, gaps, meter)
 
 
 def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
     said: list[Any] = [message]
     if not message.tool_calls:
-        said.append(HumanMessage(say("nudge", state["turn"]["language"])))
+        said.append(HumanMessage(say("deep_research.nudge", state["turn"]["language"])))
     fruitless = state["fruitless"] if message.tool_calls else state["fruitless"] + 1
     return DeepUpdate(
         messages=said,
@@ -196,7 +199,7 @@ def _is_full(state: DeepState, configuration: Configuration) -> bool:
 
 
 async def _tools(
-    state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
+    state: DeepState, configuration: Configuration, services: Services, meter: Meter
 ) -> tuple[list[BaseTool], list[Gap]]:
     """Our own tools, and the map's where the question names a place and the map can be had."""
     if not offers_maps(state, configuration):
@@ -204,8 +207,8 @@ async def _tools(
     turn = state["turn"]
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
-        maps = await given.maps.tools(
-            Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+        maps = await services.maps.tools(
+            MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:
         return [*EXPLORING], [map_gap(error, turn["question"][:60], turn["language"])]

@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
+from agent.assistants.common.services import GetServices
 from agent.assistants.deep_research.act import act
 from agent.assistants.deep_research.begin import begin
 from agent.assistants.deep_research.compress_topic import compress_topic
@@ -25,7 +26,6 @@ from agent.assistants.deep_research.state import (
     TopicBranch,
 )
 from agent.assistants.deep_research.switch_topic import switch_topic
-from agent.assistants.deep_research.toolbox import DeepServices
 from agent.assistants.deep_research.write_report import write_report
 from agent.core.concurrency import Lanes
 from agent.services import process_services
@@ -34,20 +34,20 @@ Graph = StateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
 Compiled = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
 
 
-def build_graph(services: DeepServices = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> Graph:
     """The uncompiled graph over these services; nothing is read or built before the first call."""
     graph = StateGraph(DeepState, context_schema=DeepConfiguration, input_schema=DeepInput)
     lanes = Lanes()
+    compressed = partial(compress_topic, get_services=get_services, lanes=lanes)
+    written = partial(write_report, get_services=get_services, lanes=lanes)
 
-    graph.add_node("begin", partial(begin, services=services), input_schema=DeepState)
-    graph.add_node("explore", partial(explore, services=services), input_schema=DeepState)
-    graph.add_node("act", partial(act, services=services), input_schema=DeepState)
-    graph.add_node("switch_topic", partial(switch_topic, services=services),
+    graph.add_node("begin", partial(begin, get_services=get_services), input_schema=DeepState)
+    graph.add_node("explore", partial(explore, get_services=get_services), input_schema=DeepState)
+    graph.add_node("act", partial(act, get_services=get_services), input_schema=DeepState)
+    graph.add_node("switch_topic", partial(switch_topic, get_services=get_services),
                    input_schema=DeepState)  # fmt: skip
-    graph.add_node("compress_topic", partial(compress_topic, services=services, lanes=lanes),
-                   input_schema=TopicBranch)  # fmt: skip
-    graph.add_node("write_report", partial(write_report, services=services, lanes=lanes),
-                   input_schema=DeepState)  # fmt: skip
+    graph.add_node("compress_topic", compressed, input_schema=TopicBranch)
+    graph.add_node("write_report", written, input_schema=DeepState)
 
     graph.add_edge(START, "begin")
     graph.add_edge("begin", "explore")

@@ -6,13 +6,20 @@ them out and leaves an entry in `search_results`.
 
 from typing import Annotated, Any, Literal, NotRequired, cast
 
+from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
-from agent.core.budget import Usage, add_usage
-from agent.evidence.types import Gap, Place, Route, Source, Weather
-from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
+from agent.core.budget import Usage
+from agent.state import (
+    NOTHING_GATHERED,
+    AgentInput,
+    Gathered,
+    QuestionInput,
+    Turn,
+    extend,
+)
 
 
 class DeepConfiguration(Configuration):
@@ -25,6 +32,11 @@ class DeepConfiguration(Configuration):
     max_run_seconds: Annotated[
         RunSeconds, Field(description="Wall clock seconds per run, the report included.")
     ] = 1800
+
+
+def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
+    """Return this run's configuration; without one, this assistant's defaults."""
+    return runtime.context or DeepConfiguration()
 
 
 class DeepInput(QuestionInput, total=False):
@@ -108,11 +120,9 @@ def add_counts(old: Counts | None, new: Counts | None) -> Counts:
     return cast(Counts, total)
 
 
-class DeepState(AgentInput, total=False):
+class DeepState(AgentInput, Gathered, total=False):
     """Everything the nodes share."""
 
-    turn: Turn
-    previous: Previous
     conversation: str
     base: int
     """How many messages the thread had when the question was asked."""
@@ -131,14 +141,6 @@ class DeepState(AgentInput, total=False):
     pages_read: Annotated[list[PageText], extend]
     report: str
     counts: Annotated[Counts, add_counts]
-    queries: Annotated[list[PlannedQuery], extend]
-    sources_gathered: Annotated[list[Source], extend]
-    places: Annotated[list[Place], extend]
-    routes: Annotated[list[Route], extend]
-    weather: Annotated[list[Weather], extend]
-    gaps: Annotated[list[Gap], extend]
-    usage: Annotated[Usage, add_usage]
-    geojson: dict[str, Any] | None
 
 
 class DeepUpdate(DeepState, total=False):
@@ -155,13 +157,10 @@ class TopicBranch(TypedDict):
 
 
 def new_research() -> DeepUpdate:
-    """Empties everything that belongs to the previous question."""
-    gathered = dict.fromkeys(
-        ("pages_found", "search_results", "pages_read", "counts", "queries", "sources_gathered",
-         "places", "routes", "weather", "gaps", "usage", "geojson", "intent")
-    )  # fmt: skip
+    """Empty everything that belongs to the previous question."""
     empty: dict[str, Any] = {
-        **gathered,
+        **NOTHING_GATHERED,
+        **dict.fromkeys(("pages_found", "search_results", "pages_read", "counts", "intent")),
         "rounds": 0,
         "topic_rounds": 0,
         "fruitless": 0,

@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.services import GetServices
 from agent.assistants.deep_research.explore import topic_messages
 from agent.assistants.deep_research.state import (
     Counts,
@@ -16,10 +18,9 @@ from agent.assistants.deep_research.state import (
     Intent,
     TopicResult,
     UsefulPage,
+    configuration_of,
 )
-from agent.assistants.deep_research.toolbox import DeepServices, settings_of
 from agent.assistants.deep_research.tools import SEARCH, last_thought
-from agent.assistants.deep_research.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.evidence.markdown import link_url
@@ -33,12 +34,12 @@ _MAX_THOUGHT = 400
 
 
 async def switch_topic(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
     """Carries out a change, an end or a clearing that was decided."""
     intent = state["intent"]
     assert intent is not None
-    configuration, messages = settings_of(runtime), topic_messages(state)
+    configuration, messages = configuration_of(runtime), topic_messages(state)
     entry, invented = _archived(state, intent, messages)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
     gaps = _gaps(state, intent, entry)
@@ -46,7 +47,9 @@ async def switch_topic(
     if intent["kind"] == "change" and entries >= configuration.max_topics:
         limit = str(configuration.max_topics)
         language = state["turn"]["language"]
-        gaps.append(run_gap("topics_spent", language, limit=limit, topic=intent["new_topic"]))
+        gaps.append(
+            run_gap("deep_research.topics_spent", language, limit=limit, topic=intent["new_topic"])
+        )
         goes_on = False
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
@@ -133,7 +136,7 @@ def canonical(url: str) -> str:
 def _gaps(state: DeepState, intent: Intent, entry: TopicResult | None) -> list[Gap]:
     if entry is None or entry["useful_webpages"]:
         return []
-    return [run_gap("no_pages", state["turn"]["language"], query=entry["topic"])]
+    return [run_gap("deep_research.no_pages", state["turn"]["language"], query=entry["topic"])]
 
 
 def _useful_page(page: FoundPage, name: str) -> UsefulPage:

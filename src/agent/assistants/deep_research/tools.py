@@ -11,6 +11,10 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
+from agent.assistants.deep_research.state import DeepState
+from agent.configuration import Configuration
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.intent import has_location_intent
 from agent.evidence.queries import clean_text
 
 THINK, SEARCH = "think_tool", "tavily_search"
@@ -214,3 +218,15 @@ class _Order:
 def _plain(topic: str) -> str:
     folded = unicodedata.normalize("NFKC", topic).casefold()
     return "".join(folded.split()).strip(_QUOTES)
+
+
+def offers_maps(state: DeepState, configuration: Configuration) -> bool:
+    """Whether the map's tools belong to this question, and can still be had."""
+    if configuration.geo_routing == "never":
+        return False
+    if any(gap["provider"] == "amap" for gap in state.get("gaps", [])):
+        return False
+    turn = state["turn"]
+    question = turn["question"]
+    placed = has_location_intent(question) or parse_lnglat(question) is not None
+    return placed or configuration.geo_routing == "always"

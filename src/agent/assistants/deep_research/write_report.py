@@ -1,98 +1,130 @@
 """The last node: the report with numbered citations, and everything a client wants beside it."""
 
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
-from agent.assistants.common.toolbox import meter_of
-from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
-from agent.assistants.common.writer import CheckedWriter
-from agent.assistants.deep_research.state import DeepState, DeepUpdate
-from agent.assistants.deep_research.toolbox import DeepServices, DeepToolbox, settings_of
-from agent.assistants.deep_research.wording import run_gap
+from agent.assistants.common.services import GetServices
+from agent.assistants.common.writer import (
+    Draft,
+    MessageParts,
+    refuse_if_all_failed,
+    write_message,
+    write_or_quote,
+)
+from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
 from agent.configuration import Configuration
-from agent.core.budget import Meter
 from agent.core.concurrency import Lanes
 from agent.core.strings import cut_to_tokens
-from agent.evidence.types import Gap
 from agent.prompts import Raw, element, render
 from agent.state import replaced
+from agent.texts import say
 
-_MAP_TOPIC = {"zh": "地图", "en": "Map"}
+NODE = "write_report"
+ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes")
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
 
-class ReportWriter(CheckedWriter):
-    """Writes from the topics' notes; its marker counts the figures no cited page has."""
+async def write_report(
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices, lanes: Lanes
+) -> DeepUpdate:
+    """Write the report from the topics' notes; raise NothingFound where every source failed."""
+    draft = Draft(
+        state,
+        configuration_of(runtime),
+        get_services(),
+        runtime.stream_writer,
+        node=NODE,
+        assistant=ASSISTANT,
+        texts=_texts(state),
+    )
+    report = _Report(draft, state)
+    if not report.has_evidence:
+        gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
+        refuse_if_all_failed(gaps, draft.language)
+    parts = MessageParts(report.body, draft.record_sections, report.metadata(), report.checks())
+    closing = await write_message(draft, parts)
+    lanes.close(draft.turn["id"])
+    text = str(closing["messages"][-1].text).removeprefix(draft.notice)
+    return cast(DeepUpdate, {**closing, "pages_read": replaced([]), "report": text})
 
-    _part = "report"
 
-    def __init__(
-        self, state: DeepState, configuration: Configuration, given: DeepToolbox, meter: Meter
-    ) -> None:
-        super().__init__(state, configuration, given, meter, texts=_texts(state))
-        self._state = state
-        self._topics = self._noted()
+@dataclass(frozen=True)
+class _Report:
+    """Written from the topics' notes."""
+
+    draft: Draft
+    state: DeepState
 
     @property
     def has_evidence(self) -> bool:
-        return bool(self._topics or self._previous["sources"])
+        return bool(self.topics() or self.draft.previous["sources"])
 
-    def told(self) -> dict[str, Any]:
+    async def body(self) -> AsyncIterator[str]:
+        if not self.has_evidence:
+            yield say("answer.nothing", self.draft.language)
+            return
+        async for piece in write_or_quote(
+            self.draft,
+            self.prompt(),
+            self.material,
+            part="report",
+            uncited_gap=lambda: run_gap("deep_research.report_uncited", self.draft.language),
+        ):
+            yield piece
+
+    def metadata(self) -> dict[str, Any]:
         topics = [
             {"topic": entry["topic"], "pages": len(entry["useful_webpages"])}
-            for entry in self._state.get("search_results", [])
+            for entry in self.state.get("search_results", [])
         ]
-        return {**super().told(), "search_results": topics}
+        return {"search_results": topics}
 
     def checks(self) -> dict[str, int]:
-        counts: dict[str, Any] = {**self._state.get("counts", {})}
+        counts: dict[str, Any] = {**self.state.get("counts", {})}
         return {
-            **super().checks(),
-            "rounds": self._state.get("rounds", 0),
+            "rounds": self.state.get("rounds", 0),
             **{name: counts.get(name, 0) for name in _COUNTS},
         }
 
-    def _uncited_gap(self) -> Gap:
-        return run_gap("report_uncited", self._language)
-
-    def _messages(self) -> list[BaseMessage]:
-        """The prompt with every topic's notes, each cut to its share of the limit."""
-        turn, limit = self._turn, self._configuration.context_token_limit
-        gaps = "\n".join(f"{g['query']}: {g['message']}" for g in self.gaps)
+    def prompt(self) -> list[BaseMessage]:
+        """Return the prompt with every topic's notes, each cut to its share of the limit."""
+        turn, language = self.draft.turn, self.draft.language
+        limit, topics = self.draft.configuration.context_token_limit, self.topics()
+        gaps = "\n".join(f"{gap['query']}: {gap['message']}" for gap in self.draft.gaps)
         values = {
             "today": turn["today"],
-            "conversation": cut_to_tokens(self._state["conversation"], limit // 10),
+            "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gaps, limit // 10),
         }
-        system = SystemMessage(render("deep_report_system", self._language))
-        bare = HumanMessage(render("deep_report", self._language, topics="", **values))
+        system = SystemMessage(render("deep_report_system", language))
+        bare = HumanMessage(render("deep_report", language, topics="", **values))
         free = limit - prompt_tokens([system, bare]) - 100
-        share = max(0, free // max(1, len(self._topics)) - _PER_TOPIC)
-        shown = [
-            element("topic", cut_to_tokens(notes, share), name=name) for name, notes in self._topics
-        ]
-        topics = Raw("\n".join(shown))
-        full = render("deep_report", self._language, topics=topics, **values)
+        share = max(0, free // max(1, len(topics)) - _PER_TOPIC)
+        rows = [element("topic", cut_to_tokens(notes, share), name=name) for name, notes in topics]
+        full = render("deep_report", language, topics=Raw("\n".join(rows)), **values)
         return [system, HumanMessage(full)]
 
-    def _noted(self) -> list[tuple[str, str]]:
-        """The topics with what is known of each; the map's records are one of their own."""
+    def topics(self) -> list[tuple[str, str]]:
+        """Return the topics with their notes; the map's records are one of their own."""
         topics = [
             (entry["topic"], entry["compressed_content"] or "")
-            for entry in self._state.get("search_results", [])
+            for entry in self.state.get("search_results", [])
         ]
-        if records := self._records():
-            topics.append((_MAP_TOPIC[self._language], records))
+        if records := self.draft.record_lines():
+            topics.append((say("deep_research.map_topic", self.draft.language), records))
         return topics if any(notes for _, notes in topics) else []
 
-    def _material(self) -> str:
-        return "\n\n".join(f"## {name}\n\n{notes}" for name, notes in self._topics if notes)
+    def material(self) -> str:
+        return "\n\n".join(f"## {name}\n\n{notes}" for name, notes in self.topics() if notes)
 
 
 def _texts(state: DeepState) -> dict[str, str]:
@@ -118,24 +150,3 @@ def _records_told(state: DeepState) -> list[tuple[str, str]]:
         *((r["source"], f"{route_lines([r], language)}\n{r}") for r in routes),
         *((w["source"], f"{weather_lines([w], language)}\n{w}") for w in state.get("weather", [])),
     ]
-
-
-NODE = "write_report"
-ASSISTANT = "deep_research"
-
-
-async def write_report(
-    state: DeepState, runtime: Runtime[Configuration], *, services: DeepServices, lanes: Lanes
-) -> DeepUpdate:
-    """Writes the report from the topics' notes; raises NothingFound where every source failed."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given, answering=True)
-    writer = ReportWriter(state, configuration, given, meter)
-    if not writer.has_evidence:
-        gaps = [gap for gap in state.get("gaps", []) if gap["provider"] != ASSISTANT]
-        refuse_if_all_failed(gaps, state["turn"]["language"])
-    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
-    closing = await close(state, writer, ending)
-    lanes.close(state["turn"]["id"])
-    report = str(closing["messages"][-1].text).removeprefix(writer.lead)
-    return cast(DeepUpdate, {**closing, "pages_read": replaced([]), "report": report})

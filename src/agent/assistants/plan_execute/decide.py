@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import logging
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -21,20 +20,20 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
-from agent.assistants.plan_execute.wording import run_gap, say
-from agent.core.errors import AgentError, ConfigurationError
+from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.tools import asked_about
+from agent.mcp.tools import subject_of
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
-from agent.texts.reasons import reason_of
+from agent.texts import say
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
 _MAX_QUERY = 300
@@ -71,7 +70,7 @@ async def offered_tools(run: ExecutorRun) -> tuple[list[BaseTool], list[Gap]]:
     query = run.task["query"]
     try:
         if run.maps is None:
-            run.maps = await run.given.maps.tools(
+            run.maps = await run.services.maps.tools(
                 run.survey,
                 query,
                 options=run.map_options,
@@ -93,7 +92,6 @@ def query_of(call: ToolCall) -> str:
     return clean_text(value, _MAX_QUERY) if isinstance(value, str) else ""
 
 
-log = logging.getLogger(__name__)
 _LINE = 200
 
 
@@ -104,21 +102,22 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
     tools, gaps = await offered_tools(run) if left > 0 else ([], [])
     if not tools:
         return ExecutorState(gaps=gaps)
-    try:
-        reply: Reply[BaseModel] = await run.given.models.ask(
-            run.configuration.research_model,
-            _prompt(state, run, left),
-            meter=run.meter,
-            tools=tools,
-            thinking=DEFAULT_THINKING["research"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        log.warning("turn=%s %s: %s", run.turn["id"], run.task["id"], error)
-        query, reason = run.task["query"], reason_of(error, run.language)
-        gap = run_gap("decide_failed", run.language, query=query, reason=reason)
-        return ExecutorState(gaps=[*gaps, gap])
+    asking: Awaitable[Reply[BaseModel]] = run.services.models.ask(
+        run.configuration.research_model,
+        _prompt(state, run, left),
+        meter=run.meter,
+        tools=tools,
+        thinking=DEFAULT_THINKING["research"],
+    )
+    query, language = run.task["query"], run.language
+    reply, failed = await ask_or_gap(
+        asking,
+        run.turn,
+        run.task["id"],
+        lambda reason: run_gap("plan_execute.decide_failed", language, query=query, reason=reason),
+    )
+    if reply is None:
+        return ExecutorState(gaps=[*gaps, *failed])
     said = clean_text(reply.text, _LINE)
     return ExecutorState(
         executor_messages=[reply.message], decisions=[said] if said else [], gaps=gaps
@@ -214,11 +213,13 @@ class _Doing:
         names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
         names += [tool.name for tool in self.run.maps.tools] if self.run.maps else []
         if position >= MAX_CALLS or call["name"] not in names:
-            return _Done(call, "", say("no_tool", language, tools=", ".join(names)), failed=True)
+            return _Done(
+                call, "", say("plan_execute.no_tool", language, tools=", ".join(names)), failed=True
+            )
         if source and not query_of(call):
-            return _Done(call, "", say("no_query", language), failed=True)
+            return _Done(call, "", say("plan_execute.no_query", language), failed=True)
         if (key := _key(call)) in self.before:
-            return _Done(call, "", say("asked_before", language))
+            return _Done(call, "", say("plan_execute.asked_before", language))
         self.before.add(key)
         return None
 
@@ -227,7 +228,7 @@ class _Doing:
         line = f"{call['name']}: {query}"
         value, gaps = await ask_source(run, source, query)
         if gaps:
-            text = say("failed", run.language, reason=gaps[0]["message"])
+            text = say("plan_execute.failed", run.language, reason=gaps[0]["message"])
             return _Done(call, text, text, True, gaps, line)
         found = documents_of(value, source)
         whole = json.dumps(found, ensure_ascii=False)
@@ -240,7 +241,7 @@ class _Doing:
         seen = len(run.survey.gaps)
         answer = await run.maps.call(call)
         text, gaps = str(answer.text), list(run.survey.gaps[seen:])
-        line = f"{call['name']}: {asked_about(call['args'])}"
+        line = f"{call['name']}: {subject_of(call['args'])}"
         shown = cut_to_tokens(text, self.tokens)
         return _Done(call, text, shown, answer.status == "error", gaps, line)
 

@@ -12,7 +12,6 @@ from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
 from agent.assistants.plan_execute.state import ExecutorResult
-from agent.assistants.plan_execute.wording import KINDS, say, source_name
 from agent.core.budget import Meter
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
@@ -22,10 +21,12 @@ from agent.knowledge.terms import query_terms, terms
 from agent.knowledge.types import Ranked, Reranker
 from agent.search.documents import Document, DocumentKind, Figure, coerce_documents
 from agent.search.hits import only_known
+from agent.texts import has, say
 from agent.texts.language import Language
 
 SCORED = ("openalex", "semantic_scholar")
 """The sources whose documents the reranker scores; others are kept as they are."""
+WEB_OFF = "WEB_SEARCH=off"
 _KINDS: dict[str, DocumentKind] = {
     "wikipedia": "encyclopedia",
     "openalex": "paper",
@@ -168,7 +169,7 @@ _EARLIER = 30
 def crop_observation(documents: Sequence[Document], language: Language, *, tokens: int) -> str:
     """The results of a tool for the model that called it; the whole results stay in the state."""
     if not documents:
-        return say("nothing", language)
+        return say("tools.nothing", language)
     lines, left = list[str](), tokens
     for document in documents:
         line = _cropped(document, language)
@@ -196,7 +197,8 @@ def ids_of(result: ExecutorResult) -> list[str]:
 def about(document: Document, language: Language) -> str:
     """`paper, 2024`."""
     dated = document.get("year") or (document.get("published") or "")[:10]
-    return ", ".join(str(part) for part in (KINDS[document["kind"]][language], dated) if part)
+    kind = say(f"plan_execute.kinds.{document['kind']}", language)
+    return ", ".join(str(part) for part in (kind, dated) if part)
 
 
 def figure_text(figure: Figure) -> str:
@@ -255,3 +257,15 @@ def bears_on(query: str, text: str) -> bool:
     wanted = set(query_terms(query))
     least = max(_COVERAGE * len(wanted), 1 if len(wanted) < _FEW else 2)
     return bool(wanted) and len(wanted & set(terms(text))) >= least
+
+
+def off_reason(source: str, why: str, language: Language) -> str:
+    """Why a source is off, for the reader; `why` is the library's own text."""
+    key = f"plan_execute.off_reasons.{source}"
+    return say(key, language, reason=why) if has(key) and why != WEB_OFF else why
+
+
+def source_name(source: str, language: Language) -> str:
+    """A source as a reader knows it."""
+    key = f"plan_execute.sources.{source}"
+    return say(key, language) if has(key) else source

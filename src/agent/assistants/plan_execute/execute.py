@@ -19,10 +19,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.budget import meter_of
+from agent.assistants.common.gaps import gap_of, run_gap
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
-from agent.assistants.plan_execute.documents import ids_of
+from agent.assistants.plan_execute.documents import WEB_OFF, ids_of, off_reason, source_name
 from agent.assistants.plan_execute.papers import download
 from agent.assistants.plan_execute.plan import depth_of
 from agent.assistants.plan_execute.sources import clean_and_rerank, search
@@ -32,10 +33,9 @@ from agent.assistants.plan_execute.state import (
     PlanState,
     PlanUpdate,
     Task,
+    configuration_of,
 )
 from agent.assistants.plan_execute.task_run import NODE, REQUIRED, ExecutorRun, Shared
-from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
-from agent.assistants.plan_execute.wording import WEB_OFF, off_reason, run_gap, source_name
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -109,14 +109,18 @@ _SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
 
 
 async def execute(
-    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices, executor: Compiled
+    state: PlanState,
+    runtime: Runtime[Configuration],
+    *,
+    get_services: GetServices,
+    executor: Compiled,
 ) -> PlanUpdate:
     """Every task's result, in the order of the plan; a failing source or task is a gap."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given)
-    off = sources_off(given, configuration)
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services)
+    off = sources_off(services, configuration)
     working = _Working(
-        state, configuration, given, meter, runtime.stream_writer, executor=executor, off=off
+        state, configuration, services, meter, runtime.stream_writer, executor=executor, off=off
     )
     tasks, language = state["tasks"], state["turn"]["language"]
     ended = await carry_out(tasks, configuration.max_executors, working.on)
@@ -145,9 +149,9 @@ async def execute(
     )
 
 
-def sources_off(given: PlanToolbox, configuration: Configuration) -> dict[str, str]:
+def sources_off(services: Services, configuration: Configuration) -> dict[str, str]:
     """Why sources are off in this run, by name."""
-    off = dict(given.library.off(configuration.research_model))
+    off = dict(services.library.off(configuration.research_model))
     if configuration.web_search == "off":
         off["tavily"] = WEB_OFF
     return off
@@ -174,7 +178,7 @@ class _Working:
 
     state: PlanState
     configuration: Configuration
-    given: PlanToolbox
+    services: Services
     meter: Meter
     emit: Emit
     executor: Compiled
@@ -189,7 +193,7 @@ class _Working:
             task=task,
             turn=turn,
             configuration=self.configuration,
-            given=self.given,
+            services=self.services,
             meter=self.meter,
             emit=self.emit,
             off=self.off,
@@ -204,7 +208,7 @@ class _Working:
             ended = _failed(task, error, turn["language"])
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
-            gap = run_gap("task_empty", turn["language"], query=task["query"])
+            gap = run_gap("plan_execute.task_empty", turn["language"], query=task["query"])
             ended["gaps"] = [*(ended.get("gaps") or []), gap]
         count = len(result["documents"])
         log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,
@@ -252,7 +256,7 @@ def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
         if name in off:
             reason = off_reason(name, off[name], language)
             values = {"source": source_name(name, language), "reason": reason}
-            yield run_gap("source_off", language, provider=name, **values)
+            yield run_gap("plan_execute.source_off", language, provider=name, **values)
 
 
 def _distinct(gaps: list[Gap], known: list[Gap]) -> list[Gap]:

@@ -10,12 +10,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
+from agent.assistants.common.services import GetServices
 from agent.assistants.plan_execute.execute import build_executor, execute
 from agent.assistants.plan_execute.papers import build_knowledge
 from agent.assistants.plan_execute.plan import plan
 from agent.assistants.plan_execute.search_info import search_info
 from agent.assistants.plan_execute.state import PlanConfiguration, PlanInput, PlanState
-from agent.assistants.plan_execute.toolbox import PlanServices
 from agent.assistants.plan_execute.write_dossier import write_dossier
 from agent.services import process_services
 
@@ -23,17 +23,19 @@ Graph = StateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
 Compiled = CompiledStateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
 
 
-def build_graph(services: PlanServices = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> Graph:
     """The uncompiled graph over these services; nothing is read or built before the first call."""
     graph = StateGraph(PlanState, context_schema=PlanConfiguration, input_schema=PlanInput)
-    carried_out = partial(execute, services=services, executor=build_executor())
+    carried_out = partial(execute, get_services=get_services, executor=build_executor())
 
-    graph.add_node("plan", partial(plan, services=services), input_schema=PlanState)
+    graph.add_node("plan", partial(plan, get_services=get_services), input_schema=PlanState)
     graph.add_node("execute", carried_out, input_schema=PlanState)
-    graph.add_node("build_knowledge", partial(build_knowledge, services=services),
+    graph.add_node("build_knowledge", partial(build_knowledge, get_services=get_services),
                    input_schema=PlanState)  # fmt: skip
-    graph.add_node("search_info", partial(search_info, services=services), input_schema=PlanState)
-    graph.add_node("write_dossier", partial(write_dossier, services=services),
+    graph.add_node(
+        "search_info", partial(search_info, get_services=get_services), input_schema=PlanState
+    )
+    graph.add_node("write_dossier", partial(write_dossier, get_services=get_services),
                    input_schema=PlanState)  # fmt: skip
 
     graph.add_edge(START, "plan")

@@ -8,7 +8,9 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.budget import meter_of
+from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.state import (
     DownloadedPaper,
     ExecutorResult,
@@ -16,10 +18,9 @@ from agent.assistants.plan_execute.state import (
     PlanState,
     PlanUpdate,
     TaskStatus,
+    configuration_of,
 )
 from agent.assistants.plan_execute.task_run import ExecutorRun
-from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
-from agent.assistants.plan_execute.wording import run_gap
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -87,7 +88,7 @@ async def _one(run: ExecutorRun, document: Document) -> DownloadedPaper:
         error=None,
     )
     try:
-        kept = await run.given.papers.get(url, meter=run.meter)
+        kept = await run.services.papers.get(url, meter=run.meter)
     except AgentError as error:
         paper["error"] = reason_of(error, run.language)
     else:
@@ -120,11 +121,11 @@ _AT_ONCE = 2
 
 
 async def build_knowledge(
-    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+    state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
     """Each content once; a paper that cannot be read is noted, and all together are one gap."""
-    given, configuration = services(), settings_of(runtime)
-    meter, language = meter_of(state, configuration, given), state["turn"]["language"]
+    services, configuration = get_services(), configuration_of(runtime)
+    meter, language = meter_of(state, configuration, services), state["turn"]["language"]
     papers, began = state.get("downloaded_papers", []), time.monotonic()
     gaps = _not_had(papers, language)
     first = {paper["sha256"]: paper for paper in reversed(papers) if paper["sha256"]}
@@ -132,7 +133,7 @@ async def build_knowledge(
 
     async def one(paper: DownloadedPaper) -> tuple[str | None, str | None]:
         async with places:
-            return await _read(paper, given, meter)
+            return await _read(paper, services, meter)
 
     outcomes = await asyncio.gather(*(one(paper) for paper in first.values()))
     by_content = dict(zip(first, outcomes, strict=True))
@@ -151,16 +152,16 @@ async def build_knowledge(
 
 
 async def _read(
-    paper: DownloadedPaper, given: PlanToolbox, meter: Meter
+    paper: DownloadedPaper, services: Services, meter: Meter
 ) -> tuple[str | None, str | None]:
     """The document's id in the knowledge base, or what is wrong with it."""
     kept = Paper(paper["url"], paper["sha256"] or "", 0)
     try:
-        document = await given.knowledge.add_pdf(
-            given.papers.path(kept),
+        document = await services.knowledge.add_pdf(
+            services.papers.path(kept),
             title=paper["title"],
             url=paper["url"],
-            collection=papers_of(given.mode),
+            collection=papers_of(services.mode),
             # Open access: everybody may read them.
             shared=True,
             meter=meter,
@@ -191,4 +192,4 @@ def _gap(code: str, language: Language, errors: list[str]) -> Gap:
     """One gap for all, with the reasons that differ."""
     reasons = list(dict.fromkeys(errors))
     told = "; ".join(reasons[:2]) + ("; …" if len(reasons) > 2 else "")
-    return run_gap(code, language, count=str(len(errors)), reason=told)
+    return run_gap(f"plan_execute.{code}", language, count=str(len(errors)), reason=told)

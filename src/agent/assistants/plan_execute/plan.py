@@ -6,19 +6,27 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
-from agent.assistants.common.toolbox import open_meter
+from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.plan_execute.papers import read_by_default
-from agent.assistants.plan_execute.state import PlanState, PlanUpdate, Task, new_plan
-from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, owner_of, settings_of
-from agent.assistants.plan_execute.wording import run_gap, say
+from agent.assistants.plan_execute.state import (
+    PlanState,
+    PlanUpdate,
+    Task,
+    configuration_of,
+    new_plan,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.metadata_keys import OWNER
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text, near_duplicate
@@ -27,6 +35,7 @@ from agent.knowledge.types import Collected
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.state import Turn, replaced
+from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -156,21 +165,23 @@ _SHOWN_COLLECTIONS = 30
 
 
 async def plan(
-    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+    state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
     """Opens the turn; a failing model leaves the question as the one task."""
-    given, configuration, emit = services(), settings_of(runtime), runtime.stream_writer
-    turn = open_turn(state, configuration, given, runtime)
+    services, configuration, emit = get_services(), configuration_of(runtime), runtime.stream_writer
+    turn = open_turn(state, configuration, services, runtime)
     owner = owner_of(runtime)
-    known, gaps = await _collections(given, owner, turn["language"])
-    readable = _readable(state.get("collections"), known, given.mode, lost=bool(gaps))
+    known, gaps = await _collections(services, owner, turn["language"])
+    readable = _readable(state.get("collections"), known, services.mode, lost=bool(gaps))
     previous = previous_evidence(state["messages"])
     said = conversation(state["messages"], previous["sources"])
-    if notice := given.notice(turn["language"]):
+    if notice := services.notice(turn["language"]):
         emit(event("notice", NODE, text=notice))
-    meter = open_meter(turn, configuration, given, spent=None)
+    meter = open_meter(turn, configuration, services, spent=None)
     shown = [each for each in known if each["name"] in readable]
-    asking = _Asking(turn, configuration, given, meter, _prompt(turn, said, shown, configuration))
+    asking = _Asking(
+        turn, configuration, services, meter, _prompt(turn, said, shown, configuration)
+    )
     tasks, note = await asking.tasks()
     _tell(tasks, [*gaps, *asking.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
@@ -184,12 +195,14 @@ async def plan(
 
 
 async def _collections(
-    given: PlanToolbox, owner: str, language: Language
+    services: Services, owner: str, language: Language
 ) -> tuple[list[Collected], list[Gap]]:
     try:
-        return await given.knowledge.collections(owner), []
+        return await services.knowledge.collections(owner), []
     except AgentError as error:
-        return [], [run_gap("knowledge_failed", language, reason=reason_of(error, language))]
+        return [], [
+            run_gap("plan_execute.knowledge_failed", language, reason=reason_of(error, language))
+        ]
 
 
 def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) -> list[str]:
@@ -231,7 +244,7 @@ class _Asking:
 
     turn: Turn
     configuration: Configuration
-    given: PlanToolbox
+    services: Services
     meter: Meter
     prompt: list[BaseMessage]
     gaps: list[Gap] = field(default_factory=list)
@@ -239,18 +252,19 @@ class _Asking:
     async def tasks(self) -> tuple[list[Task], str]:
         """The tasks, and why they are not as the model planned them."""
         limit, language = self.configuration.max_tasks, self.turn["language"]
-        try:
-            found = await self._planned()
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
-            self.gaps.append(run_gap("plan_failed", language, reason=reason_of(error, language)))
-            return self._whole(), say("note_empty", language)
-        tasks = settled(found, limit)
+        planned, gaps = await ask_or_gap(
+            self._planned(),
+            self.turn,
+            NODE,
+            lambda reason: run_gap("plan_execute.plan_failed", language, reason=reason),
+        )
+        self.gaps += gaps
+        if planned is None:
+            return self._whole(), say("plan_execute.note_empty", language)
+        tasks = settled(planned, limit)
         if not tasks:
-            return self._whole(), say("note_empty", language)
-        return tasks, _note(found.problems, language, limit)
+            return self._whole(), say("plan_execute.note_empty", language)
+        return tasks, _note(planned.problems, language, limit)
 
     def _whole(self) -> list[Task]:
         return [Task(id="T1", query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]
@@ -262,7 +276,7 @@ class _Asking:
             return first
         told = _problems(first.problems, self.turn["language"])
         limit = str(self.configuration.max_tasks)
-        again = say("plan_problems", self.turn["language"], problems=told, limit=limit)
+        again = say("plan_execute.plan_problems", self.turn["language"], problems=told, limit=limit)
         try:
             second, _ = await self._ask([*self.prompt, AIMessage(said), HumanMessage(again)])
         except ConfigurationError:
@@ -273,7 +287,7 @@ class _Asking:
         return second if second.tasks else first
 
     async def _ask(self, prompt: list[BaseMessage]) -> tuple[Checked, str]:
-        reply = await self.given.models.ask(
+        reply = await self.services.models.ask(
             self.configuration.query_generator_model,
             prompt,
             meter=self.meter,
@@ -288,8 +302,8 @@ class _Asking:
 
 
 def _problems(problems: list[Problem], language: Language) -> str:
-    between = "；" if language == "zh" else "; "
-    return between.join(say(f"problem_{problem}", language) for problem in problems)
+    between = say("punctuation.semicolon", language)
+    return between.join(say(f"plan_execute.problem_{problem}", language) for problem in problems)
 
 
 def _note(problems: list[Problem], language: Language, limit: int) -> str:
@@ -297,12 +311,12 @@ def _note(problems: list[Problem], language: Language, limit: int) -> str:
     notes = []
     wrong: list[Problem] = [p for p in problems if p in ("same_id", "unknown_dep", "cycle")]
     if wrong:
-        notes.append(say("note_flat", language, problems=_problems(wrong, language)))
+        notes.append(say("plan_execute.note_flat", language, problems=_problems(wrong, language)))
     if "same_task" in problems:
-        notes.append(say("note_distinct", language))
+        notes.append(say("plan_execute.note_distinct", language))
     if "too_many" in problems:
-        notes.append(say("note_cut", language, limit=str(limit)))
-    return ("" if language == "zh" else " ").join(notes)
+        notes.append(say("plan_execute.note_cut", language, limit=str(limit)))
+    return say("punctuation.space", language).join(notes)
 
 
 def _tell(tasks: list[Task], gaps: list[Gap], emit: Emit) -> None:
@@ -313,3 +327,15 @@ def _tell(tasks: list[Task], gaps: list[Gap], emit: Emit) -> None:
         for task in tasks
     ]
     emit(event("tasks", NODE, text="\n".join(lines), count=len(tasks)))
+
+
+def owner_of(runtime: Runtime[Configuration]) -> str:
+    """Return whose documents may be read: the server's user's, or the command line's."""
+    user = runtime.server_info.user if runtime.server_info else None
+    if user is not None:
+        return str(user.identity)
+    config = get_config()
+    # A server hands a user it has stored on as plain data, beside the name alone.
+    stored = (config.get("configurable") or {}).get("langgraph_auth_user_id")
+    # Nobody asked for a run that is continued; the server notes on it whose it was.
+    return str((config.get("metadata") or {}).get(OWNER) or "" if stored is None else stored)

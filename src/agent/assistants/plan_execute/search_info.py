@@ -11,12 +11,12 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.toolbox import meter_of
-from agent.assistants.plan_execute.documents import bears_on, ranked
+from agent.assistants.common.budget import meter_of
+from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.services import GetServices, Services
+from agent.assistants.plan_execute.documents import bears_on, ranked, source_name
 from agent.assistants.plan_execute.papers import PAPERS, SAMPLE_PAPERS, papers_of
-from agent.assistants.plan_execute.state import Passage, PlanState, PlanUpdate
-from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
-from agent.assistants.plan_execute.wording import run_gap, say, source_name
+from agent.assistants.plan_execute.state import Passage, PlanState, PlanUpdate, configuration_of
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -31,6 +31,7 @@ from agent.prompts import render
 from agent.search.grounded import beginning
 from agent.search.hits import only_known
 from agent.state import Turn
+from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -73,7 +74,7 @@ def page_title(passage: Passage, language: Language) -> str:
     """`Title, p. 3`."""
     if passage["page"] is None:
         return passage["title"]
-    return say("page", language, title=passage["title"], page=str(passage["page"]))
+    return say("plan_execute.page", language, title=passage["title"], page=str(passage["page"]))
 
 
 def aliases(passages: Sequence[Passage]) -> dict[str, str]:
@@ -158,17 +159,17 @@ class Rewritten(BaseModel):
 
 
 async def search_info(
-    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
+    state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
     """Passages that bear on the targets; a knowledge base that fails is a gap."""
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     searching = _Searching(
         turn=state["turn"],
         tasks=[task["query"] for task in state["tasks"]],
         configuration=configuration,
-        given=given,
-        meter=meter_of(state, configuration, given),
-        scope=_scope(state, given.mode),
+        services=services,
+        meter=meter_of(state, configuration, services),
+        scope=_scope(state, services.mode),
         papers=_titles(state),
     )
     try:
@@ -221,7 +222,7 @@ class _Searching:
     turn: Turn
     tasks: list[str]
     configuration: Configuration
-    given: PlanToolbox
+    services: Services
     meter: Meter
     scope: Scope | None
     papers: dict[str, str]
@@ -246,7 +247,9 @@ class _Searching:
         """Nothing found, and why."""
         log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
         language = self.turn["language"]
-        self.gaps.append(run_gap("knowledge_failed", language, reason=reason_of(error, language)))
+        self.gaps.append(
+            run_gap("plan_execute.knowledge_failed", language, reason=reason_of(error, language))
+        )
         return self.tasks, [], []
 
     async def _headings(self, scope: Scope) -> list[str] | None:
@@ -254,7 +257,7 @@ class _Searching:
         asked = [self.turn["question"], *self.tasks]
         near = await asyncio.gather(
             *(
-                self.given.knowledge.search(query, scope, limit=_NEAR, meter=self.meter)
+                self.services.knowledge.search(query, scope, limit=_NEAR, meter=self.meter)
                 for query in asked
             )
         )
@@ -267,7 +270,7 @@ class _Searching:
             owner=scope.owner,
             documents=tuple(dict.fromkeys(documents)),
         )
-        found = await self.given.knowledge.headings(close, limit=MAX_HEADINGS)
+        found = await self.services.knowledge.headings(close, limit=MAX_HEADINGS)
         nearest = [heading for hits in near for hit in hits for heading in hit.chunk["headings"]]
         # Titles too: a paper in another language is near to no question until it is asked in it.
         told = [*nearest, *self.papers.values(), *sorted(found)]
@@ -278,21 +281,22 @@ class _Searching:
         """Questions a model makes of headings; none, and a gap, where it cannot."""
         if not headings:
             return []
-        try:
-            reply = await self.given.models.ask(
-                self.configuration.query_generator_model,
-                self._prompt(headings),
-                meter=self.meter,
-                schema=Rewritten,
-                thinking=DEFAULT_THINKING["query"],
-            )
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            language = self.turn["language"]
-            self.gaps.append(
-                run_gap("headings_failed", language, reason=reason_of(error, language))
-            )
+        asking = self.services.models.ask(
+            self.configuration.query_generator_model,
+            self._prompt(headings),
+            meter=self.meter,
+            schema=Rewritten,
+            thinking=DEFAULT_THINKING["query"],
+        )
+        language = self.turn["language"]
+        reply, gaps = await ask_or_gap(
+            asking,
+            self.turn,
+            NODE,
+            lambda reason: run_gap("plan_execute.headings_failed", language, reason=reason),
+        )
+        if reply is None:
+            self.gaps += gaps
             return []
         assert reply.parsed is not None
         return reply.parsed.questions[:MAX_REWRITTEN]
@@ -315,19 +319,21 @@ class _Searching:
         room = MAX_TARGETS - len(tasks)
         if len(others) <= room:
             return [*tasks, *others]
-        ranking = await self.given.reranker.rerank(
+        ranking = await self.services.reranker.rerank(
             self.turn["question"], others, meter=self.meter, top_n=room
         )
         return [*tasks, *(others[place] for place, _ in ranking.order)]
 
     async def _search(self, number: int, target: str, scope: Scope) -> Found:
         """What a target finds, reranked; below the threshold it is left out."""
-        hits = await self.given.knowledge.search(target, scope, limit=_PER_TARGET, meter=self.meter)
+        hits = await self.services.knowledge.search(
+            target, scope, limit=_PER_TARGET, meter=self.meter
+        )
         if not hits:
             return Found(number, target, [])
         texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
         ranking = await ranked(
-            self.given.reranker,
+            self.services.reranker,
             target,
             texts,
             meter=self.meter,

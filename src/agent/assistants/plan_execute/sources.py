@@ -6,12 +6,12 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.plan_execute.decide import SEARCHES
 from agent.assistants.plan_execute.documents import SCORED, distinct, documents_of, sorted_by_kind
 from agent.assistants.plan_execute.documents import ranked as ranked_by
 from agent.assistants.plan_execute.state import ExecutorState
 from agent.assistants.plan_execute.task_run import REQUIRED, ExecutorRun, ask_source
-from agent.assistants.plan_execute.wording import run_gap
 from agent.evidence.types import Gap
 from agent.search.documents import Document
 
@@ -54,7 +54,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     ranked, note, gaps = list[Document](), "", list[Gap]()
     if papers:
         ranking = await ranked_by(
-            run.given.reranker,
+            run.services.reranker,
             query,
             [f"{paper['title']}\n{paper['text']}" for paper in papers],
             meter=run.meter,
@@ -66,7 +66,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
         if ranking.note:
             log.info("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
-            gaps = [run_gap("rerank_fallback", run.language, backend=ranking.backend)]
+            gaps = [run_gap("plan_execute.rerank_fallback", run.language, backend=ranking.backend)]
     log.info("turn=%s %s: %d found, %d distinct, %d of %d papers kept", run.turn["id"],
              run.task["id"], len(state.get("search_results") or []), len(documents),
              len(ranked), len(papers))  # fmt: skip

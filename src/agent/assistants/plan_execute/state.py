@@ -8,14 +8,21 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
+from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
-from agent.core.budget import Usage, add_usage
-from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.search.documents import Document
-from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
+from agent.state import (
+    NOTHING_GATHERED,
+    AgentInput,
+    Gathered,
+    QuestionInput,
+    Records,
+    Turn,
+    extend,
+)
 
 TaskStatus = Literal["done", "empty", "failed", "skipped"]
 
@@ -28,6 +35,11 @@ class PlanConfiguration(Configuration):
     max_map_calls: MapCalls = 30
     max_run_tokens: RunTokens = 2_000_000
     max_run_seconds: RunSeconds = 1200
+
+
+def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
+    """Return this run's configuration; without one, this assistant's defaults."""
+    return runtime.context or PlanConfiguration()
 
 
 class PlanInput(QuestionInput, total=False):
@@ -79,7 +91,7 @@ class ExecutorResult(TypedDict):
     """What the model decided to look up, one line each."""
 
 
-class ExecutorState(TypedDict, total=False):
+class ExecutorState(Records, total=False):
     """One executor's, from its decision to its result."""
 
     executor_messages: Annotated[list[AnyMessage], add_messages]
@@ -96,12 +108,6 @@ class ExecutorState(TypedDict, total=False):
     decisions: Annotated[list[str], extend]
     rounds: int
     rerank_note: str
-    sources_gathered: Annotated[list[Source], extend]
-    places: Annotated[list[Place], extend]
-    routes: Annotated[list[Route], extend]
-    weather: Annotated[list[Weather], extend]
-    gaps: Annotated[list[Gap], extend]
-    usage: Annotated[Usage, add_usage]
 
 
 class Passage(TypedDict):
@@ -118,12 +124,10 @@ class Passage(TypedDict):
     score: float
 
 
-class PlanState(AgentInput, total=False):
+class PlanState(AgentInput, Gathered, total=False):
     """Everything the nodes share."""
 
     collections: Annotated[list[str] | None, EphemeralValue]
-    turn: Turn
-    previous: Previous
     conversation: str
     owner: str
     """Whose documents are read; settled at its start, as who continues a run may be another."""
@@ -139,14 +143,6 @@ class PlanState(AgentInput, total=False):
     pre_questions: list[str]
     """The targets of the search in the knowledge base."""
     passages: list[Passage]
-    queries: Annotated[list[PlannedQuery], extend]
-    sources_gathered: Annotated[list[Source], extend]
-    places: Annotated[list[Place], extend]
-    routes: Annotated[list[Route], extend]
-    weather: Annotated[list[Weather], extend]
-    gaps: Annotated[list[Gap], extend]
-    usage: Annotated[Usage, add_usage]
-    geojson: dict[str, Any] | None
     dossier: NotRequired[str]
 
 
@@ -155,12 +151,9 @@ class PlanUpdate(PlanState, total=False):
 
 
 def new_plan() -> PlanUpdate:
-    """Empties everything that belongs to the previous question."""
-    gathered = dict.fromkeys(
-        ("queries", "sources_gathered", "places", "routes", "weather", "gaps", "usage", "geojson")
-    )
+    """Empty everything that belongs to the previous question."""
     empty: dict[str, Any] = {
-        **gathered,
+        **NOTHING_GATHERED,
         "plan_note": "",
         "tasks": [],
         "executor_result": [],

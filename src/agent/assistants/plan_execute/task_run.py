@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.assistants.plan_execute.documents import documents_of
+from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.services import Services
+from agent.assistants.plan_execute.documents import documents_of, source_name
 from agent.assistants.plan_execute.state import Task
-from agent.assistants.plan_execute.toolbox import PlanToolbox
-from agent.assistants.plan_execute.wording import run_gap, say, source_name
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.calls import SingleFlight
@@ -19,8 +19,10 @@ from agent.core.progress import Emit, EventType, event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import has_location_intent
 from agent.evidence.types import Gap
-from agent.mcp.types import MapOptions, MapTools, Survey
+from agent.mcp.tools import BranchTools
+from agent.mcp.types import MapOptions, MapResult
 from agent.state import Turn
+from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -48,14 +50,14 @@ class ExecutorRun:
     task: Task
     turn: Turn
     configuration: Configuration
-    given: PlanToolbox
+    services: Services
     meter: Meter
     emit: Emit
     off: Mapping[str, str]
     """Why a source is off, by its name."""
     shared: Shared = field(default_factory=Shared)
-    survey: Survey = field(default_factory=Survey)
-    maps: MapTools | None = None
+    survey: MapResult = field(default_factory=MapResult)
+    maps: BranchTools | None = None
     maps_failed: bool = False
 
     @property
@@ -121,7 +123,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
 
 
 async def _found(run: ExecutorRun, source: str, query: str) -> Any:
-    return await run.given.library.search(
+    return await run.services.library.search(
         source,
         query,
         meter=run.meter,
@@ -132,7 +134,9 @@ async def _found(run: ExecutorRun, source: str, query: str) -> Any:
 
 def _gap(run: ExecutorRun, source: str, query: str, error: Exception) -> Gap:
     values = {"source": source_name(source, run.language), "reason": _reason(run, error)}
-    told = run_gap("source_failed", run.language, query=query, provider=source, **values)
+    told = run_gap(
+        "plan_execute.source_failed", run.language, query=query, provider=source, **values
+    )
     if isinstance(error, AgentError):
         told["code"] = error.code
     if isinstance(error, BudgetExceeded):
@@ -143,4 +147,4 @@ def _gap(run: ExecutorRun, source: str, query: str, error: Exception) -> Gap:
 def _reason(run: ExecutorRun, error: Exception) -> str:
     if isinstance(error, AgentError):
         return reason_of(error, run.language)
-    return say("defect", run.language)
+    return say("plan_execute.defect", run.language)

@@ -1,41 +1,46 @@
 """The last node: the dossier with numbered citations, and everything a client wants beside it."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
-from agent.assistants.common.toolbox import meter_of
-from agent.assistants.common.turn import Ending, close
-from agent.assistants.common.writer import CheckedWriter
-from agent.assistants.plan_execute.documents import about, figure_text, ids_of
-from agent.assistants.plan_execute.execute import sources_off
-from agent.assistants.plan_execute.search_info import aliases, page_title
-from agent.assistants.plan_execute.state import ExecutorResult, Passage, PlanState, PlanUpdate
-from agent.assistants.plan_execute.task_run import OPTIONAL
-from agent.assistants.plan_execute.toolbox import PlanServices, PlanToolbox, settings_of
-from agent.assistants.plan_execute.wording import (
-    ASSISTANT,
-    KINDS,
+from agent.assistants.common.services import GetServices
+from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
+from agent.assistants.plan_execute.documents import (
+    about,
+    figure_text,
+    ids_of,
     off_reason,
-    run_gap,
-    say,
     source_name,
 )
-from agent.assistants.plan_execute.wording import say as told_by_code
+from agent.assistants.plan_execute.execute import sources_off
+from agent.assistants.plan_execute.search_info import aliases, page_title
+from agent.assistants.plan_execute.state import (
+    ExecutorResult,
+    Passage,
+    PlanState,
+    PlanUpdate,
+    configuration_of,
+)
+from agent.assistants.plan_execute.task_run import OPTIONAL
 from agent.configuration import Configuration
-from agent.core.budget import Meter
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import Citer, inert
 from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, render
 from agent.search.documents import Document, Figure
 from agent.search.grounded import beginning
+from agent.texts import say
 from agent.texts.language import Language
 
+NODE = "write_dossier"
+ASSISTANT = "plan_execute"
 MAX_FIGURES = 16
 _CELL = 120
 
@@ -60,9 +65,14 @@ def figure_section(figures: Sequence[tuple[str, Figure]], language: Language) ->
         for name, figure in figures[:MAX_FIGURES]
         if (cells := " | ".join(cell(figure[key]) for key in ("name", "value", "unit", "period")))
     ]
-    head = [say("figures", language), "", say("figures_head", language), "|---|---|---|---|---|"]
+    head = [
+        say("plan_execute.figures", language),
+        "",
+        say("plan_execute.figures_head", language),
+        "|---|---|---|---|---|",
+    ]
     left = len(figures) - len(rows)
-    more = ["", say("figures_more", language, count=str(left))] if left else []
+    more = ["", say("plan_execute.figures_more", language, count=str(left))] if left else []
     return "\n".join([*head, *rows, *more])
 
 
@@ -71,11 +81,15 @@ def consulted_section(
 ) -> str:
     """What each source brought and what of it is cited; the ranking, the papers, what was off."""
     rows = consulted_rows(state, used, language)
-    table = [say("consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
+    table = (
+        [say("plan_execute.consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
+    )
     notes = _notes(state, off, language)
     if not rows and not notes:
         return ""
-    return "\n".join([say("consulted", language), "", *table, *([""] if rows else []), *notes])
+    return "\n".join(
+        [say("plan_execute.consulted", language), "", *table, *([""] if rows else []), *notes]
+    )
 
 
 def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
@@ -93,12 +107,12 @@ def consulted_rows(state: PlanState, used: Sequence[Source], language: Language)
 def _consulted(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
     """Source, kind and address of everything that was found."""
     kinds: dict[str, str] = {
-        "place": KINDS["map"][language],
-        "document": KINDS["document"][language],
+        "place": say("plan_execute.kinds.map", language),
+        "document": say("plan_execute.kinds.document", language),
     }
     for result in state.get("executor_result", []):
         for name, document in zip(ids_of(result), result["documents"], strict=True):
-            kinds[name] = KINDS[document["kind"]][language]
+            kinds[name] = say(f"plan_execute.kinds.{document['kind']}", language)
     for source in state.get("sources_gathered", []):
         if kind := kinds.get(source["id"]) or kinds.get(source["kind"]):
             yield source["provider"], kind, _key(source)
@@ -111,7 +125,7 @@ def _key(source: Source) -> str:
 def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list[str]:
     notes = []
     if note := state.get("plan_note"):
-        notes.append(say("plan", language, text=inert(note)))
+        notes.append(say("plan_execute.plan", language, text=inert(note)))
     backends = dict.fromkeys(
         # Why a server was not used is a gap's to say.
         inert(result["rerank"]).partition(" (")[0]
@@ -119,18 +133,18 @@ def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list
         if result["rerank"]
     )
     if backends:
-        notes.append(say("ranked", language, text="; ".join(backends)))
+        notes.append(say("plan_execute.ranked", language, text="; ".join(backends)))
     papers = {paper["url"]: paper["path"] for paper in state.get("downloaded_papers", [])}
     if papers:
         failed = sum(path is None for path in papers.values())
         counts = {"got": str(len(papers) - failed), "failed": str(failed)}
-        notes.append(say("papers", language, **counts))
+        notes.append(say("plan_execute.papers", language, **counts))
     if off:
         told = "; ".join(
             f"{source_name(n, language)} ({inert(off_reason(n, why, language))})"
             for n, why in off.items()
         )
-        notes.append(say("off", language, text=told))
+        notes.append(say("plan_execute.off", language, text=told))
     return [f"- {note}" for note in notes]
 
 
@@ -145,40 +159,77 @@ _EXCERPTS = 4
 """Excerpts of each task, where no model can write."""
 
 
-class DossierWriter(CheckedWriter):
-    """Writes from the tasks' documents and the passages; figures no cited source has are marked."""
+async def write_dossier(
+    state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
+) -> PlanUpdate:
+    """Write the dossier; where nothing was found it says so, with every reason."""
+    services, configuration = get_services(), configuration_of(runtime)
+    draft = Draft(
+        state,
+        configuration,
+        services,
+        runtime.stream_writer,
+        node=NODE,
+        assistant=ASSISTANT,
+        texts=_texts(state),
+    )
+    pages = aliases(state.get("passages", []))
+    draft.citer = Citer({**draft.sources, **{n: draft.sources[of] for n, of in pages.items()}})
+    off = sources_off(services, configuration)
+    dossier = _Dossier(draft, state, {name: off[name] for name in OPTIONAL if name in off})
+    parts = MessageParts(dossier.body, dossier.sections, dossier.metadata(), dossier.checks())
+    closing = await write_message(draft, parts)
+    text = str(closing["messages"][-1].text).removeprefix(draft.notice)
+    return cast(PlanUpdate, {**closing, "dossier": text})
 
-    _part = "dossier"
 
-    def __init__(
-        self,
-        state: PlanState,
-        configuration: Configuration,
-        given: PlanToolbox,
-        meter: Meter,
-        *,
-        off: Mapping[str, str],
-    ) -> None:
-        super().__init__(state, configuration, given, meter, texts=_texts(state))
-        self._state, self._off = state, off
-        self._results: list[ExecutorResult] = state.get("executor_result", [])
-        self._passages: list[Passage] = state.get("passages", [])
-        self._figures = figures_of(self._results)
-        ledger = {
-            source["id"]: source
-            for source in (*state.get("sources_gathered", []), *self._previous["sources"])
-        }
-        pages = {name: ledger[first] for name, first in aliases(self._passages).items()}
-        self.citer = Citer({**ledger, **pages})
+@dataclass(frozen=True)
+class _Dossier:
+    """Written from the tasks' documents and the passages."""
+
+    draft: Draft
+    state: PlanState
+    off: Mapping[str, str]
+    """Why an optional source was off."""
 
     @property
-    def has_evidence(self) -> bool:
-        documents = any(result["documents"] for result in self._results)
-        return bool(documents or self._passages or self._records() or self._previous["sources"])
+    def results(self) -> list[ExecutorResult]:
+        return self.state.get("executor_result", [])
 
-    def told(self) -> dict[str, Any]:
-        state = self._state
-        counts = {r["task"]: (r["status"], len(r["documents"])) for r in self._results}
+    @property
+    def passages(self) -> list[Passage]:
+        return self.state.get("passages", [])
+
+    def has_evidence(self) -> bool:
+        documents = any(result["documents"] for result in self.results)
+        previous = self.draft.previous["sources"]
+        return bool(documents or self.passages or self.draft.record_lines() or previous)
+
+    async def body(self) -> AsyncIterator[str]:
+        draft = self.draft
+        if not self.has_evidence():
+            # Where the sources of every task failed, other words would find no more.
+            failed = bool(self.results) and all(r["status"] == "failed" for r in self.results)
+            draft.degraded = draft.degraded or failed
+            yield (say("plan_execute.none_answered", draft.language) if failed
+                   else say("answer.nothing", draft.language))  # fmt: skip
+            return
+        async for piece in write_or_quote(
+            draft, self.prompt(), self.material, part="dossier", uncited_gap=self.uncited_gap
+        ):
+            yield piece
+
+    def sections(self) -> list[str]:
+        draft = self.draft
+        figures = draft.cited(figure_section(figures_of(self.results), draft.language))
+        sections = [figures, *draft.record_sections()]
+        # It counts what is cited, so that it comes last.
+        consulted = consulted_section(self.state, draft.citer.used, self.off, draft.language)
+        return [*sections, consulted]
+
+    def metadata(self) -> dict[str, Any]:
+        state = self.state
+        counts = {r["task"]: (r["status"], len(r["documents"])) for r in self.results}
         tasks = [
             {**task, "status": status, "documents": count}
             for task in state["tasks"]
@@ -188,94 +239,75 @@ class DossierWriter(CheckedWriter):
             {key: paper[key] for key in ("title", "url", "page_url", "error")}
             for paper in state.get("downloaded_papers", [])
         ]
-        more = {"tasks": tasks, "plan_note": state.get("plan_note", ""), "papers": papers}
-        return {**super().told(), **more}
+        return {"tasks": tasks, "plan_note": state.get("plan_note", ""), "papers": papers}
 
     def checks(self) -> dict[str, int]:
-        papers = self._state.get("downloaded_papers", [])
+        papers = self.state.get("downloaded_papers", [])
         return {
-            **super().checks(),
-            "tasks": len(self._state["tasks"]),
+            "tasks": len(self.state["tasks"]),
             "papers": sum(paper["document"] is not None for paper in papers),
-            "passages": len(self._passages),
+            "passages": len(self.passages),
         }
 
-    def _uncited_gap(self) -> Gap:
-        code = "dossier_uncited" if self._material() else "dossier_uncited_alone"
-        return run_gap(code, self._language)
+    def uncited_gap(self) -> Gap:
+        code = "dossier_uncited" if self.material() else "dossier_uncited_alone"
+        return run_gap(f"plan_execute.{code}", self.draft.language)
 
-    async def _body(self) -> AsyncIterator[str]:
-        if not self.has_evidence and self._none_answered():
-            self.degraded = True
-            yield told_by_code("none_answered", self._language)
-            return
-        async for piece in super()._body():
-            yield piece
-
-    def _none_answered(self) -> bool:
-        """Whether every task's sources failed: other words would find no more."""
-        return bool(self._results) and all(r["status"] == "failed" for r in self._results)
-
-    def _own_sections(self) -> list[str]:
-        figures = self._cited(figure_section(self._figures, self._language))
-        sections = [figures, *super()._own_sections()]
-        consulted = consulted_section(self._state, self.citer.used, self._off, self._language)
-        return [*sections, consulted]
-
-    def _messages(self) -> list[BaseMessage]:
-        """The prompt, its documents cut to what the limit leaves."""
-        turn, limit = self._turn, self._configuration.context_token_limit
-        figures = [f"[^{name}] {figure_text(figure)}" for name, figure in self._figures]
-        gaps = "\n".join(f"{gap['query']}: {gap['message']}" for gap in self.gaps)
+    def prompt(self) -> list[BaseMessage]:
+        """Return the prompt, its documents cut to what the limit leaves."""
+        turn, language = self.draft.turn, self.draft.language
+        limit = self.draft.configuration.context_token_limit
+        figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
+        gaps = "\n".join(f"{gap['query']}: {gap['message']}" for gap in self.draft.gaps)
         values = {
             "today": turn["today"],
-            "conversation": cut_to_tokens(self._state["conversation"], limit // 10),
+            "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "question": cut_to_tokens(turn["question"], limit // 8),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
-            "places": cut_to_tokens(self._records(), limit // 10),
+            "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
             "gaps": cut_to_tokens(gaps, limit // 20),
         }
-        system = SystemMessage(render("dossier_system", self._language))
-        bare = render("dossier", self._language, tasks="", passages="", **values)
+        system = SystemMessage(render("dossier_system", language))
+        bare = render("dossier", language, tasks="", passages="", **values)
         free = limit - prompt_tokens([system, HumanMessage(bare)]) - 100
         passages = self._passage_lines(free // 2)
         tasks = Raw(self._task_elements(free - estimated_tokens(passages)))
-        full = render("dossier", self._language, tasks=tasks, passages=passages, **values)
+        full = render("dossier", language, tasks=tasks, passages=passages, **values)
         return [system, HumanMessage(full)]
 
     def _task_elements(self, tokens: int) -> str:
         """Every task with its documents, their texts cut to equal shares."""
-        count = sum(len(result["documents"]) for result in self._results)
-        free = tokens - _PER_TASK * len(self._results)
+        count = sum(len(result["documents"]) for result in self.results)
+        free = tokens - _PER_TASK * len(self.results)
         share = max(_LEAST, free // max(1, count) - _PER_DOCUMENT)
         shown = []
-        for result in self._results:
+        for result in self.results:
             lines = [
                 self._document_line(name, document, share)
                 for name, document in zip(ids_of(result), result["documents"], strict=True)
             ]
-            text = cut_to_tokens("\n".join(lines), free // max(1, len(self._results)) + _PER_TASK)
+            text = cut_to_tokens("\n".join(lines), free // max(1, len(self.results)) + _PER_TASK)
             shown.append(element("task", f"\n{text}\n", id=result["task"], query=result["query"]))
         return "\n".join(shown)
 
     def _document_line(self, name: str, document: Document, tokens: int) -> str:
         text = cut_to_tokens(" ".join(document["text"].split()), tokens)
-        head = f"[^{name}] ({about(document, self._language)}) {document['title']}"
+        head = f"[^{name}] ({about(document, self.draft.language)}) {document['title']}"
         return f"{head} — {text}" if text else head
 
     def _passage_lines(self, tokens: int) -> str:
-        share = max(_LEAST, tokens // max(1, len(self._passages)) - _PER_DOCUMENT)
+        share = max(_LEAST, tokens // max(1, len(self.passages)) - _PER_DOCUMENT)
         lines = [
-            f"[^{passage['id']}] {page_title(passage, self._language)}: "
+            f"[^{passage['id']}] {page_title(passage, self.draft.language)}: "
             + cut_to_tokens(" ".join(passage["text"].split()), share)
-            for passage in self._passages
+            for passage in self.passages
         ]
         return cut_to_tokens("\n".join(lines), tokens)
 
-    def _material(self) -> str:
+    def material(self) -> str:
         """The beginnings of what was found, each document once."""
         sections, seen = [], set[str]()
-        for result in self._results:
+        for result in self.results:
             found = list(zip(ids_of(result), result["documents"], strict=True))
             fresh = [(name, d) for name, d in found if (d["url"] or d["title"]) not in seen]
             seen |= {d["url"] or d["title"] for _, d in fresh[:_EXCERPTS]}
@@ -285,15 +317,15 @@ class DossierWriter(CheckedWriter):
             ]
             if lines:
                 sections.append("\n".join([f"## {inert(result['query'])}", "", *lines]))
-        if self._passages:
+        if self.passages:
             lines = [
                 f"- {inert(beginning(' '.join(p['text'].split())))} [^{p['id']}]"
-                for p in _first_of_targets(self._passages)
+                for p in _first_of_targets(self.passages)
             ]
-            own = told_by_code("own", self._language)
+            own = say("plan_execute.own", self.draft.language)
             sections.append("\n".join([f"## {own}", "", *lines]))
-        if records := self._records():
-            named = told_by_code("map", self._language)
+        if records := self.draft.record_lines():
+            named = say("plan_execute.map", self.draft.language)
             sections.append(
                 "\n".join([f"## {named}", "", *(f"- {r}" for r in records.split("\n"))])
             )
@@ -330,21 +362,3 @@ def _texts(state: PlanState) -> dict[str, str]:
     for day in state.get("weather", []):
         texts[day["source"]] = f"{texts.get(day['source'], '')}\n{weather_lines([day], language)}"
     return texts
-
-
-NODE = "write_dossier"
-
-
-async def write_dossier(
-    state: PlanState, runtime: Runtime[Configuration], *, services: PlanServices
-) -> PlanUpdate:
-    """Writes the dossier; where nothing was found it says so, with every reason."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given, answering=True)
-    off = sources_off(given, configuration)
-    optional = {name: off[name] for name in OPTIONAL if name in off}
-    writer = DossierWriter(state, configuration, given, meter, off=optional)
-    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
-    closing = await close(state, writer, ending)
-    dossier = str(closing["messages"][-1].text).removeprefix(writer.lead)
-    return cast(PlanUpdate, {**closing, "dossier": dossier})

@@ -8,25 +8,22 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation, previous_evidence
-from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import open_meter
+from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.team_answer.state import (
     Analysis,
     TeamState,
     TeamUpdate,
     TraceEntry,
+    configuration_of,
     new_discussion,
-)
-from agent.assistants.team_answer.toolbox import (
-    TeamServices,
-    TeamToolbox,
-    settings_of,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.errors import InputError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.places import city_in, landmark_in
@@ -124,19 +121,21 @@ NODE = "analyze"
 
 
 async def analyze(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Opens the turn; a failing model leaves the question as it stands."""
-    given, configuration = services(), settings_of(runtime)
-    turn = open_turn(state, configuration, given, runtime)
+    services, configuration = get_services(), configuration_of(runtime)
+    turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
     previous = previous_evidence(state["messages"])
     said = conversation(state["messages"], previous["sources"])
-    if notice := given.notice(turn["language"]):
+    if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
-    meter = open_meter(turn, configuration, given, spent=None)
+    meter = open_meter(turn, configuration, services, spent=None)
     prompt = _prompt(turn, said, requirement, configuration.context_token_limit)
-    analysis, gaps = await _read(prompt, turn, requirement, (given, meter, configuration))
+    analysis, gaps = await _read(
+        prompt, turn, requirement, services, meter=meter, configuration=configuration
+    )
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("analysis", NODE, text=analysis["asked"]))
@@ -167,21 +166,21 @@ async def _read(
     prompt: list[BaseMessage],
     turn: Turn,
     requirement: str,
-    asking: tuple[TeamToolbox, Meter, Configuration],
+    services: Services,
+    *,
+    meter: Meter,
+    configuration: Configuration,
 ) -> tuple[Analysis, list[Gap]]:
-    given, meter, configuration = asking
     question = turn["question"]
-    try:
-        reply = await given.models.ask(
-            configuration.query_generator_model,
-            prompt,
-            meter=meter,
-            schema=Analyzed,
-            thinking=DEFAULT_THINKING["query"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        return analysis_by_rules(question, requirement), [gap_of("", error, NODE, turn["language"])]
+    asking = services.models.ask(
+        configuration.query_generator_model,
+        prompt,
+        meter=meter,
+        schema=Analyzed,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(asking, turn, NODE)
+    if reply is None:
+        return analysis_by_rules(question, requirement), gaps
     assert reply.parsed is not None
     return analysis_of(reply.parsed, question, requirement), []

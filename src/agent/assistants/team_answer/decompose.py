@@ -3,13 +3,12 @@
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.budget import meter_of
+from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.services import GetServices
 from agent.assistants.team_answer.analyze import SubQuestions, sub_questions_of
-from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import TeamServices, settings_of
+from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry, configuration_of
 from agent.configuration import Configuration
-from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.models.catalogue import DEFAULT_THINKING
@@ -19,26 +18,22 @@ NODE = "decompose"
 
 
 async def decompose(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Where the model fails, the question is its own only step."""
-    given, configuration = services(), settings_of(runtime)
-    meter = meter_of(state, configuration, given)
-    gaps, read = [], SubQuestions(sub_questions=[])
-    try:
-        reply = await given.models.ask(
-            configuration.query_generator_model,
-            _prompt(state, configuration.context_token_limit),
-            meter=meter,
-            schema=SubQuestions,
-            thinking=DEFAULT_THINKING["query"],
-        )
-        read = reply.parsed or read
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        gaps = [gap_of("", error, NODE, state["turn"]["language"])]
-        runtime.stream_writer(event("gap", NODE, text=gaps[0]["message"]))
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services)
+    asking = services.models.ask(
+        configuration.query_generator_model,
+        _prompt(state, configuration.context_token_limit),
+        meter=meter,
+        schema=SubQuestions,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(asking, state["turn"], NODE)
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+    read = (reply and reply.parsed) or SubQuestions(sub_questions=[])
     steps = sub_questions_of(read, state["turn"]["question"])
     told = "\n".join(steps)
     runtime.stream_writer(event("sub_questions", NODE, text=told, count=len(steps)))

@@ -15,11 +15,11 @@ from pydantic import BaseModel
 
 from agent.assistants.team_answer.speakers import chosen, speakers_named, spoken
 from agent.assistants.team_answer.state import Speaker
-from agent.assistants.team_answer.wording import say
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
 from agent.models.catalogue import DEFAULT_THINKING, Role
 from agent.models.types import Models, Reply
+from agent.texts import say
 from agent.texts.language import Language
 
 
@@ -127,7 +127,7 @@ def selection_problem(text: str, candidates: Sequence[Speaker], language: Langua
     named = speakers_named(spoken(text))
     kind = "nobody" if not named else "several" if len(named) > 1 else "not_now"
     return say(
-        f"selection_{kind}",
+        f"team_answer.selection_{kind}",
         language,
         named=", ".join(named),
         candidates=", ".join(candidates),

@@ -9,23 +9,30 @@ again changes nothing.
 import re
 import unicodedata
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import meter_of
-from agent.assistants.common.turn import Ending, close, refuse_if_all_failed
-from agent.assistants.common.writer import TurnWriter
-from agent.assistants.team_answer.state import Evidence, TeamState, TeamUpdate, ToolKind, TraceEntry
+from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.services import GetServices
+from agent.assistants.common.writer import (
+    Draft,
+    MessageParts,
+    refuse_if_all_failed,
+    write_message,
+)
+from agent.assistants.team_answer.state import (
+    Evidence,
+    TeamState,
+    TeamUpdate,
+    TraceEntry,
+    configuration_of,
+)
 from agent.assistants.team_answer.synthesize import calculations
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
 from agent.assistants.team_answer.tools import searches_saved
 from agent.configuration import Configuration
-from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids, inert
@@ -33,53 +40,19 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
+from agent.texts import say
 from agent.texts.language import Language
 
 _SHOWN_TRIES, _SHOWN_LINES, _SHOWN_CHARACTERS = 12, 25, 1200
 _RESULT = 400
 _TICKS = re.compile(r"`+")
-_TEXTS: dict[str, dict[Language, str]] = {
-    "answer": {"zh": "**答案：{text}**", "en": "**Answer: {text}**"},
-    "none": {
-        "zh": "**没有找到可以确认的答案。**",
-        "en": "**No answer that holds was found.**",
-    },
-    "unverified": {
-        "zh": "*未经核实：核查员没有认可这个答案，使用前请自行核对。*",
-        "en": "*Not verified: the verifier did not agree with this answer; check it before use.*",
-    },
-    "unsettled": {
-        "zh": "负责定稿的模型暂时不可用，以下是讨论中最可能的假设：",
-        "en": "The model that settles answers is unavailable; this is the discussion's most "
-        "likely hypothesis:",
-    },
-    "rests_on": {"zh": "依据：", "en": "It rests on: "},
-    "calculated": {"zh": "**计算**", "en": "**Calculation**"},
-    "result": {"zh": "结果：{text}", "en": "Result: {text}"},
-    "cut": {"zh": "# …（从略）", "en": "# … (cut)"},
-    "tried": {"zh": "**试过的**", "en": "**What was tried**"},
-    "tried_nothing": {
-        "zh": "没有进行过任何搜索或计算。",
-        "en": "Nothing was searched or calculated.",
-    },
-    "tried_more": {"zh": "- 另有 {text} 次", "en": "- and {text} more"},
-    "failed": {"zh": "（失败）", "en": " (failed)"},
-    "kind_search": {"zh": "搜索：", "en": "searched: "},
-    "kind_map": {"zh": "地图：", "en": "on the map: "},
-    "kind_code": {"zh": "计算：", "en": "calculated: "},
-}
-
-
-def say(key: str, language: Language, text: str = "") -> str:
-    """A fixed sentence, with one text in it."""
-    return _TEXTS[key][language].replace("{text}", text)
 
 
 def headline(answer: str, language: Language) -> str:
     """The answer in bold, or the honest none; what it quotes can do nothing."""
     if not answer:
-        return say("none", language)
-    return say("answer", language, inert(answer).replace("*", "\\*"))
+        return say("team_answer.answer.none", language)
+    return say("team_answer.answer.answer", language, text=inert(answer).replace("*", "\\*"))
 
 
 def tried(pool: Sequence[Evidence], language: Language) -> str:
@@ -89,17 +62,17 @@ def tried(pool: Sequence[Evidence], language: Language) -> str:
         if not found["cached"]:
             lines[_try(found, language)] = None
     if not lines:
-        return say("tried_nothing", language)
+        return say("team_answer.answer.tried_nothing", language)
     shown = list(lines)[:_SHOWN_TRIES]
     if left := len(lines) - len(shown):
-        shown.append(say("tried_more", language, str(left)))
-    return "\n".join([say("tried", language), *shown])
+        shown.append(say("team_answer.answer.tried_more", language, text=str(left)))
+    return "\n".join([say("team_answer.answer.tried", language), *shown])
 
 
 def _try(found: Evidence, language: Language) -> str:
-    kinds: dict[ToolKind, str] = {"search": "kind_search", "map": "kind_map", "code": "kind_code"}
-    failed = say("failed", language) if found["failed"] else ""
-    return f"- {say(kinds[found['kind']], language)}{inert(found['asked'][:120])}{failed}"
+    kind = say(f"team_answer.answer.kind_{found['kind']}", language)
+    failed = say("team_answer.answer.failed", language) if found["failed"] else ""
+    return f"- {kind}{inert(found['asked'][:120])}{failed}"
 
 
 def calculation_section(used: Sequence[Evidence], language: Language) -> str:
@@ -107,17 +80,17 @@ def calculation_section(used: Sequence[Evidence], language: Language) -> str:
     if not used:
         return ""
     shown = [_calculation(found, language) for found in used]
-    return "\n\n".join([say("calculated", language), *shown])
+    return "\n\n".join([say("team_answer.answer.calculated", language), *shown])
 
 
 def _calculation(found: Evidence, language: Language) -> str:
     program = found["asked"].strip()
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
-        lines.append(say("cut", language))
+        lines.append(say("team_answer.answer.cut", language))
     longest = max((len(run) for run in _TICKS.findall(program)), default=0)
     fence = "`" * max(3, longest + 1)
-    result = say("result", language, inert(found["text"][:_RESULT]))
+    result = say("team_answer.answer.result", language, text=inert(found["text"][:_RESULT]))
     return "\n".join([f"{fence}python", *lines, fence, "", result])
 
 
@@ -198,66 +171,6 @@ def _spaced(text: str) -> str:
     return _SEPARATOR.sub(put, text).strip()
 
 
-class TeamWriter(TurnWriter):
-    """Writes what was settled; `answer` is the form people read, `final` the normalised one."""
-
-    def __init__(
-        self, state: TeamState, configuration: Configuration, given: TeamToolbox, meter: Meter
-    ) -> None:
-        super().__init__(state, configuration, given, meter)
-        self._state = state
-        self._unsettled = state.get("unsettled", False)
-        self.degraded = self._unsettled or state.get("ended") == "failures"
-        self.answer = ""
-        self.final = ""
-
-    @property
-    def verified(self) -> bool:
-        """Whether there is an answer and the verifier's last verdict was to agree."""
-        return bool(self.final) and self._state.get("verified", False)
-
-    def told(self) -> dict[str, Any]:
-        answered = {"final_answer": self.final, "answered": bool(self.final)}
-        return {**super().told(), **answered, "verified": self.verified}
-
-    def checks(self) -> dict[str, int]:
-        counts, pool = super().checks(), self._state.get("evidence_pool", [])
-        invented = self._state.get("unknown_ids", 0)
-        return {
-            **counts,
-            "unknown_ids_removed": counts["unknown_ids_removed"] + invented,
-            "rounds": len(self._state.get("transcript", [])),
-            "searches_saved": searches_saved(pool),
-            "verified": int(self.verified),
-        }
-
-    async def _body(self) -> AsyncIterator[str]:
-        language = self._language
-        yield headline(self.answer, language)
-        if self.answer and not self.verified:
-            yield f"\n\n{say('unverified', language)}"
-        if self.answer and self._unsettled:
-            yield f"\n\n{say('unsettled', language)}"
-        if explanation := self._state.get("explanation", ""):
-            yield "\n\n" + self._cited(explanation)
-        if rest := self._uncited(explanation):
-            yield "\n\n" + self._cited(say("rests_on", language) + rest)
-        if not self.answer:
-            yield "\n\n" + tried(self._state.get("evidence_pool", []), language)
-
-    def _uncited(self, explanation: str) -> str:
-        """Markers of the sources the answer rests on and the explanation does not name."""
-        said = set(cited_ids(explanation))
-        known = {source["id"] for source in self._state.get("sources_gathered", [])}
-        names = self._state.get("answer_evidence", [])
-        return "".join(f"[^{name}]" for name in names if name in known and name not in said)
-
-    def _own_sections(self) -> list[str]:
-        used = set(self._state.get("answer_evidence", []))
-        programs = [found for found in calculations(self._state) if found["id"] in used]
-        return [self._cited(calculation_section(programs, self._language))]
-
-
 NODE = "format_answer"
 ASSISTANT = "team_answer"
 _MAX_ANSWER = 2000
@@ -272,54 +185,99 @@ class Extracted(BaseModel):
 
 
 async def format_answer(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
-    """Writes the message; raises NothingFound where every source asked, or every model, failed."""
-    given, configuration = services(), settings_of(runtime)
-    raw, pool = state.get("raw_answer", "").strip(), state.get("evidence_pool", [])
-    asked = [found for found in pool if found["kind"] != "code"]
-    nobody_spoke = state.get("ended") == "failures" and not state.get("transcript")
-    if not raw and (nobody_spoke or (asked and all(found["failed"] for found in asked))):
-        gaps = [gap for gap in state.get("gaps", []) if gap["provider"] != ASSISTANT]
-        refuse_if_all_failed(gaps, state["turn"]["language"])
-    meter = meter_of(state, configuration, given, answering=True)
-    extracted, failed = await _extracted(raw, state, configuration, (given, meter))
-    writer = TeamWriter(state, configuration, given, meter)
+    """Write the message; raise NothingFound where every source asked, or every model, failed."""
+    draft = Draft(
+        state,
+        configuration_of(runtime),
+        get_services(),
+        runtime.stream_writer,
+        node=NODE,
+        assistant=ASSISTANT,
+    )
+    if _all_failed(state):
+        gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
+        refuse_if_all_failed(gaps, draft.language)
+    draft.degraded = state.get("unsettled", False) or state.get("ended") == "failures"
+    draft.citer.unknown_ids_removed = state.get("unknown_ids", 0)
+    extracted, gaps = await _extracted(state.get("raw_answer", "").strip(), state, draft)
+    for gap in gaps:
+        draft.gaps.append(gap)
+        draft.emit(event("gap", NODE, text=gap["message"]))
     requirement = state["analysis"]["format_requirement"]
-    writer.answer = presentable(extracted, requirement)
-    writer.final = formatted(extracted, requirement)
-    for gap in failed:
-        writer.gaps.append(gap)
-        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    ending = Ending(NODE, ASSISTANT, given, configuration, meter, runtime.stream_writer)
-    closing = await close(state, writer, ending)
-    trace = [TraceEntry(step=NODE, text=writer.final or "–")]
-    kept = {"final_answer": writer.final, "verified": writer.verified, "reasoning_trace": trace}
-    return cast(TeamUpdate, {**closing, **kept})
+    answer, final = presentable(extracted, requirement), formatted(extracted, requirement)
+    verified = bool(final) and state.get("verified", False)
+    parts = MessageParts(
+        body=lambda: _body(draft, state, answer, verified=verified),
+        sections=lambda: _calculations(draft, state),
+        metadata={"final_answer": final, "answered": bool(final), "verified": verified},
+        checks={
+            "rounds": len(state.get("transcript", [])),
+            "searches_saved": searches_saved(state.get("evidence_pool", [])),
+            "verified": int(verified),
+        },
+    )
+    closing = await write_message(draft, parts)
+    trace = [TraceEntry(step=NODE, text=final or "–")]
+    settled = {"final_answer": final, "verified": verified, "reasoning_trace": trace}
+    return cast(TeamUpdate, {**closing, **settled})
 
 
-async def _extracted(
-    raw: str,
-    state: TeamState,
-    configuration: Configuration,
-    asking: tuple[TeamToolbox, Meter],
-) -> tuple[str, list[Gap]]:
+def _all_failed(state: TeamState) -> bool:
+    """Return whether there is no answer because every search, or every model, failed."""
+    searches = [each for each in state.get("evidence_pool", []) if each["kind"] != "code"]
+    nobody_spoke = state.get("ended") == "failures" and not state.get("transcript")
+    none_worked = bool(searches) and all(search["failed"] for search in searches)
+    return not state.get("raw_answer", "").strip() and (nobody_spoke or none_worked)
+
+
+async def _body(
+    draft: Draft, state: TeamState, answer: str, *, verified: bool
+) -> AsyncIterator[str]:
+    """Yield the answer in the form people read, and what it rests on."""
+    language = draft.language
+    yield headline(answer, language)
+    if answer and not verified:
+        yield f"\n\n{say('team_answer.answer.unverified', language)}"
+    if answer and state.get("unsettled", False):
+        yield f"\n\n{say('team_answer.answer.unsettled', language)}"
+    if explanation := state.get("explanation", ""):
+        yield "\n\n" + draft.cited(explanation)
+    if markers := _uncited(state, explanation):
+        yield "\n\n" + draft.cited(say("team_answer.answer.rests_on", language) + markers)
+    if not answer:
+        yield "\n\n" + tried(state.get("evidence_pool", []), language)
+
+
+def _uncited(state: TeamState, explanation: str) -> str:
+    """Return markers of the sources the answer rests on and the explanation does not name."""
+    cited = set(cited_ids(explanation))
+    known = {source["id"] for source in state.get("sources_gathered", [])}
+    names = state.get("answer_evidence", [])
+    return "".join(f"[^{name}]" for name in names if name in known and name not in cited)
+
+
+def _calculations(draft: Draft, state: TeamState) -> list[str]:
+    used = set(state.get("answer_evidence", []))
+    programs = [program for program in calculations(state) if program["id"] in used]
+    return [draft.cited(calculation_section(programs, draft.language))]
+
+
+async def _extracted(raw: str, state: TeamState, draft: Draft) -> tuple[str, list[Gap]]:
     """What the model takes out of the settled answer; the settled answer where it cannot."""
     if not raw:
         return "", []
-    given, meter = asking
-    try:
-        reply = await given.models.ask(
-            configuration.query_generator_model,
-            _prompt(raw, state, configuration.context_token_limit),
-            meter=meter,
-            schema=Extracted,
-            thinking=DEFAULT_THINKING["query"],
-        )
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        return raw, [gap_of("", error, NODE, state["turn"]["language"])]
+    asking = draft.services.models.ask(
+        draft.configuration.query_generator_model,
+        _prompt(raw, state, draft.configuration.context_token_limit),
+        meter=draft.meter,
+        schema=Extracted,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(asking, draft.turn, NODE)
+    if reply is None:
+        return raw, gaps
     assert reply.parsed is not None
     answer = clean_text(reply.parsed.answer, _MAX_ANSWER)
     requirement = state["analysis"]["format_requirement"]

@@ -11,13 +11,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
+from agent.assistants.common.services import GetServices
 from agent.assistants.team_answer.analyze import analyze
 from agent.assistants.team_answer.decompose import decompose
 from agent.assistants.team_answer.format_answer import format_answer
 from agent.assistants.team_answer.group_chat import after_group_chat, group_chat
 from agent.assistants.team_answer.state import TeamConfiguration, TeamInput, TeamState
 from agent.assistants.team_answer.synthesize import synthesize
-from agent.assistants.team_answer.toolbox import TeamServices
 from agent.assistants.team_answer.use_tools import use_tools
 from agent.services import process_services
 
@@ -25,12 +25,14 @@ Graph = StateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
 Compiled = CompiledStateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
 
 
-def build_graph(services: TeamServices = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> Graph:
     """The uncompiled graph over these services; nothing is read or built before the first call."""
     graph = StateGraph(TeamState, context_schema=TeamConfiguration, input_schema=TeamInput)
     nodes = (analyze, decompose, group_chat, use_tools, synthesize, format_answer)
     for node in nodes:
-        graph.add_node(node.__name__, partial(node, services=services), input_schema=TeamState)
+        graph.add_node(
+            node.__name__, partial(node, get_services=get_services), input_schema=TeamState
+        )
 
     graph.add_edge(START, "analyze")
     graph.add_edge("analyze", "decompose")

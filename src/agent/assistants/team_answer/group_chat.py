@@ -8,8 +8,9 @@ from typing import Any, Literal, cast
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.toolbox import Share, meter_of, share_spent
+from agent.assistants.common.budget import Share, meter_of, share_spent
+from agent.assistants.common.gaps import gap_of, run_gap
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
 from agent.assistants.team_answer.speakers import (
     ends_discussion,
@@ -22,16 +23,22 @@ from agent.assistants.team_answer.speakers import (
     without_ending,
     without_signals,
 )
-from agent.assistants.team_answer.state import ChatTurn, Speaker, TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
+from agent.assistants.team_answer.state import (
+    ChatTurn,
+    Speaker,
+    TeamState,
+    TeamUpdate,
+    TraceEntry,
+    configuration_of,
+)
 from agent.assistants.team_answer.tools import Offered, offered_tools
-from agent.assistants.team_answer.wording import run_gap, say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, MalformedReply
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.types import Gap
+from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -54,17 +61,17 @@ _SHARE = Share(kept_calls=3, tokens=0.9, seconds=0.85)
 
 
 async def group_chat(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Never raises for a model or a spent budget: three failures in a row, or the budget, end
     the discussion. Raises ConfigurationError.
     """
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     # AG2's engine is imported here, which takes a second of CPU: off the event loop.
     chosen_engine = await asyncio.to_thread(engine, configuration.chat_engine)
-    meter = meter_of(state, configuration, given)
+    meter = meter_of(state, configuration, services)
     return await _Step(
-        state, configuration, given, meter, runtime.stream_writer, chosen_engine
+        state, configuration, services, meter, runtime.stream_writer, chosen_engine
     ).run()
 
 
@@ -72,7 +79,7 @@ async def group_chat(
 class _Step:
     state: TeamState
     configuration: Configuration
-    given: TeamToolbox
+    services: Services
     meter: Meter
     emit: Emit
     engine: GroupChatEngine
@@ -83,7 +90,9 @@ class _Step:
         self.failures = self.state["failures"]
         spent = self.state.get("usage")
         if limit := share_spent(_SHARE, spent, self.configuration, self.meter):
-            return self._ended("budget", run_gap("chat_budget", self._language, limit=limit))
+            return self._ended(
+                "budget", run_gap("team_answer.chat_budget", self._language, limit=limit)
+            )
         speaker: Speaker | None = None
         try:
             speaker = await self._speaker()
@@ -96,7 +105,7 @@ class _Step:
         except AgentError as error:
             self._failed(error)
         if self.failures >= MAX_FAILURES:
-            gap = run_gap("chat_failures", self._language, limit=str(MAX_FAILURES))
+            gap = run_gap("team_answer.chat_failures", self._language, limit=str(MAX_FAILURES))
             return self._ended("failures", gap)
         return self._update(speaker=speaker, failures=self.failures)
 
@@ -145,7 +154,7 @@ class _Step:
         return self._said(speaker, text)
 
     async def _offered(self) -> Offered:
-        offered = await offered_tools(self.state, self.configuration, self.given, self.meter)
+        offered = await offered_tools(self.state, self.configuration, self.services, self.meter)
         for gap in offered.gaps:
             self._tell(gap)
         return offered
@@ -169,7 +178,7 @@ class _Step:
         ended = "terminated" if turn["ends"] else None
         if not ended and number >= self.configuration.max_group_chat_rounds:
             ended = "rounds"
-            self._tell(run_gap("chat_rounds", self._language, limit=str(number)))
+            self._tell(run_gap("team_answer.chat_rounds", self._language, limit=str(number)))
         self.emit(event("turn", NODE, id=str(number), speaker=speaker, text=self._shown(turn)))
         log.info("turn=%s %s %d: %s, %d tools, verdict %s, ended %s",
                  state["turn"]["id"], NODE, number, speaker, len(turn["tools"]), verdict,
@@ -187,7 +196,9 @@ class _Step:
         """What people read of a turn."""
         if text := MARKER.sub("", without_signals(turn["text"])):
             return text
-        return say(f"verdict_{turn['verdict']}" if turn["verdict"] else "ends", self._language)
+        if turn["verdict"]:
+            return say(f"team_answer.verdict_{turn['verdict']}", self._language)
+        return say("team_answer.ends", self._language)
 
     def _failed(self, error: AgentError) -> None:
         """Counts a failed model call, and tells of the first one."""
@@ -197,7 +208,7 @@ class _Step:
         told = [*(self.state.get("gaps") or []), *self.gaps]
         if not any(gap["code"] == "chat_model_failed" for gap in told):
             reason = reason_of(error, self._language)
-            self._tell(run_gap("chat_model_failed", self._language, reason=reason))
+            self._tell(run_gap("team_answer.chat_model_failed", self._language, reason=reason))
 
     def _ended(self, reason: str, gap: Gap) -> TeamUpdate:
         """The end before anybody said so; what was found stays in the evidence."""
@@ -219,7 +230,7 @@ class _Step:
     def _chat(self) -> Chat:
         configuration = self.configuration
         return Chat(
-            models=self.given.models,
+            models=self.services.models,
             meter=self.meter,
             language=self._language,
             manager_model=configuration.query_generator_model,

@@ -22,10 +22,10 @@ from langchain_core.tools import BaseTool
 
 from agent.assistants.common.records import prompt_tokens, tools_tokens
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
-from agent.assistants.team_answer.wording import say
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.prompts import Raw, element, fence, render
+from agent.texts import say
 from agent.texts.language import Language
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def select_prompt(
     language, limit = state["turn"]["language"], configuration.context_token_limit
     turns = _turns(state)
     size = min(_LINE, limit // 2 // max(len(turns), 1))
-    roles = [f"{speaker}: {say(f'role_{speaker}', language)}" for speaker in candidates]
+    roles = [f"{speaker}: {say(f'team_answer.role_{speaker}', language)}" for speaker in candidates]
     values = {
         "question": cut_to_tokens(state["turn"]["question"], limit // 5),
         "speakers": "\n".join(roles),
@@ -243,7 +243,7 @@ def transcript_block(turns: Sequence[ChatTurn], tokens: int, language: Language)
     while total > tokens and gone < len(turns):
         total -= sizes[gone][levels[gone]]
         gone += 1
-    told = [say("earlier_turns", language, count=str(gone))] if gone else []
+    told = [say("team_answer.earlier_turns", language, count=str(gone))] if gone else []
     shown = [turn_element(turn, level) for turn, level in zip(turns, levels, strict=True)]
     return Raw("\n".join([*told, *shown[gone:]]))
 
@@ -319,8 +319,8 @@ def _reminder(state: TeamState, language: Language, *, may_use_tools: bool) -> s
     After a failed call the words differ, else its journaled reply would be taken for the next.
     """
     failures = state["failures"]
-    told = [say("no_turn", language, count=str(failures))] if failures else []
-    return " ".join([*told, *([] if may_use_tools else [say("tools_spent", language)])])
+    told = [say("team_answer.no_turn", language, count=str(failures))] if failures else []
+    return " ".join([*told, *([] if may_use_tools else [say("team_answer.tools_spent", language)])])
 
 
 def _shortenings(count: int) -> Iterator[tuple[int, int]]:

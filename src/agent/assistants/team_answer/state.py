@@ -10,13 +10,18 @@ from langchain_core.messages import (
     AnyMessage,
 )
 from langgraph.channels import EphemeralValue
+from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
-from agent.core.budget import Usage, add_usage
-from agent.evidence.types import Gap, Place, Route, Source, Weather
-from agent.state import AgentInput, PlannedQuery, Previous, QuestionInput, Turn, extend
+from agent.state import (
+    NOTHING_GATHERED,
+    AgentInput,
+    Gathered,
+    QuestionInput,
+    extend,
+)
 
 Speaker = Literal["researcher", "analyst", "verifier"]
 
@@ -36,6 +41,11 @@ class TeamConfiguration(Configuration):
     max_map_calls: MapCalls = 40
     max_run_tokens: RunTokens = 2_000_000
     max_run_seconds: RunSeconds = 900
+
+
+def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
+    """Return this run's configuration; without one, this assistant's defaults."""
+    return runtime.context or TeamConfiguration()
 
 
 class TeamInput(QuestionInput, total=False):
@@ -126,13 +136,11 @@ class TraceEntry(TypedDict):
     tools: NotRequired[list[str]]
 
 
-class TeamState(AgentInput, total=False):
+class TeamState(AgentInput, Gathered, total=False):
     """Everything the nodes share. `evidence_pool`, `reasoning_trace`, `final_answer` are the
     original design's."""
 
     format_requirement: Annotated[str | None, EphemeralValue]
-    turn: Turn
-    previous: Previous
     conversation: str
     analysis: Analysis
     sub_questions: list[str]
@@ -165,14 +173,6 @@ class TeamState(AgentInput, total=False):
     """Whether the verifier's last verdict was to agree."""
     final_answer: str
     """Empty where no answer was found."""
-    queries: Annotated[list[PlannedQuery], extend]
-    sources_gathered: Annotated[list[Source], extend]
-    places: Annotated[list[Place], extend]
-    routes: Annotated[list[Route], extend]
-    weather: Annotated[list[Weather], extend]
-    gaps: Annotated[list[Gap], extend]
-    usage: Annotated[Usage, add_usage]
-    geojson: dict[str, Any] | None
 
 
 class TeamUpdate(TeamState, total=False):
@@ -180,13 +180,11 @@ class TeamUpdate(TeamState, total=False):
 
 
 def new_discussion() -> TeamUpdate:
-    """Empties everything that belongs to the previous question."""
-    gathered = dict.fromkeys(
-        ("transcript", "evidence_pool", "reasoning_trace", "queries", "sources_gathered",
-         "places", "routes", "weather", "gaps", "usage", "geojson", "speaker", "ended")
-    )  # fmt: skip
+    """Empty everything that belongs to the previous question."""
+    own = ("transcript", "evidence_pool", "reasoning_trace", "speaker", "ended")
     empty: dict[str, Any] = {
-        **gathered,
+        **NOTHING_GATHERED,
+        **dict.fromkeys(own),
         "sub_questions": [],
         "hypotheses": [],
         "pending": [],

@@ -8,16 +8,20 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.budget import meter_of
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.speakers import about, transcript_block, without_signals
-from agent.assistants.team_answer.state import Evidence, TeamState, TeamUpdate, TraceEntry
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
-from agent.assistants.team_answer.wording import run_gap
+from agent.assistants.team_answer.state import (
+    Evidence,
+    TeamState,
+    TeamUpdate,
+    TraceEntry,
+    configuration_of,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
@@ -187,16 +191,16 @@ NODE = "synthesize"
 
 
 async def synthesize(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Never an answer that nothing bears out; without a model, the hypothesis all agreed on."""
-    given, configuration = services(), settings_of(runtime)
+    services, configuration = get_services(), configuration_of(runtime)
     # A discussion may spend all but what is kept for the answer; this is the answer.
-    meter = meter_of(state, configuration, given, answering=True)
-    said, gaps = await _said(state, configuration, given, meter)
+    meter = meter_of(state, configuration, services, answering=True)
+    said, gaps = await _said(state, configuration, services, meter)
     kept = settled(said, state) if said else likely(state)
     if kept.unsupported:
-        gaps.append(run_gap("answer_unsupported", state["turn"]["language"]))
+        gaps.append(run_gap("team_answer.answer_unsupported", state["turn"]["language"]))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     log.info("turn=%s %s: %s, %d pieces of evidence, %d unknown ids", state["turn"]["id"], NODE,
@@ -214,26 +218,21 @@ async def synthesize(
 
 
 async def _said(
-    state: TeamState, configuration: Configuration, given: TeamToolbox, meter: Meter
+    state: TeamState, configuration: Configuration, services: Services, meter: Meter
 ) -> tuple[Settled | None, list[Gap]]:
     """The model's word, of the second model where the first one fails; None where both do."""
     chosen, gaps = state["turn"]["reasoning_model"], list[Gap]()
     models = [chosen] if chosen else [configuration.answer_model, configuration.reflection_model]
     prompt = settle_prompt(state, configuration)
     for model in dict.fromkeys(models):
-        try:
-            reply = await given.models.ask(
-                model, prompt, meter=meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
-            )
-        except ConfigurationError:
-            raise
-        except AgentError as error:
-            log.warning("turn=%s %s: %s", state["turn"]["id"], NODE, error)
-            gaps = [gap_of("", error, NODE, state["turn"]["language"])]
-            if isinstance(error, BudgetExceeded):
-                break
-        else:
+        asking = services.models.ask(
+            model, prompt, meter=meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
+        )
+        reply, gaps = await ask_or_gap(asking, state["turn"], NODE)
+        if reply is not None:
             return reply.parsed, []
+        if gaps[0]["code"].startswith("budget_"):
+            break
     return None, gaps
 
 

@@ -13,10 +13,9 @@ from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.search import Brought, page_row, result_element, services_of
+from agent.assistants.common.search import Brought, page_row, providers_of, result_element
+from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import Evidence, TeamState
-from agent.assistants.team_answer.toolbox import TeamSearch, TeamToolbox
-from agent.assistants.team_answer.wording import say_tool as say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -25,11 +24,13 @@ from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.search.gaps import search_gap
 from agent.search.hits import MAX_QUERY
 from agent.search.types import SearchProvider, WebChoice, WebTask
+from agent.search.web import SearchDesk
 from agent.state import Turn
+from agent.texts import say
 from agent.texts.language import Language
 
 GOOGLE, BOCHA, TAVILY = "search_google", "search_bocha", "search_tavily"
@@ -54,11 +55,11 @@ _NOTE = 40
 class Engines:
     """The services by the tools they serve; or none of them, with the reason as a gap."""
 
-    services: dict[str, SearchProvider] = field(default_factory=dict)
+    providers: dict[str, SearchProvider] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
 
 
-def engines_of(web: TeamSearch, configuration: Configuration, turn: Turn) -> Engines:
+def engines_of(web: SearchDesk, configuration: Configuration, turn: Turn) -> Engines:
     """What `web_search` allows of what is configured; Tavily only where there is nothing else."""
     model, choice = configuration.research_model, configuration.web_search
     if choice == "off":
@@ -67,14 +68,14 @@ def engines_of(web: TeamSearch, configuration: Configuration, turn: Turn) -> Eng
     found: dict[WebChoice, SearchProvider] = {}
     for tier in _AUTO if choice == "auto" else ((choice,),):
         with suppress(ConfigurationError):
-            found = found or services_of(web, tier, model=model)
-    services: dict[str, SearchProvider] = {}
+            found = found or providers_of(web, tier, model=model)
+    providers: dict[str, SearchProvider] = {}
     for chosen, service in found.items():
-        services.setdefault(_CHOICES[chosen], service)
-    return Engines(services, [] if services else _missing(web, configuration, turn["language"]))
+        providers.setdefault(_CHOICES[chosen], service)
+    return Engines(providers, [] if providers else _missing(web, configuration, turn["language"]))
 
 
-def _missing(web: TeamSearch, configuration: Configuration, language: Language) -> list[Gap]:
+def _missing(web: SearchDesk, configuration: Configuration, language: Language) -> list[Gap]:
     """What could be set, in the search desk's words."""
     try:
         web.provider(configuration.web_search, model=configuration.research_model)
@@ -111,7 +112,9 @@ def results_text(
         page_row(hit.snippet, id=source, title=hit.title, site=hit.site, date=hit.published)
         for source, hit in zip(ids, brought.hits, strict=True)
     ]
-    return result_element(brought.query, rows or [say("nothing", language)], id=name, tool=tool)
+    return result_element(
+        brought.query, rows or [say("tools.nothing", language)], id=name, tool=tool
+    )
 
 
 def shortened(text: str, tokens: int, language: Language) -> str:
@@ -130,7 +133,7 @@ def shortened(text: str, tokens: int, language: Language) -> str:
         del lines[rows.pop()]
         left += 1
     if left:
-        lines.insert(len(lines) - 1, say("left_out", language, count=str(left)))
+        lines.insert(len(lines) - 1, say("team_answer.tools.left_out", language, count=str(left)))
     whole = "\n".join(lines)
     whole = whole if len(whole) <= MAX_SHOWN else whole[: MAX_SHOWN - 1] + "…"
     return cut_to_tokens(whole, tokens)
@@ -206,16 +209,16 @@ class Offered:
 
 
 async def offered_tools(
-    state: TeamState, configuration: Configuration, given: TeamToolbox, meter: Meter
+    state: TeamState, configuration: Configuration, services: Services, meter: Meter
 ) -> Offered:
     """The searches, the code runner and the map's tools that can be had here. Never raises
     AgentError: what cannot be had is a gap, told once.
     """
-    engines = engines_of(given.web, configuration, state["turn"])
-    tools = [SEARCHES[name] for name in engines.services]
-    if await given.code_runner() is not None:
+    engines = engines_of(services.web, configuration, state["turn"])
+    tools = [SEARCHES[name] for name in engines.providers]
+    if await services.code_runner() is not None:
         tools.append(run_code)
-    maps = await _map_tools(state, configuration, given, meter)
+    maps = await _map_tools(state, configuration, services, meter)
     known = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
     gaps = [*engines.gaps, *maps.gaps]
     return Offered(
@@ -232,15 +235,15 @@ def offers_maps(state: TeamState, configuration: Configuration) -> bool:
 
 
 async def _map_tools(
-    state: TeamState, configuration: Configuration, given: TeamToolbox, meter: Meter
+    state: TeamState, configuration: Configuration, services: Services, meter: Meter
 ) -> Offered:
     if not offers_maps(state, configuration):
         return Offered()
     turn = state["turn"]
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
-        maps = await given.maps.tools(
-            Survey(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+        maps = await services.maps.tools(
+            MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:
         # Most questions name no place: a map that was never set up is not what they lack.

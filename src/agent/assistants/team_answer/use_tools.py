@@ -9,9 +9,10 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.records import prompt_tokens
-from agent.assistants.common.search import Brought, ask_services
-from agent.assistants.common.toolbox import meter_of
+from agent.assistants.common.search import Brought, ask_providers
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.state import (
     Evidence,
     Speaker,
@@ -20,8 +21,8 @@ from agent.assistants.team_answer.state import (
     ToolKind,
     ToolNote,
     TraceEntry,
+    configuration_of,
 )
-from agent.assistants.team_answer.toolbox import TeamServices, TeamToolbox, settings_of
 from agent.assistants.team_answer.tools import (
     CODE,
     MAP_PREFIX,
@@ -36,8 +37,6 @@ from agent.assistants.team_answer.tools import (
     searched_before,
     shortened,
 )
-from agent.assistants.team_answer.wording import sandbox_gap
-from agent.assistants.team_answer.wording import say_tool as say
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -46,11 +45,13 @@ from agent.core.strings import valid_text
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Source
 from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, Survey
+from agent.mcp.types import MapOptions, MapResult
 from agent.prompts import element
 from agent.sandbox.programs import CodeResult, CodeRunner
 from agent.state import PlannedQuery, Turn, replaced
+from agent.texts import say
 from agent.texts.language import Language
+from agent.texts.reasons import reason_of
 
 
 class Ledger:
@@ -82,7 +83,7 @@ class Ledger:
             ids.append(source["id"])
         return ids
 
-    def add_survey(self, survey: Survey) -> dict[str, str]:
+    def add_survey(self, survey: MapResult) -> dict[str, str]:
         """By the survey's ids those under which its sources stand here."""
         return {each["id"]: self._entered(each)["id"] for each in survey.sources}
 
@@ -175,7 +176,7 @@ class Planner:
         for number, call in enumerate(message.tool_calls):
             job = Job(call, None)
             if number >= MAX_CALLS:
-                job.refuse(say("too_many", self.language, limit=str(MAX_CALLS)))
+                job.refuse(say("team_answer.tools.too_many", self.language, limit=str(MAX_CALLS)))
             else:
                 self._read(job)
             if job.kind is not None:
@@ -199,34 +200,44 @@ class Planner:
             return
         if not job.asked:
             key = "bad_code" if job.kind == "code" else "bad_query"
-            job.refuse(say(key, self.language, name=name, limit=str(MAX_PROGRAM)))
+            job.refuse(
+                say(f"team_answer.tools.{key}", self.language, name=name, limit=str(MAX_PROGRAM))
+            )
 
     def no_such_tool(self, name: str, names: Iterable[str] = ()) -> str:
         """What a model reads that calls something else than there is."""
         there = [*self.offered, *(names or ([f"{MAP_PREFIX}…"] if self.maps else []))]
         if not there:
-            return say("no_tool_at_all", self.language)
-        return say("unknown_tool", self.language, name=name[:60], tools=", ".join(there))
+            return say("team_answer.tools.no_tool_at_all", self.language)
+        return say(
+            "team_answer.tools.unknown_tool", self.language, name=name[:60], tools=", ".join(there)
+        )
 
     def _recall(self, job: Job, planned: Sequence[Job]) -> None:
         """What an earlier search, or one of the same message, answers."""
         tool = job.call["name"]
         if known := searched_before(tool, job.asked, self.pool):
             job.cached, job.text = True, known["text"]
-            job.source_ids, job.hint = list(known["source_ids"]), say("cached", self.language)
+            job.source_ids, job.hint = (
+                list(known["source_ids"]),
+                say("team_answer.tools.cached", self.language),
+            )
             return
         asked = [other for other in planned if other.kind == "search" and other.is_open]
         drafts = [other.evidence("researcher", 0) for other in asked]
         if same := searched_before(tool, job.asked, drafts):
             job.twin = next(other for other in asked if other.id == same["id"])
-            job.cached, job.hint = True, say("same_step", self.language, id=job.twin.id)
+            job.cached, job.hint = (
+                True,
+                say("team_answer.tools.same_step", self.language, id=job.twin.id),
+            )
 
     def _unreadable(self, call: object) -> Job:
         """Services refuse a conversation in which a call has no answer."""
         read = call if isinstance(call, dict) else {}
         name = str(read.get("name") or "")
         job = Job(ToolCall(name=name, args={}, id=read.get("id")), None)
-        job.refuse(say("bad_arguments", self.language, name=name[:60]))
+        job.refuse(say("team_answer.tools.bad_arguments", self.language, name=name[:60]))
         return job
 
 
@@ -249,7 +260,7 @@ _LINE = 80
 class Doing:
     """Does jobs at once; what they brought is kept by the job's id until it is settled."""
 
-    given: TeamToolbox
+    services: Services
     configuration: Configuration
     turn: Turn
     speaker: Speaker
@@ -260,7 +271,7 @@ class Doing:
     planner: Planner
     gaps: list[Gap] = field(default_factory=list)
     brought: dict[str, Brought] = field(default_factory=dict)
-    surveys: dict[str, Survey] = field(default_factory=dict)
+    surveys: dict[str, MapResult] = field(default_factory=dict)
 
     async def do(self, job: Job) -> None:
         if job.kind == "search":
@@ -273,9 +284,9 @@ class Doing:
     async def _search(self, job: Job) -> None:
         began = time.monotonic()
         self.tell("search_started", job, job.asked)
-        service = self.engines.services[job.call["name"]]
+        service = self.engines.providers[job.call["name"]]
         model = self.configuration.research_model
-        brought = await ask_services(
+        brought = await ask_providers(
             job.asked, [service], turn=self.turn, model=model, meter=self.meter
         )
         self.brought[job.id] = brought
@@ -283,11 +294,11 @@ class Doing:
         self.tell("search_done", job, job.asked, count=len(brought.hits), seconds=seconds)
 
     async def _ask_map(self, job: Job) -> None:
-        turn, survey = self.turn, Survey()
+        turn, survey = self.turn, MapResult()
         options = MapOptions(prefix=job.id, language=turn["language"], near=turn["near"])
         self.surveys[job.id] = survey
         try:
-            maps = await self.given.maps.tools(
+            maps = await self.services.maps.tools(
                 survey,
                 turn["question"],
                 options=options,
@@ -312,7 +323,7 @@ class Doing:
         try:
             result = await self.runner.run(job.asked)
         except AgentError as error:
-            gap = sandbox_gap(error, self.turn["language"])
+            gap = _sandbox_gap(error, self.turn["language"])
             self.gaps.append(gap)
             job.fail(gap["message"])
         else:
@@ -328,9 +339,11 @@ def outcome_text(result: CodeResult, language: Language) -> str:
     """What a program printed or came to, then its error."""
     parts = [result.output.rstrip("\n")]
     if result.truncated:
-        parts.append(say("truncated", language))
+        parts.append(say("team_answer.tools.truncated", language))
     parts.append(result.error)
-    return valid_text("\n".join(part for part in parts if part)) or say("no_output", language)
+    return valid_text("\n".join(part for part in parts if part)) or say(
+        "team_answer.tools.no_output", language
+    )
 
 
 def short(text: str) -> str:
@@ -343,24 +356,24 @@ _LEAST_TOKENS = 200
 
 
 async def use_tools(
-    state: TeamState, runtime: Runtime[Configuration], *, services: TeamServices
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Answers every call of the last pending message; a failure is an answer, never raised."""
-    given, configuration = services(), settings_of(runtime)
-    engines = engines_of(given.web, configuration, state["turn"])
-    runner = await given.code_runner()
+    services, configuration = get_services(), configuration_of(runtime)
+    engines = engines_of(services.web, configuration, state["turn"])
+    runner = await services.code_runner()
     planner = Planner(
         pool=state.get("evidence_pool", []),
-        offered=[*engines.services, *([CODE] if runner else [])],
+        offered=[*engines.providers, *([CODE] if runner else [])],
         maps=offers_maps(state, configuration),
         language=state["turn"]["language"],
     )
     doing = Doing(
-        given=given,
+        services=services,
         configuration=configuration,
         turn=state["turn"],
         speaker=state["speaker"] or "researcher",
-        meter=meter_of(state, configuration, given),
+        meter=meter_of(state, configuration, services),
         emit=runtime.stream_writer,
         engines=engines,
         runner=runner,
@@ -411,15 +424,17 @@ class _Settling:
         spent = any(gap["code"].startswith("budget_") for gap in brought.gaps)
         others = [
             name
-            for name, service in self.doing.engines.services.items()
+            for name, service in self.doing.engines.providers.items()
             if name != job.call["name"] and service.name not in failing and not spent
         ]
         reason = brought.failure.rstrip("。.")
         if not others:
-            return say("no_tools", self.language, reason=reason)
-        return say("other_tools", self.language, reason=reason, tools=", ".join(others))
+            return say("team_answer.tools.no_tools", self.language, reason=reason)
+        return say(
+            "team_answer.tools.other_tools", self.language, reason=reason, tools=", ".join(others)
+        )
 
-    def _settle_map(self, job: Job, survey: Survey) -> None:
+    def _settle_map(self, job: Job, survey: MapResult) -> None:
         self.gaps += survey.gaps
         ids = self.ledger.add_survey(survey)
         for new, known in ids.items():
@@ -494,3 +509,9 @@ class _Settling:
 def _reason(gap: Gap) -> tuple[str, str]:
     budget = gap["code"].startswith("budget_")
     return "" if budget else gap["provider"], gap["code"]
+
+
+def _sandbox_gap(error: AgentError, language: Language) -> Gap:
+    """That programs could not be run."""
+    message = say("team_answer.tools.code_failed", language, reason=reason_of(error, language))
+    return Gap(query="", provider="sandbox", code=error.code, message=message)

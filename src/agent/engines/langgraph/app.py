@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from agent.assistants.common.services import LOOKED_FOR
 from agent.core.errors import AgentError
 from agent.core.redaction import scrub
 from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
@@ -34,7 +35,7 @@ from agent.server.auth.rate_limit import Tries
 from agent.server.health import settings_or_reason
 from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.page_routes import page_routes
-from agent.services import LOOKED_FOR, close_process_services
+from agent.services import close_process_services
 
 log = logging.getLogger(__name__)
 _PLACE = f"server {os.getcwd()}"

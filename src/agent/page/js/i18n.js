@@ -1,4 +1,6 @@
-/** The page's language, and texts in it. */
+/** The page's language, and texts in it; the server makes `texts.js` of what `texts/*.toml` has for it. */
+
+import { TEXTS } from "./texts.js";
 
 /** Follows the browser's languages. @type {Language} */
 export const language = (navigator.languages ?? [navigator.language])
@@ -6,15 +8,37 @@ export const language = (navigator.languages ?? [navigator.language])
   .find(/** @returns {tag is Language} */ (tag) => tag === "zh" || tag === "en") ?? "en";
 
 /**
- * Returns a function that says texts of one table, `{name}` replaced by the value of that name.
- * @template {string} Key
- * @param {InLanguages<Record<Key, string>>} table
+ * Returns a text with each `{name}` replaced by the value of that name.
+ * @param {string} key
+ * @param {Language} spoken
+ * @param {Record<string, unknown>} values
+ */
+export function text(key, spoken, values = {}) {
+  const replaced = (/** @type {string} */ whole, /** @type {string} */ name) =>
+    (Object.hasOwn(values, name) ? String(values[name]) : whole);
+  return TEXTS[spoken][key].replace(/\{(\w+)\}/g, replaced);
+}
+
+/** Says whether there is such a text. @param {string} key */
+export const hasText = (key) => Object.hasOwn(TEXTS.en, key);
+
+/**
+ * Returns a function that says texts of one table in the page's language.
+ * @param {string} table
  */
 export function translator(table) {
-  /** @param {Key} key @param {Record<string, unknown>} values */
-  const say = (key, values = {}) => table[language][key]
-    .replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  /** @param {string} key @param {Record<string, unknown>} values */
+  const say = (key, values = {}) => text(`${table}.${key}`, language, values);
   return say;
+}
+
+/**
+ * Returns the texts of one table by their keys, in the page's language.
+ * @param {string} table
+ */
+export function textsOf(table) {
+  const inside = Object.entries(TEXTS[language]).filter(([key]) => key.startsWith(`${table}.`));
+  return new Map(inside.map(([key, value]) => [key.slice(table.length + 1), value]));
 }
 
 /** Names the language where dates are written. */

@@ -7,18 +7,7 @@ import { citationsIn, nameCitation, tellSources } from "./citation.js";
 import { renderMarkdown } from "./render_markdown.js";
 import { numbered } from "./sources.js";
 
-const say = translator({
-  zh: {
-    answer: "答案",
-    degraded: "写答案的模型没能写完：下面全部或部分直接摘自查到的资料。",
-    sample: "示例数据，不是实时结果。",
-  },
-  en: {
-    answer: "Answer",
-    degraded: "The model could not finish: some of this is taken straight from the findings.",
-    sample: "Sample data, not live results.",
-  },
-});
+const say = translator("page.answer");
 const BETWEEN_RENDERS_MS = 100;
 
 /** @implements {View} */

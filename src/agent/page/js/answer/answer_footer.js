@@ -5,20 +5,7 @@ import { translator } from "../i18n.js";
 import { runAddress, threadPath } from "../run/server.js";
 import { usageDetail } from "./usage.js";
 
-const say = translator({
-  zh: {
-    gaps: "没有查到的", asked: "查的是：{text}", between: "；",
-    suggestions: "Google 搜索建议",
-    exports: "导出", markdown: "Markdown", html: "网页（含地图）", geojson: "GeoJSON", gpx: "GPX",
-    copy: "复制对话链接", copied: "已复制", by_hand: "请手动复制这个链接",
-  },
-  en: {
-    gaps: "What could not be found", asked: "Looked for: {text}", between: "; ",
-    suggestions: "Google search suggestions",
-    exports: "Export", markdown: "Markdown", html: "Web page with map", geojson: "GeoJSON", gpx: "GPX",
-    copy: "Copy link to this thread", copied: "Copied", by_hand: "Copy this link by hand",
-  },
-});
+const say = translator("page.answer_footer");
 const MOST_QUERIES = 4;
 const OF_PLACES = new Set(["geojson", "gpx"]);
 const FILES = /** @type {const} */ ([

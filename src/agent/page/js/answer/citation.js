@@ -9,16 +9,7 @@ import { kindSign, sourceOrigin } from "./sources.js";
  *   `show` selects its place on the map
  */
 
-const say = translator({
-  zh: {
-    source: "来源 {n}", named: "来源 {n}：{title}", card: "来源", open: "打开来源", map: "在地图上看",
-    close: "关闭",
-  },
-  en: {
-    source: "Source {n}", named: "Source {n}: {title}", card: "Source", open: "Open source",
-    map: "See on the map", close: "Close",
-  },
-});
+const say = translator("page.citation");
 const CITATION = "a.cite[data-source-number]";
 const CARD_ID = "citation-card";
 const SHOW_MS = 120;

@@ -6,18 +6,7 @@ import { credit, metres } from "../map/place_facts.js";
 import { nameCitation, tellSources } from "./citation.js";
 import { numbered } from "./sources.js";
 
-const say = translator({
-  zh: {
-    routes: "路线", walking: "步行", driving: "驾车", bicycling: "骑行", transit: "公交",
-    minutes: "{n} 分钟", steps: "怎么走（{n} 步）", open: "在高德地图中打开",
-    weather: "天气", degrees: "{low} ~ {high} °C",
-  },
-  en: {
-    routes: "Routes", walking: "Walk", driving: "Drive", bicycling: "Cycle", transit: "Transit",
-    minutes: "{n} min", steps: "The way, steps: {n}", open: "Open in Amap",
-    weather: "Weather", degrees: "{low} to {high} °C",
-  },
-});
+const say = translator("page.map_records");
 const MODES = new Set(["walking", "driving", "bicycling", "transit"]);
 /** @type {Intl.DateTimeFormatOptions} */
 const DAY = { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" };

@@ -1,5 +1,6 @@
 /** A progress event in plain words, as the terminal and MCP clients are told it. */
 
+import { hasText, text as say } from "../i18n.js";
 import { oneDecimal } from "../rounding.js";
 
 const WIDEST = 160;
@@ -26,7 +27,7 @@ export function eventLine(event, config, language) {
   const values = {
     count: String(event.count ?? 0),
     speaker: config.speakers?.[language]?.[speaker] ?? speaker,
-    text: LISTS.has(event.type) ? splitLines(text).join(language === "zh" ? "；" : "; ") : text,
+    text: LISTS.has(event.type) ? splitLines(text).join(say("punctuation.semicolon", language)) : text,
   };
   const words = template.replace(/\{(count|speaker|text)\}/g, (_, key) => values[key]);
   const line = oneLine(words, WIDEST);
@@ -57,18 +58,6 @@ function splitLines(text) {
   return lines;
 }
 
-/** @type {[RegExp, InLanguages<string>][]} */
-const TOOLS = [
-  [/^maps_geo\b/, { zh: "定位 {about}", en: "locating {about}" }],
-  [/^maps_regeocode\b/, { zh: "看这个位置是哪里", en: "naming the position" }],
-  [/^maps_around_search\b/, { zh: "附近找 {about}", en: "looking nearby for {about}" }],
-  [/^maps_text_search\b/, { zh: "找 {about}", en: "looking for {about}" }],
-  [/^maps_search_detail\b/, { zh: "看地点详情", en: "a place's details" }],
-  [/^maps_weather\b/, { zh: "查天气 {about}", en: "weather {about}" }],
-  [/^maps_distance\b/, { zh: "量距离", en: "measuring distances" }],
-  [/^maps_(?:direction_|bicycling)/, { zh: "查路线", en: "finding a route" }],
-];
-
 /**
  * Tells `text` of a `map_call` event in words; the text itself where its tool is none we know.
  * @param {string|undefined} text
@@ -76,8 +65,9 @@ const TOOLS = [
  */
 export function mapCallWords(text, language) {
   const [tool, ...rest] = String(text ?? "").split(" ");
-  const words = TOOLS.find(([name]) => name.test(tool))?.[1][language];
-  return words ? words.replace("{about}", () => rest.join(" ")).trim() : String(text ?? "");
+  const names = [tool, tool.split("_").slice(0, 2).join("_")].map((name) => `progress.map_calls.${name}`);
+  const key = names.find(hasText);
+  return key ? say(key, language, { text: rest.join(" ") }).trim() : String(text ?? "");
 }
 
 /**

@@ -8,10 +8,7 @@ import { translator } from "../i18n.js";
 /** @import { Token } from "../../vendor/markdown-it.js" */
 /** @typedef {{sources?: {number?: number|null}[]}} NumberedSources */
 
-const say = translator({
-  zh: { table: "表格", code: "代码" },
-  en: { table: "Table", code: "Code" },
-});
+const say = translator("page.render_markdown");
 /** Matches a number, an amount, a date or a time, which stays on one line. */
 const FIGURE = /^[-+–~¥$€%°\d.,:/ ]{1,24}$/;
 const TOP_LEVEL = 3; // Below the page's title and the question.

@@ -3,16 +3,7 @@
 import { el, fill, link, safeUrl, svg } from "../dom.js";
 import { translator } from "../i18n.js";
 
-const say = translator({
-  zh: {
-    sources: "来源", quotes: "引用的原文（{n}）",
-    page: "网页", place: "地点", paper: "论文", filing: "公告", document: "文档",
-  },
-  en: {
-    sources: "Sources", quotes: "What it says ({n})",
-    page: "Web page", place: "Place", paper: "Paper", filing: "Filing", document: "Document",
-  },
-});
+const say = translator("page.sources");
 /** @type {Record<SourceKind, string[]>} */
 const SIGNS = {
   page: [

@@ -7,20 +7,7 @@ import { eventLine, mapCallsLine, mapCallWords } from "./progress_line.js";
 import { eventsOfAnswer, Steps } from "./steps.js";
 import { duration, inSeconds, usageLine } from "./usage.js";
 
-const say = translator({
-  zh: {
-    research: "研究过程", stopped: "已停止", failed: "没有完成", waiting: "等您确认计划",
-    steps: "{n} 步", step: "1 步", more: "（另有 {n} 项在进行）",
-    written: "答案已写好，引用 {n} 个来源", left: "未完成", list: "研究步骤",
-    lost: "服务器重启过，正在接着做…",
-  },
-  en: {
-    research: "Research", stopped: "Stopped", failed: "Not finished", waiting: "Waiting for your plan",
-    steps: "{n} steps", step: "1 step", more: " (and {n} more)",
-    written: "Answer written, sources cited: {n}", left: "not finished", list: "Steps of the research",
-    lost: "The server restarted; the run is about to go on …",
-  },
-});
+const say = translator("page.timeline");
 const LIVE = new Set(["starting", "running"]);
 /** @type {Partial<Record<TurnStatus, "research"|"stopped"|"failed"|"waiting">>} */
 const ENDED = { done: "research", stopped: "stopped", failed: "failed", waiting: "waiting" };

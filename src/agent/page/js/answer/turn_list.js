@@ -11,15 +11,7 @@ import { routesView, weatherView } from "./map_records.js";
 import { sourcesView } from "./sources.js";
 import { Timeline } from "./timeline.js";
 
-const say = translator({
-  zh: {
-    again: "再问一次", near: "附上我的位置，再问一次", interrupted: "没有完成。", lead: "没能回答：中途出了错。",
-  },
-  en: {
-    again: "Ask again", near: "Ask again with my position", interrupted: "Not finished.",
-    lead: "No answer: something failed on the way.",
-  },
-});
+const say = translator("page.turn_list");
 
 /**
  * @typedef {object} TurnOptions

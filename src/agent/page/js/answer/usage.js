@@ -2,16 +2,7 @@
 
 import { language, translator } from "../i18n.js";
 
-const say = translator({
-  zh: {
-    searches: "{n} 次网页搜索", map_calls: "{n} 次地图查询", model_calls: "{n} 次模型调用", tokens: "{n} 词元",
-    cost: "约 ${n}", seconds: "{n} 秒", minutes: "{m} 分 {s} 秒",
-  },
-  en: {
-    searches: "{n} web searches", map_calls: "{n} map calls", model_calls: "{n} model calls",
-    tokens: "{n} tokens", cost: "about ${n}", seconds: "{n} s", minutes: "{m} min {s} s",
-  },
-});
+const say = translator("page.usage");
 const ONE_IN_ENGLISH =
   { searches: "1 web search", map_calls: "1 map call", model_calls: "1 model call", tokens: "1 token" };
 /** @typedef {"searches"|"map_calls"|"model_calls"} Counted */

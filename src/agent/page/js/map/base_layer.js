@@ -63,10 +63,7 @@ function addTiles(map, tiles, onNothing) {
   }
 }
 
-const say = translator({
-  zh: { east: "东 {far}", west: "西 {far}", north: "北 {far}", south: "南 {far}" },
-  en: { east: "{far} E", west: "{far} W", north: "{far} N", south: "{far} S" },
-});
+const say = translator("page.base_layer");
 const SPACING_PX = 110;
 const LARGEST_STEP_M = 2_000_000;
 /** Lines start from here if nothing is looked for anywhere. */

@@ -9,32 +9,7 @@ const TIMEOUT_MS = 15_000;
 const OLDEST_MS = 60_000;
 /** Those of the browser. @type {Map<number, NoPositionCode>} */
 const CODES = new Map([[1, "denied"], [3, "timeout"]]);
-const say = translator({
-  zh: {
-    name: "位置", near: "我附近", set: "我的位置", picked: "地图上选的位置",
-    how: "只随接下来的提问发送：先到这个服务器，再由它交给语言模型和地图服务去找附近的地点。位置和这次对话一起留在服务器上，删除对话就一并删除；浏览器不保存它。",
-    ask: "使用我的位置", again: "再试一次", pick: "在地图上点选", clear: "不再使用", asking: "正在获取位置…",
-    within: "误差约 {accuracy}", sent: "会随下面的提问一起发送。",
-    denied: "浏览器没有允许读取位置。", unavailable: "现在得不到位置。", timeout: "等了一会儿，没有得到位置。",
-    insecure: "浏览器只在 https 或本机地址上给出位置。",
-    instead: "也可以把地点直接写在问题里，例如“王府井附近…”。", instead_pick: "或者在地图上点选。",
-  },
-  en: {
-    name: "Position", near: "Near me", set: "My position", picked: "A spot on the map",
-    how: "Sent only with the questions you ask next: to this server, which passes it to the language "
-      + "model and the map service to find what is near. It stays on the server with this conversation "
-      + "until you delete that; the browser does not keep it.",
-    ask: "Use my position", again: "Try again", pick: "Tap the map", clear: "Stop using it",
-    asking: "Finding your position…", within: "within about {accuracy}",
-    sent: "It goes with what you ask below.",
-    denied: "The browser was not allowed to tell the position.",
-    unavailable: "The position cannot be found now.",
-    timeout: "No position came in time.",
-    insecure: "Browsers tell the position only over https or on this machine.",
-    instead: "You can also name a place in the question, as in “near Wangfujing…”.",
-    instead_pick: "Or tap it on the map.",
-  },
-});
+const say = translator("page.location");
 
 /** @typedef {"denied"|"unavailable"|"timeout"|"insecure"} NoPositionCode */
 

@@ -9,18 +9,7 @@ import { pinLabels } from "./declutter_labels.js";
 import { anchorMarker, placeMarker, positionMarkers, showSelected } from "./markers.js";
 import { byMention, credit } from "./place_facts.js";
 
-const say = translator({
-  zh: {
-    map: "地点分布图", empty: "有了地点，会显示在这里", none: "这个回答里没有可以画在地图上的地点",
-    in: "放大", out: "缩小", fit: "显示全部地点", north: "北",
-    ask: "点一下地图上您所在的位置", middle: "就用中心点", cancel: "取消",
-  },
-  en: {
-    map: "Map of the places", empty: "Places will be shown here", none: "This answer has no places to draw",
-    in: "Zoom in", out: "Zoom out", fit: "Show all places", north: "N",
-    ask: "Tap the map where you are", middle: "Use the middle", cancel: "Cancel",
-  },
-});
+const say = translator("page.map");
 /** @type {{at: LatLng, zoom: number}} */
 const CHINA = { at: [35, 105], zoom: 4 };
 const NEARBY_ZOOM = 15;

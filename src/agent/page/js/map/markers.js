@@ -8,14 +8,7 @@ import { shortFacts } from "./place_facts.js";
 const PIN = { width: 30, height: 38 };
 const PIN_SHAPE = "M15 37C11 26 2 22 2 13.5a13 13 0 0 1 26 0C28 22 19 26 15 37Z";
 
-const say = translator({
-  zh: { pin: "{number}. {name}", others: "（回答没有提到）", centre: "{name}（搜索的中心）", here: "您的位置",
-    within: "您的位置，误差约 {accuracy} 米" },
-  en: {
-    pin: "{number}. {name}", others: " (not named in the answer)", centre: "{name} (centre of the search)",
-    here: "Your position", within: "Your position, within about {accuracy} m",
-  },
-});
+const say = translator("page.markers");
 
 /**
  * Makes a pin that a keyboard reaches; Enter and Space choose it as a click does.

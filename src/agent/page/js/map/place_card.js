@@ -4,14 +4,7 @@ import { el, fill, link } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { cost, distanceText, photoUrl, rating, sourceNumbers } from "./place_facts.js";
 
-const say = translator({
-  zh: { address: "地址", hours: "营业时间", category: "类别", sources: "来源", open: "在高德地图中打开",
-    photo: "{name}的照片", source: "来源 {number}", stars: "评分 {rating}", unknown: "没有更多资料",
-    other: "回答没有提到" },
-  en: { address: "Address", hours: "Hours", category: "Kind", sources: "Sources", open: "Open in Amap",
-    photo: "Photo of {name}", source: "Source {number}", stars: "Rated {rating}",
-    unknown: "Nothing more is known", other: "not named in the answer" },
-});
+const say = translator("page.place_card");
 const SHORT_HOURS = 28;
 
 /** @typedef {(event: Event, number: number) => void} OnSource */

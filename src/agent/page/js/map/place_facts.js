@@ -3,12 +3,9 @@
  * sources that speak of them, the photo. Pure.
  */
 
+import { text } from "../i18n.js";
 import { halfEven, oneDecimal } from "../rounding.js";
 
-const WORDS = {
-  zh: { from: "距{from} {metres}", perPerson: "/人", asOf: "数据时间", owner: "数据 © 高德地图" },
-  en: { from: "{metres} from {from}", perPerson: " a head", asOf: "as of", owner: "Data © Amap (高德地图)" },
-};
 /** Amap keeps photos of places there; the page's policy lets them in. */
 export const PHOTO_HOSTS = ["store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com"];
 
@@ -32,9 +29,7 @@ export function metres(value) {
 export function distanceText(place, language) {
   const far = metres(place.distance_m);
   if (!far || !place.distance_from) return far;
-  /** @type {Record<string, string>} */
-  const values = { from: place.distance_from, metres: far };
-  return WORDS[language].from.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  return text("export.far", language, { origin: place.distance_from, distance: far });
 }
 
 /** Tells "4.5"; empty where there is no rating. @param {Pick<Place, "rating">} place */
@@ -49,7 +44,7 @@ export function rating(place) {
  */
 export function cost(place, language) {
   if (place.cost === null || place.cost === undefined) return "";
-  return `¥${general(place.cost)}${WORDS[language].perPerson}`;
+  return text("export.cost", language, { cost: general(place.cost) });
 }
 
 /**
@@ -82,8 +77,8 @@ export function localTime(iso) {
 export function credit(places, language) {
   const newest = places.map((place) => place.fetched_at).filter(Boolean).sort().at(-1);
   if (!places.length) return "";
-  const { owner, asOf } = WORDS[language];
-  return newest ? `${owner} · ${asOf} ${localTime(newest)}` : owner;
+  const owner = text("records.attribution", language);
+  return newest ? `${owner} · ${text("export.as_of", language)} ${localTime(newest)}` : owner;
 }
 
 /**

@@ -7,10 +7,7 @@ import { byMention, credit } from "./place_facts.js";
 
 /** @import { PlaceCard } from "./place_card.js" */
 
-const say = translator({
-  zh: { places: "地点", more: "另外找到的 {count} 个地点" },
-  en: { places: "Places", more: "{count} more that were found" },
-});
+const say = translator("page.places");
 const FEW = 3;
 let lists = 0;
 

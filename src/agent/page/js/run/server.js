@@ -3,26 +3,7 @@
 import { Client } from "../../vendor/langgraph-sdk.js";
 import { translator } from "../i18n.js";
 
-const say = translator({
-  zh: {
-    unreachable: "连不上服务器",
-    key: "需要密钥",
-    busy: "这个对话里还有一个问题没答完",
-    gone: "服务器上已经没有它了",
-    status: "服务器答复 {status}：{text}",
-    failed: "没有完成",
-    full: "服务器无法再保存结果，已经停下，不再产生费用：{text}",
-  },
-  en: {
-    unreachable: "The server cannot be reached",
-    key: "A key is needed",
-    busy: "Another question of this conversation is still being answered",
-    gone: "The server does not have it any more",
-    status: "The server answered {status}: {text}",
-    failed: "It was not finished",
-    full: "The server can keep no more results and has stopped, at no further cost: {text}",
-  },
-});
+const say = translator("page.server");
 const LONGEST = 300;
 
 /**

@@ -2,30 +2,12 @@
 
 import { disclosure } from "../disclosure.js";
 import { el, fill } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { textsOf, translator } from "../i18n.js";
 
-/** Says what each is called and does. @type {InLanguages<Record<string, [string, string]>>} */
-const KNOWN = {
-  zh: {
-    agent: ["查一查", "网页和地图一起查，每句话附出处。适合找地方、定行程。约半分钟。"],
-    deep_research: ["深入研究", "拆成几个子题逐个读网页，写成带出处的长报告。要几分钟，最多半小时。"],
-    team_answer: ["求准答案", "几位成员讨论、计算、互相核对，只给一个答案，没有把握就直说。要几分钟，最多一刻钟。"],
-    plan_execute: ["资料汇编", "百科、论文、公告和您自己的文档逐项查，数字列成表，引用到页。要几分钟，最多二十分钟。"],
-  },
-  en: {
-    agent: ["Look it up",
-      "Web and map together, a source for every statement. For places and plans. About half a minute."],
-    deep_research: ["Deep research",
-      "Reads the web topic by topic and writes a long report with sources. Minutes, at most half an hour."],
-    team_answer: ["One exact answer",
-      "A team discusses, calculates and checks: one answer, or an honest “not found”. Minutes, at most 15."],
-    plan_execute: ["Dossier",
-      "Encyclopedia, papers, filings and your own documents; figures in tables, cited by page. "
-      + "Minutes, at most 20."],
-  },
-};
+const TITLES = textsOf("page.assistants.titles");
+const LINES = textsOf("page.assistants.lines");
 const FIRST = "agent";
-const say = translator({ zh: { choose: "由谁来答" }, en: { choose: "Who answers" } });
+const say = translator("page.assistant_choice");
 
 /** @typedef {{value: string, graphId: string, title: string, line: string}} Choice */
 
@@ -95,8 +77,9 @@ export class AssistantChoice {
 export function choicesOf(assistants) {
   const offered = assistants.map(({ assistant_id: id, graph_id: graphId, name, description }) => {
     const isOwn = !name || name === graphId;
-    const words = isOwn && Object.hasOwn(KNOWN[language], graphId) ? KNOWN[language][graphId] : [];
-    const [title = name || graphId, line = description ?? ""] = words;
+    const isKnown = isOwn && TITLES.has(graphId);
+    const title = isKnown ? TITLES.get(graphId) ?? "" : name || graphId;
+    const line = isKnown ? LINES.get(graphId) ?? "" : description ?? "";
     return { value: isOwn ? graphId : id, graphId, title, line };
   });
   return offered.sort((one, other) => rank(one.value) - rank(other.value));
@@ -107,6 +90,6 @@ export function choicesOf(assistants) {
  * @param {string} value
  */
 function rank(value) {
-  const known = Object.keys(KNOWN[language]);
+  const known = [...TITLES.keys()];
   return known.includes(value) ? known.indexOf(value) : known.length;
 }

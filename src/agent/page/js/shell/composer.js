@@ -5,34 +5,7 @@ import { translator } from "../i18n.js";
 import { isBusy } from "../run/turns.js";
 import { AssistantChoice } from "./assistant_choice.js";
 
-const say = translator({
-  zh: {
-    question: "问题",
-    first: "想知道哪里、什么事？",
-    next: "接着问…",
-    ask: "提问",
-    stop: "停止",
-    stopping: "正在停止…",
-    plan: "先看计划",
-    plan_hint: "搜索之前先给出计划，可以修改",
-    waiting: "计划等待确认",
-    long: "还可以写 {left} 个字",
-    over: "超出 {over} 个字",
-  },
-  en: {
-    question: "Question",
-    first: "Ask about a place, or anything",
-    next: "Ask a follow-up…",
-    ask: "Ask",
-    stop: "Stop",
-    stopping: "Stopping…",
-    plan: "Plan first",
-    plan_hint: "Shows the plan before anything is searched; you can change it",
-    waiting: "The plan waits for you",
-    long: "{left} characters left",
-    over: "{over} characters too many",
-  },
-});
+const say = translator("page.composer");
 const NEARLY_FULL = 200;
 
 export class Composer {

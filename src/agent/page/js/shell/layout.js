@@ -3,17 +3,7 @@
 import { el, fill, icon } from "../dom.js";
 import { locale, translator } from "../i18n.js";
 
-const say = translator({
-  zh: {
-    skip: "跳到提问框", threads: "我的问题", open_threads: "打开问题列表", new: "新问题",
-    answer: "回答", map: "地图", view: "显示", talk: "问与答", map_column: "地图",
-  },
-  en: {
-    skip: "Skip to the question", threads: "Your questions", open_threads: "Open the list of questions",
-    new: "New question", answer: "Answer", map: "Map", view: "Show", talk: "Questions and answers",
-    map_column: "Map",
-  },
-});
+const say = translator("page.layout");
 const BESIDE_MAP = matchMedia("(min-width: 60rem)");
 const BESIDE_THREADS = matchMedia("(min-width: 75rem)");
 

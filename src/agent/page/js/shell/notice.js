@@ -3,20 +3,7 @@
 import { el, fill, icon } from "../dom.js";
 import { language, translator } from "../i18n.js";
 
-const say = translator({
-  zh: {
-    offline: "示例模式：内容来自内置样本，不是实时结果",
-    broken: "服务器的设置用不了：{reason}",
-    again: "再试一次",
-    reason: "原因",
-  },
-  en: {
-    offline: "Sample mode: bundled examples, not live results",
-    broken: "The server's settings cannot be used: {reason}",
-    again: "Try again",
-    reason: "Why",
-  },
-});
+const say = translator("page.notice");
 
 /** Characters of a reason that is read at a glance. */
 const SHORT = 120;

@@ -14,24 +14,7 @@ import { hasPlaces, Selection } from "./selection.js";
 import { Sidebar } from "./sidebar.js";
 import { accountMenu } from "./sign_in.js";
 
-const say = translator({
-  zh: {
-    waiting: "计划等待决定", done: "回答好了", stopped: "已停止", failed: "没有完成",
-    lost: "打不开这个对话：{reason}",
-    title: "出门之前，先探探路",
-    lead: "问附近有什么、怎么走、什么时候开门，或者任何要查证的事。网页和地图一起查，每个说法都附上出处。",
-    examples: "可以这样问",
-  },
-  en: {
-    waiting: "The plan waits for you", done: "The answer is ready", stopped: "Stopped",
-    failed: "Not finished",
-    lost: "This conversation cannot be opened: {reason}",
-    title: "Scout it out before you go",
-    lead: "Ask what is nearby, how to get there, when it opens, or anything that needs checking. "
-    + "It searches the web and the map, and every claim comes with its source.",
-    examples: "Questions to try",
-  },
-});
+const say = translator("page.page");
 const NAME = document.title;
 const TITLE_LENGTH = 60;
 /** @type {Map<TurnStatus, "waiting"|"done"|"stopped"|"failed">} */

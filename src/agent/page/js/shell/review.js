@@ -4,34 +4,7 @@ import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 import { estimateLines, taskLine } from "./describe_plan.js";
 
-const say = translator({
-  zh: {
-    title: "检索计划",
-    lead: "还没有搜索。可以修改、删除、添加，再继续。",
-    query: "检索词 {n}",
-    map: "查地图",
-    remove: "删除第 {n} 条",
-    add: "添加一条",
-    go: "按这个计划继续",
-    cancel: "取消",
-    empty: "至少要留一条检索词。",
-    problem: "上一次的计划用不了：{problem}",
-    estimate: "估计（按原计划，不含追加检索）",
-  },
-  en: {
-    title: "The plan",
-    lead: "Nothing is searched yet. Change, remove or add, then go on.",
-    query: "Query {n}",
-    map: "On the map",
-    remove: "Remove query {n}",
-    add: "Add a query",
-    go: "Go on with this plan",
-    cancel: "Cancel",
-    empty: "At least one query has to stay.",
-    problem: "The plan before could not be used: {problem}",
-    estimate: "Estimate (for the plan as written, without follow-ups)",
-  },
-});
+const say = translator("page.review");
 
 const MAX_QUERIES = 10;
 const MAX_QUERY = 400;

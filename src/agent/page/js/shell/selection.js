@@ -3,7 +3,7 @@
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 
-const say = translator({ zh: { details: "看详情" }, en: { details: "Details" } });
+const say = translator("page.selection");
 
 export class Selection {
   #map;

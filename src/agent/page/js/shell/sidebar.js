@@ -9,16 +9,7 @@ import { threadRow } from "./thread_row.js";
 
 /** @import { ThreadSummary } from "../run/threads.js" */
 
-const say = translator({
-  zh: {
-    title: "我的问题", close: "关上", none: "问过的问题会列在这里。", more: "更多",
-    failed: "列表取不到：{reason}", removing: "删不掉：{reason}",
-  },
-  en: {
-    title: "Your questions", close: "Close", none: "What you ask will be listed here.", more: "More",
-    failed: "The list cannot be loaded: {reason}", removing: "It cannot be deleted: {reason}",
-  },
-});
+const say = translator("page.sidebar");
 const PAGE = 20;
 const AGAIN_MS = 5000;
 

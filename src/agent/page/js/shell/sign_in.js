@@ -5,20 +5,7 @@ import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 import { serverError, signIn, signOut } from "../run/server.js";
 
-const say = translator({
-  zh: {
-    title: "登录", lead: "使用这台服务器需要密钥，请向管理员索取。", key: "密钥", submit: "登录",
-    wrong: "这个密钥不对。", many: "试得太多了，过一会儿再来。", failed: "现在登录不了：{reason}",
-    out: "退出", account: "账号",
-  },
-  en: {
-    title: "Sign in", lead: "This server asks for a key. Whoever runs it can give you one.", key: "Key",
-    submit: "Sign in",
-    wrong: "That key is not right.", many: "Too many tries; wait a little.",
-    failed: "Signing in failed: {reason}",
-    out: "Sign out", account: "Account",
-  },
-});
+const say = translator("page.sign_in");
 
 /**
  * Asks for a key until one is accepted. The page then starts over as that person; where it was that

@@ -5,16 +5,7 @@ import { language, locale, translator } from "../i18n.js";
 
 /** @import { ThreadSummary } from "../run/threads.js" */
 
-const say = translator({
-  zh: {
-    untitled: "（没有标题）", remove: "删除“{title}”", sure: "删除？", yes: "删除", no: "不删",
-    now: "刚刚", busy: "进行中", interrupted: "等待决定", error: "出错",
-  },
-  en: {
-    untitled: "(untitled)", remove: "Delete “{title}”", sure: "Delete?", yes: "Delete", no: "Keep",
-    now: "just now", busy: "running", interrupted: "waits for you", error: "failed",
-  },
-});
+const say = translator("page.thread_row");
 const DAY_S = 86_400;
 /** @type {[number, Intl.RelativeTimeFormatUnit][]} */
 const STEPS = [[60, "minute"], [3600, "hour"], [DAY_S, "day"]];

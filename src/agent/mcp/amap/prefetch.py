@@ -1,20 +1,24 @@
-"""What is asked of the map before a model is: a fixed plan for each intent."""
+"""Make Amap's calls before the model runs: one fixed sequence per intent."""
 
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
+from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_to_gcj02
 from agent.evidence.places import chinese_keyword
 from agent.evidence.types import Location, MapTask, Point, TravelMode
-from agent.mcp.errors import NOT_FOUND, POINTLESS_TO_GO_ON, map_gap
-from agent.mcp.gateway import RADIUS_M
-from agent.mcp.records import Ledger, location_of, records, text_or_none
-from agent.mcp.types import MapHit
+from agent.mcp.amap.install import PROVIDER
+from agent.mcp.amap.records import AmapReader, location_of, records
+from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
+from agent.mcp.errors import NOT_FOUND
+from agent.mcp.map_server import Prefetch
+from agent.mcp.records import MapRecords, lnglat, text_or_none
+from agent.mcp.types import CallTool, MapHit
+from agent.texts import say
 from agent.texts.language import Language
 
 _SUFFIX = re.compile(
@@ -38,23 +42,23 @@ _ENGLISH = {
 
 
 def chinese_city(city: str | None) -> str | None:
-    """The Chinese name of a city known by its English one; other names as they are."""
+    """Return the Chinese name of a city known by its English one; other names as they are."""
     if not city:
         return None
     plain = re.sub(r"\s*(?:city|,? china)$", "", city.strip(), flags=re.IGNORECASE)
     return _ENGLISH.get(plain.replace("'", "").casefold(), city.strip())
 
 
-def same_city(asked: str | None, *found: str | None) -> bool:
-    """Whether one of the found names (province, city, district) is the one asked for.
+def same_city(city: str | None, *names: str | None) -> bool:
+    """Return whether one of the names (province, city, district) is that of the city.
 
-    True where nothing was asked or found, or where the names are of different scripts.
+    True where either side has no name, or where the names are of different scripts.
     """
-    wanted = _short(chinese_city(asked) or "")
-    names = [_short(name) for name in found if name]
-    if not wanted or not names or wanted.isascii():
+    short = _short(chinese_city(city) or "")
+    others = [_short(name) for name in names if name]
+    if not short or not others or short.isascii():
         return True
-    return any(name and (name in wanted or wanted in name) for name in names)
+    return any(name and (name in short or short in name) for name in others)
 
 
 def _short(name: str) -> str:
@@ -68,13 +72,13 @@ Hits = list[dict[str, Any]]
 
 
 def merged(
-    found: list[Hits], words: Sequence[str | None]
+    searches: list[Hits], words: Sequence[str | None]
 ) -> list[tuple[dict[str, Any], list[str]]]:
-    """Hits of several searches, once each, by reciprocal rank; with the words that found them."""
+    """Return hits of several searches, once each, by reciprocal rank, with the words searched."""
     scores: dict[str, float] = {}
     hits: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for word, listed in zip(words, found, strict=True):
-        for rank, hit in enumerate(listed):
+    for word, hits_of_word in zip(words, searches, strict=True):
+        for rank, hit in enumerate(hits_of_word):
             if not isinstance(name := hit.get("id"), str):
                 continue
             scores[name] = scores.get(name, 0.0) + 1 / (_RANK_SOFTENER + rank)
@@ -85,7 +89,7 @@ def merged(
 
 
 def hit_of(hit: dict[str, Any], keywords: list[str]) -> MapHit:
-    """A hit as the survey keeps it."""
+    """Return a hit as the result of the branch holds it."""
     return MapHit(
         id=str(hit.get("id")),
         name=text_or_none(hit.get("name")) or "",
@@ -95,11 +99,9 @@ def hit_of(hit: dict[str, Any], keywords: list[str]) -> MapHit:
 
 
 log = logging.getLogger(__name__)
-Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 _WIDE = frozenset({"国家", "省", "市", "区县", "直辖市", "地级市", "县级市"})
 _VILLAGES = frozenset({"村庄", "乡镇", "村", "乡", "镇"})
-_HERE: dict[Language, str] = {"zh": "您的位置", "en": "your location"}
 _HERE_WORDS = frozenset(
     {
         "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
@@ -110,7 +112,7 @@ _HERE_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Anchor:
-    """A resolved place."""
+    """Hold a resolved place."""
 
     name: str
     location: Location
@@ -121,26 +123,28 @@ class Anchor:
 
     @property
     def text(self) -> str:
-        """ "lng,lat" as the tools take it."""
-        return f"{self.location['lng']:.6f},{self.location['lat']:.6f}"
+        """Return "lng,lat" as the tools take it."""
+        return lnglat(self.location)
 
 
 def here(near: Point, language: Language) -> Anchor:
-    """The user's position."""
+    """Return the user's position."""
     lng, lat = wgs84_to_gcj02(near["lng"], near["lat"])
     location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
-    return Anchor(_HERE[language], location)
+    return Anchor(say("map.here", language), location)
 
 
 def means_here(place: str | None) -> bool:
-    """Whether the words only say "where I am"."""
+    """Return whether the words only say "where I am"."""
     return (place or "").strip().casefold() in _HERE_WORDS
 
 
-async def find_anchor(ask: Ask, place: str, city: str | None, *, wide: bool = False) -> Anchor:
-    """Coordinates as they are, else the geocoder, else the place search of the city.
+async def find_anchor(
+    call: CallTool, place: str, city: str | None, *, wide: bool = False
+) -> Anchor:
+    """Return coordinates as they are, else by the geocoder, else by a search in the city.
 
-    `wide` also accepts whole cities and districts. Raises ProviderRefused
+    Accepts with `wide` also whole cities and districts. Raises ProviderRefused
     (`map_place_not_found`, `map_not_covered`, `map_place_too_wide`).
     """
     if point := parse_lnglat(place):
@@ -148,21 +152,21 @@ async def find_anchor(ask: Ask, place: str, city: str | None, *, wide: bool = Fa
         return Anchor(place, location)
     city = chinese_city(city)
     try:
-        return await _geocoded(ask, place, city, wide=wide)
+        return await _geocoded(call, place, city, wide=wide)
     except ProviderError as error:
         if error.code not in (NOT_FOUND, "map_wrong_city"):
             raise
         log.info("map: geocoding %s: %s", place, error)
-    return await _searched(ask, place, city)
+    return await _searched(call, place, city)
 
 
-async def _geocoded(ask: Ask, place: str, city: str | None, *, wide: bool) -> Anchor:
-    asked = {"address": place, "city": city} if city else {"address": place}
-    found = records(await ask("maps_geo", asked), "return")
-    if not found:
+async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool) -> Anchor:
+    arguments = {"address": place, "city": city} if city else {"address": place}
+    candidates = records(await call("maps_geo", arguments), "return")
+    if not candidates:
         raise _refused(place, NOT_FOUND)
     problem = NOT_FOUND
-    for candidate in found:
+    for candidate in candidates:
         location = location_of(candidate.get("location"))
         if location is None:
             continue
@@ -175,7 +179,7 @@ async def _geocoded(ask: Ask, place: str, city: str | None, *, wide: bool) -> An
 
 
 def _problem(candidate: dict[str, Any], place: str, city: str | None, *, wide: bool) -> str:
-    """Why a geocode is not what was asked for; empty if it is."""
+    """Return the code of why a geocode is another place; empty if it is the place."""
     if (text_or_none(candidate.get("country")) or "中国") != "中国":
         return "map_not_covered"
     names = [text_or_none(candidate.get(part)) for part in ("province", "city", "district")]
@@ -190,13 +194,13 @@ def _problem(candidate: dict[str, Any], place: str, city: str | None, *, wide: b
     return ""
 
 
-async def _searched(ask: Ask, place: str, city: str | None) -> Anchor:
-    asked = {"keywords": place, "city": city} if city else {"keywords": place}
-    hits = records(await ask("maps_text_search", asked), "pois")
+async def _searched(call: CallTool, place: str, city: str | None) -> Anchor:
+    arguments = {"keywords": place, "city": city} if city else {"keywords": place}
+    hits = records(await call("maps_text_search", arguments), "pois")
     best = next((hit for hit in by_name(hits, place) if hit.get("id")), None)
     if best is None:
         raise _refused(place, NOT_FOUND)
-    detail = await ask("maps_search_detail", {"id": best["id"]})
+    detail = await call("maps_search_detail", {"id": best["id"]})
     location = location_of(detail.get("location"))
     town = text_or_none(detail.get("city"))
     if location is None or not same_city(city, town):
@@ -205,45 +209,38 @@ async def _searched(ask: Ask, place: str, city: str | None) -> Anchor:
 
 
 def by_name(hits: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Hits whose name is the wanted one first, then those that hold it; else as they came."""
-    wanted = "".join(name.casefold().split())
+    """Return the hits of that name first, then those that hold it; else in their order."""
+    plain = "".join(name.casefold().split())
 
     def rank(hit: dict[str, Any]) -> int:
-        found = "".join(str(hit.get("name") or "").casefold().split())
-        if found == wanted:
+        text = "".join(str(hit.get("name") or "").casefold().split())
+        if text == plain:
             return 0
-        return 1 if found.startswith(wanted) else 2 if wanted in found else 3
+        return 1 if text.startswith(plain) else 2 if plain in text else 3
 
     return sorted(hits, key=rank)
 
 
 def _refused(place: str, code: str) -> ProviderRefused:
-    return ProviderRefused("amap", f"{place}: {code.removeprefix('map_')}", code=code)
+    return ProviderRefused(PROVIDER, f"{place}: {code.removeprefix('map_')}", code=code)
 
 
 DEFAULT_RADIUS_M = 2000
 _WIDER = 2.5
 _FEW = 3
 _WALKABLE_M = 1500
-ROUTE_TOOLS: dict[TravelMode, str] = {
-    "walking": "maps_direction_walking",
-    "driving": "maps_direction_driving",
-    "bicycling": "maps_bicycling",
-    "transit": "maps_direction_transit_integrated",
-}
 
 
-class Prefetch:
-    """Fills a ledger for one task; what fails becomes a gap, what was found stays."""
+class AmapPrefetch(Prefetch):
+    """Make a fixed sequence of calls for each intent."""
 
-    def __init__(self, task: MapTask, query: str, ledger: Ledger, ask: Ask) -> None:
-        self._task, self._query, self._ledger, self._ask = task, query, ledger, ask
-        self._options, self._survey = ledger.options, ledger.survey
-        self._place = _said(task.get("place"))
-        self._city = chinese_city(_said(task.get("city")))
+    def __init__(self, task: MapTask, query: str, records: MapRecords, call: CallTool) -> None:
+        super().__init__(task, query, records, call)
+        self._reader = AmapReader(records)
+        self._place = _text(task.get("place"))
+        self._city = chinese_city(_text(task.get("city")))
 
-    async def run(self) -> None:
-        """Never raises for a failed source."""
+    async def _plan(self) -> None:
         plan = {
             "nearby": self._nearby,
             "area": self._area,
@@ -253,33 +250,21 @@ class Prefetch:
             "weather": self._weather,
             "regeo": self._regeo,
         }[self._task["intent"]]
-        try:
-            await plan()
-        except (ProviderError, BudgetExceeded) as error:
-            self._gap(error)
-        survey = self._survey
-        found = len(survey.places) + len(survey.routes) + len(survey.weather)
-        survey.complete = bool(found)
-        log.info(
-            "map: %s %s: %d places of %d hits, %d routes, %d forecasts, %d gaps",
-            self._task["intent"], self._place or self._city or "", len(survey.places),
-            len(survey.places) + len(survey.hits), len(survey.routes), len(survey.weather),
-            len(survey.gaps),
-        )  # fmt: skip
+        await plan()
 
     async def _nearby(self) -> None:
         anchor = await self._centre()
-        survey = self._survey
-        survey.centre, survey.centre_name = anchor.location, anchor.name
-        asked = self._task.get("radius_m") or DEFAULT_RADIUS_M
-        survey.radius_m = min(max(asked, RADIUS_M[0]), RADIUS_M[1])
+        result = self._result
+        result.centre, result.centre_name = anchor.location, anchor.name
+        radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
+        result.radius_m = min(max(radius, RADIUS_M[0]), RADIUS_M[1])
         words: list[str | None] = [*self._keywords()] or [None]
-        found = await self._around(anchor, words)
-        if sum(map(len, found)) < _FEW and survey.radius_m < RADIUS_M[1]:
-            survey.radius_m = min(int(survey.radius_m * _WIDER), RADIUS_M[1])
+        searches = await self._around(anchor, words)
+        if sum(map(len, searches)) < _FEW and result.radius_m < RADIUS_M[1]:
+            result.radius_m = min(int(result.radius_m * _WIDER), RADIUS_M[1])
             wider = await self._around(anchor, words)
-            found = wider if any(wider) else found
-        await self._look_up(found, words)
+            searches = wider if any(wider) else searches
+        await self._look_up(searches, words)
 
     async def _centre(self) -> Anchor:
         near = self._options.near
@@ -287,12 +272,12 @@ class Prefetch:
             return here(near, self._options.language)
         if not self._place:
             raise _no_place()
-        return await find_anchor(self._ask, self._place, self._city)
+        return await find_anchor(self._call, self._place, self._city)
 
     async def _around(self, anchor: Anchor, words: Sequence[str | None]) -> list[Hits]:
-        base = {"location": anchor.text, "radius": self._survey.radius_m}
-        asked = [{**base, "keywords": word} if word else base for word in words]
-        return await self._searches("maps_around_search", asked)
+        base = {"location": anchor.text, "radius": self._result.radius_m}
+        arguments = [{**base, "keywords": word} if word else base for word in words]
+        return await self._searches("maps_around_search", arguments)
 
     async def _area(self) -> None:
         words = self._keywords() or ([self._place] if self._place else [self._query])
@@ -301,26 +286,26 @@ class Prefetch:
             place = None
         if place and not city:
             try:
-                anchor = await find_anchor(self._ask, place, None, wide=True)
+                anchor = await find_anchor(self._call, place, None, wide=True)
                 city = anchor.city
                 place = None if same_city(anchor.city, place) else place
             except ProviderRefused as error:
                 log.info("map: no area %s: %s", place, error)
         prefix = f"{place} " if place and place not in words else ""
         self._city = city
-        asked = [{"keywords": f"{prefix}{word}", "city": city} for word in words]
-        found = await self._searches("maps_text_search", asked)
-        if prefix and not any(found):
+        arguments = [{"keywords": f"{prefix}{word}", "city": city} for word in words]
+        searches = await self._searches("maps_text_search", arguments)
+        if prefix and not any(searches):
             # The place is no district but a spot, whose name none of the hits has to bear.
             return await self._nearby()
-        return await self._look_up(found, words)
+        return await self._look_up(searches, words)
 
     async def _poi(self) -> None:
         name = self._place or next(iter(self._keywords()), None) or self._query
-        asked = {"keywords": name, "city": self._city}
-        hits = by_name(records(await self._ask("maps_text_search", asked), "pois"), name)
+        arguments = {"keywords": name, "city": self._city}
+        hits = by_name(records(await self._call("maps_text_search", arguments), "pois"), name)
         if not hits:
-            raise ProviderRefused("amap", f"{name}: no results", code="map_place_not_found")
+            raise ProviderRefused(PROVIDER, f"{name}: no results", code="map_place_not_found")
         exact = name.casefold() in str(hits[0].get("name") or "").casefold()
         await self._look_up([hits], [name], limit=1 if exact else self._options.details)
 
@@ -331,27 +316,27 @@ class Prefetch:
         usual: TravelMode = "walking" if straight < _WALKABLE_M else "driving"
         mode: TravelMode = self._task.get("mode") or usual
         tool = ROUTE_TOOLS[mode]
-        asked = {"origin": start.text, "destination": end.text}
+        arguments = {"origin": start.text, "destination": end.text}
         if self._task["intent"] == "distance" and mode in ("walking", "driving"):
             tool = "maps_distance"
             kind = "3" if mode == "walking" else "1"
-            asked = {"origins": start.text, "destination": end.text, "type": kind}
+            arguments = {"origins": start.text, "destination": end.text, "type": kind}
         elif mode == "transit":
             city = start.city or self._city or ""
-            asked |= {"city": city, "cityd": end.city or city}
-        route = self._ledger.add_route(
+            arguments |= {"city": city, "cityd": end.city or city}
+        route = self._reader.add_route(
             tool,
-            await self._ask(tool, asked),
+            await self._call(tool, arguments),
             mode=mode,
             ends=(start.text, end.text),
             names=(start.name, end.name),
         )
         if route is None:
-            raise ProviderRefused("amap", "no way between the two", code="map_no_route")
+            raise ProviderRefused(PROVIDER, "no way between the two", code="map_no_route")
 
     async def _ends(self) -> tuple[Anchor, Anchor]:
-        origin = _said(self._task.get("origin"))
-        destination = _said(self._task.get("destination")) or self._place
+        origin = _text(self._task.get("origin"))
+        destination = _text(self._task.get("destination")) or self._place
         near = self._options.near
         if destination is None or (origin is None and near is None):
             raise _no_place()
@@ -359,49 +344,49 @@ class Prefetch:
         async def end(text: str | None) -> Anchor:
             if near and (text is None or means_here(text)):
                 return here(near, self._options.language)
-            return await find_anchor(self._ask, text or "", self._city, wide=True)
+            return await find_anchor(self._call, text or "", self._city, wide=True)
 
         return await end(origin), await end(destination)
 
     async def _weather(self) -> None:
-        asked = self._city or chinese_city(self._place)
-        if not asked:
-            asked = await self._city_here()
+        city = self._city or chinese_city(self._place)
+        if not city:
+            city = await self._city_here()
         try:
-            reply = await self._ask("maps_weather", {"city": asked})
+            reply = await self._call("maps_weather", {"city": city})
         except ProviderRefused as error:
             if error.code != "map_place_not_found":
                 raise
-            anchor = await find_anchor(self._ask, self._place or asked, None, wide=True)
-            reply = await self._ask("maps_weather", {"city": anchor.adcode or anchor.city})
-        if self._ledger.add_weather(reply) is None:
-            raise ProviderRefused("amap", f"{asked}: no forecast", code="map_place_not_found")
+            anchor = await find_anchor(self._call, self._place or city, None, wide=True)
+            reply = await self._call("maps_weather", {"city": anchor.adcode or anchor.city})
+        if self._reader.add_weather(reply) is None:
+            raise ProviderRefused(PROVIDER, f"{city}: no forecast", code="map_place_not_found")
 
     async def _city_here(self) -> str:
         near = self._options.near
         if near is None:
             raise _no_place()
-        place = await self._ask(
+        place = await self._call(
             "maps_regeocode", {"location": here(near, self._options.language).text}
         )
         city = text_or_none(place.get("city")) or text_or_none(place.get("provice"))
         if city is None:
-            raise ProviderRefused("amap", "position outside China", code="map_not_covered")
+            raise ProviderRefused(PROVIDER, "position outside China", code="map_not_covered")
         return city
 
     async def _regeo(self) -> None:
         anchor = await self._centre()
-        reply = await self._ask("maps_regeocode", {"location": anchor.text})
+        reply = await self._call("maps_regeocode", {"location": anchor.text})
         parts = [text_or_none(reply.get(part)) for part in ("provice", "city", "district")]
         name = "".join(dict.fromkeys(part for part in parts if part))
         if not name:
-            raise ProviderRefused("amap", f"{anchor.text}: nothing there", code="map_not_covered")
+            raise ProviderRefused(PROVIDER, f"{anchor.text}: nothing there", code="map_not_covered")
         detail = {"name": name, "address": name, "location": anchor.text, "city": parts[1]}
-        self._ledger.add_place({**detail, "district": parts[2]})
+        self._reader.add_place({**detail, "district": parts[2]})
 
-    async def _searches(self, tool: str, asked: list[dict[str, Any]]) -> list[Hits]:
-        """The hits of each search; one that fails is a gap unless all do."""
-        replies = await _all_of(self._ask(tool, one) for one in asked)
+    async def _searches(self, tool: str, arguments: list[dict[str, Any]]) -> list[Hits]:
+        """Return the hits of each search; one that fails is a gap unless all do."""
+        replies = await _all_of(self._call(tool, one) for one in arguments)
         failed = [reply for reply in replies if isinstance(reply, AgentError)]
         if failed and len(failed) == len(replies):
             raise failed[0]
@@ -410,71 +395,68 @@ class Prefetch:
         return [[] if isinstance(r, AgentError) else records(r, "pois") for r in replies]
 
     async def _look_up(
-        self, found: list[Hits], words: Sequence[str | None], *, limit: int | None = None
+        self, searches: list[Hits], words: Sequence[str | None], *, limit: int | None = None
     ) -> None:
-        """Details of the best hits over all searches; the rest stays known by name."""
-        ranked = merged(found, words)
+        """Look up the best hits over all searches; the rest stays known by name."""
+        ranked = merged(searches, words)
         if not ranked:
-            raise ProviderRefused("amap", "no results", code="map_no_results")
+            raise ProviderRefused(PROVIDER, "no results", code="map_no_results")
         limit = self._options.details if limit is None else limit
         best, rest = ranked[:limit], ranked[limit:]
-        self._survey.hits.extend(hit_of(hit, keywords) for hit, keywords in rest)
+        self._result.hits.extend(hit_of(hit, keywords) for hit, keywords in rest)
         for error in (await self._details(best))[:1]:
             self._gap(error)
 
     async def more(self, count: int) -> None:
-        """Details of the next best hits of a search for kinds; what fails stays known by name."""
+        """Look up the next best hits of a search for kinds; what fails stays known by name."""
         if self._task["intent"] not in ("nearby", "area"):
             return
-        hits, self._survey.hits = self._survey.hits[:count], self._survey.hits[count:]
+        hits, self._result.hits = self._result.hits[:count], self._result.hits[count:]
         await self._details([({**hit}, hit["keywords"]) for hit in hits])
 
     async def _details(self, best: list[tuple[dict[str, Any], list[str]]]) -> list[AgentError]:
-        """Enters the records of these hits; the errors of those that failed."""
-        details = await _all_of(self._ask("maps_search_detail", {"id": h["id"]}) for h, _ in best)
+        """Enter the records of these hits; return the errors of those that failed."""
+        details = await _all_of(self._call("maps_search_detail", {"id": h["id"]}) for h, _ in best)
         errors = [detail for detail in details if isinstance(detail, AgentError)]
         for detail, (hit, keywords) in zip(details, best, strict=True):
             if isinstance(detail, AgentError):
-                self._survey.hits.append(hit_of(hit, keywords))
+                self._result.hits.append(hit_of(hit, keywords))
             elif self._city and not same_city(self._city, text_or_none(detail.get("city"))):
-                self._ledger.reject(str(hit.get("name")), f"not in {self._city}")
+                self._records.reject(str(hit.get("name")), f"not in {self._city}")
             else:
-                self._ledger.add_place(detail, keywords)
+                self._reader.add_place(detail, keywords)
         return errors
 
     def _keywords(self) -> list[str]:
-        said = [" ".join(word.split()) for word in self._task.get("keywords") or []]
-        words = [chinese_keyword(word) for word in said]
+        plain = [" ".join(word.split()) for word in self._task.get("keywords") or []]
+        words = [chinese_keyword(word) for word in plain]
         return list(dict.fromkeys(word for word in words if word))[: self._options.keywords]
 
-    def _gap(self, error: AgentError) -> None:
+    def _about(self, error: AgentError) -> str:
         words = [self._place or self._city, *self._keywords()]
         about = words[0] or " ".join(word for word in words if word) or self._query
         if error.code == "map_no_results":
             about = " ".join(word for word in words if word) or self._query
         if self._task["intent"] in ("route", "distance") and error.code == "map_no_route":
             about = f"{self._task.get('origin') or ''} → {self._task.get('destination') or ''}"
-        gap = map_gap(error, self._query, self._options.language, about)
-        self._survey.gaps.append(gap)
-        if error.code in POINTLESS_TO_GO_ON:
-            self._survey.open_for_tools = False
+        return about
 
 
 async def _all_of(
-    asked: Iterable[Awaitable[dict[str, Any]]],
+    calls: Iterable[Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any] | AgentError]:
-    """All replies in order; errors of ours in their places, anything else raised."""
-    given: list[dict[str, Any] | AgentError] = []
-    for reply in await asyncio.gather(*asked, return_exceptions=True):
+    """Return all replies in order, errors of ours in their places; raise anything else."""
+    replies: list[dict[str, Any] | AgentError] = []
+    for reply in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(reply, BaseException) and not isinstance(reply, AgentError):
             raise reply
-        given.append(reply)
-    return given
+        replies.append(reply)
+    return replies
 
 
-def _said(text: str | None) -> str | None:
+def _text(text: str | None) -> str | None:
     return " ".join(text.split()) or None if text else None
 
 
 def _no_place() -> ProviderRefused:
-    return ProviderRefused("amap", "no place is named", code="map_needs_place")
+    return ProviderRefused(PROVIDER, "no place is named", code="map_needs_place")

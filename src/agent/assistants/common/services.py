@@ -1,0 +1,90 @@
+"""Everything outside that a run uses. The root's `services.py` builds it once per process."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agent.core.budget import Budgets, Usage
+from agent.core.calls import Calls
+from agent.knowledge.base import KnowledgeDesk
+from agent.knowledge.rerank import RerankDesk
+from agent.mcp.map import MapClient
+from agent.models.client import ModelDesk
+from agent.reading.papers import PaperShelf
+from agent.reading.reader import Reader
+from agent.runs.reply_cache import ReplyJournal
+from agent.sample.server import SampleServices
+from agent.sandbox.programs import CodeRunner
+from agent.sandbox.select import CodeDesk
+from agent.search.document_sources import DocumentDesk
+from agent.search.google import resolve_links
+from agent.search.web import SearchDesk
+from agent.settings import Settings
+from agent.texts.language import Language
+
+LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"
+
+
+@dataclass(frozen=True)
+class Services:
+    """The adapters of one process; close them when it ends."""
+
+    settings: Settings
+    mode: str
+    models: ModelDesk
+    web: SearchDesk
+    library: DocumentDesk
+    maps: MapClient
+    reader: Reader
+    papers: PaperShelf
+    reranker: RerankDesk
+    knowledge: KnowledgeDesk
+    code: CodeDesk
+    calls: Calls
+    journal: ReplyJournal | None = None
+    sample: SampleServices | None = None
+    budgets: Budgets = field(default_factory=Budgets)
+    clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
+
+    def now(self) -> datetime:
+        """Return the present in the machine's time zone."""
+        return self.clock()
+
+    def notice(self, language: Language) -> str:
+        """Return that this is sample data and what would change it; nothing when online."""
+        return self.sample.notice(language, LOOKED_FOR) if self.sample else ""
+
+    def billed(self, usage: Usage) -> Usage:
+        """Return the usage with its cost; sample services cost nothing."""
+        return Usage(**{**usage, "cost_usd": 0.0}) if self.sample else usage
+
+    async def links(self, urls: list[str]) -> dict[str, str]:
+        """Resolve redirect links; those that cannot be resolved are left out."""
+        return await resolve_links(self.web.http, urls)
+
+    async def code_runner(self) -> CodeRunner | None:
+        """Return what runs a model's code; None where no safe way exists, then none is run."""
+        return await self.code.runner()
+
+    async def close_turn(self, turn_id: str) -> None:
+        """Forget what was kept for a turn that is over."""
+        self.budgets.close(turn_id)
+        if self.journal:
+            await self.journal.forget(turn_id)
+
+    async def aclose(self) -> None:
+        """Close clients and files, end the map server, stop the sample services."""
+        await self.code.aclose()
+        await self.maps.aclose()
+        await self.reranker.aclose()
+        await self.knowledge.aclose()
+        await self.web.aclose()
+        await self.models.aclose()
+        if self.journal:
+            await self.journal.aclose()
+        if self.sample:
+            self.sample.stop()
+
+
+GetServices = Callable[[], Services]
+"""Called when a node runs, so that building a graph reads no setting."""

@@ -1,0 +1,1 @@
+"""Describe Amap's own MCP server: its installation, tools, errors and records."""

@@ -1,0 +1,356 @@
+"""Read Amap's replies as records of a branch: places, routes, weather."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.types import (
+    Crs,
+    Location,
+    Place,
+    Route,
+    RouteStep,
+    TravelMode,
+    Weather,
+    WeatherDay,
+)
+from agent.mcp.amap.install import PROVIDER
+from agent.mcp.amap.tools import ROUTE_TOOLS
+from agent.mcp.records import (
+    MapRecords,
+    Presentation,
+    compacted,
+    lnglat,
+    new_place,
+    place_line,
+    route_line,
+    text_or_none,
+    weather_lines,
+)
+from agent.texts import LANGUAGES, say
+from agent.texts.language import Language
+
+
+def _in_all_languages(key: str) -> dict[Language, str]:
+    return {language: say(key, language) for language in LANGUAGES}
+
+
+PRESENTATION = Presentation(
+    provider=PROVIDER,
+    names=_in_all_languages("map.provider"),
+    attribution=_in_all_languages("map.attribution"),
+)
+SAMPLE = replace(PRESENTATION, label=_in_all_languages("map.sample"), links_by_id=False)
+_LISTS = frozenset(
+    {
+        "return", "pois", "forecasts", "results", "paths", "steps", "transits", "segments",
+        "buslines", "via_stops", "keywords", "ciytes", "photos",
+    }
+)  # fmt: skip
+
+
+def without_empties(value: Any, key: str = "") -> Any:
+    """Return the value with `[]` and blank text as None, except where the field is a list."""
+    if isinstance(value, dict):
+        return {name: without_empties(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        if not value:
+            return [] if key in _LISTS else None
+        return [without_empties(inner) for inner in value]
+    if isinstance(value, str) and not value.strip():
+        return None
+    return value
+
+
+def records(reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the objects of a list field; [] where it is missing or something else."""
+    items = reply.get(name)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+_MOST_STEPS = 12
+_RATING = (0.0, 5.0)
+PHOTO_HOSTS = ("store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com")
+"""Where Amap keeps photos of places; all of them speak https."""
+
+
+def location_of(text: Any) -> Location | None:
+    """Return the location of Amap's "lng,lat"; WGS-84 in Taiwan, where it does not shift."""
+    point = parse_lnglat(text) if isinstance(text, str) else None
+    if point is None:
+        return None
+    crs: Crs = "WGS-84" if _in_taiwan(*point) else "GCJ-02"
+    return Location(lng=round(point[0], 6), lat=round(point[1], 6), crs=crs)
+
+
+def _in_taiwan(lng: float, lat: float) -> bool:
+    return 120.0 < lng < 122.1 and 21.8 < lat < 25.4
+
+
+def number_or_none(value: Any, low: float = 0.0, high: float = 1e9) -> float | None:
+    """Return a number within the bounds; 0 means unknown, as Amap uses it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if low < number <= high else None
+
+
+def whole_or_none(value: Any) -> int | None:
+    try:
+        return round(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def rating_of(detail: dict[str, Any]) -> float | None:
+    return number_or_none(detail.get("rating"), *_RATING)
+
+
+def category_of(detail: dict[str, Any]) -> str | None:
+    """Return the most precise part of "餐饮服务;咖啡厅;咖啡厅"."""
+    parts = [part for part in str(detail.get("type") or "").split("|")[0].split(";") if part]
+    return parts[-1] if parts else None
+
+
+def photo_of(detail: dict[str, Any]) -> str | None:
+    """Return the first photo's https address; None where it is not one of Amap's own."""
+    photo = detail.get("photos")
+    url = photo.get("url") if isinstance(photo, dict) else None
+    if not isinstance(url, str) or not url.isprintable():
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    allowed = parts.scheme in ("http", "https", "") and parts.netloc in PHOTO_HOSTS
+    return urlunsplit(parts._replace(scheme="https")) if allowed else None
+
+
+def path_of(tool: str, reply: dict[str, Any]) -> tuple[int | None, int | None, list[RouteStep]]:
+    """Return metres, seconds and steps of the first way a route or distance tool offers."""
+    if tool == "maps_distance":
+        one = next(iter(records(reply, "results")), {})
+        return whole_or_none(one.get("distance")), whole_or_none(one.get("duration")), []
+    route = reply.get("data" if tool == "maps_bicycling" else "route")
+    route = route if isinstance(route, dict) else {}
+    if tool == "maps_direction_transit_integrated":
+        transit = next(iter(records(route, "transits")), None)
+        if transit is None:
+            return None, None, []
+        steps = list(_transit_steps(transit))
+        return whole_or_none(route.get("distance")), whole_or_none(transit.get("duration")), steps
+    path = next(iter(records(route, "paths")), None)
+    if path is None:
+        return None, None, []
+    steps = [
+        RouteStep(instruction=text, distance_m=whole_or_none(step.get("distance")))
+        for step in records(path, "steps")[:_MOST_STEPS]
+        if (text := text_or_none(step.get("instruction")))
+    ]
+    return whole_or_none(path.get("distance")), whole_or_none(path.get("duration")), steps
+
+
+def _transit_steps(transit: dict[str, Any]) -> Iterable[RouteStep]:
+    for segment in records(transit, "segments")[:_MOST_STEPS]:
+        walking = segment.get("walking")
+        metres = whole_or_none(walking.get("distance")) if isinstance(walking, dict) else None
+        if metres:
+            yield RouteStep(instruction="步行", distance_m=metres)
+        bus = segment.get("bus")
+        for line in records(bus, "buslines")[:1] if isinstance(bus, dict) else ():
+            stops = [
+                (line.get(end) or {}).get("name") for end in ("departure_stop", "arrival_stop")
+            ]
+            ride = " → ".join(str(stop) for stop in stops if stop)
+            yield RouteStep(
+                instruction=f"{text_or_none(line.get('name')) or ''} {ride}".strip(),
+                distance_m=whole_or_none(line.get("distance")),
+            )
+
+
+def days_of(reply: dict[str, Any]) -> list[WeatherDay]:
+    """Return the forecast of today and the next days."""
+    return [
+        WeatherDay(
+            date=str(day["date"]),
+            day=text_or_none(day.get("dayweather")) or "",
+            night=text_or_none(day.get("nightweather")) or "",
+            high_c=whole_or_none(day.get("daytemp")),
+            low_c=whole_or_none(day.get("nighttemp")),
+            wind=_wind(day),
+        )
+        for day in records(reply, "forecasts")
+        if day.get("date")
+    ]
+
+
+def _wind(day: dict[str, Any]) -> str | None:
+    direction, power = text_or_none(day.get("daywind")), text_or_none(day.get("daypower"))
+    if not direction:
+        return None
+    return f"{direction}风 {power} 级" if power else f"{direction}风"
+
+
+_BASE = "https://uri.amap.com"
+_CALLER = {"src": "tanlu", "callnative": "0"}
+_MODES: dict[TravelMode, str] = {
+    "walking": "walk",
+    "driving": "car",
+    "bicycling": "ride",
+    "transit": "bus",
+}
+
+
+def place_link(poi_id: str) -> str:
+    """Return the link of a place by its id."""
+    return _link("marker", {"poiid": poi_id})
+
+
+def position_link(lng: float, lat: float, name: str) -> str:
+    """Return the link of a GCJ-02 position with a name."""
+    values = {"position": f"{lng:.6f},{lat:.6f}", "name": name, "coordinate": "gaode"}
+    return _link("marker", values)
+
+
+def route_link(origin: str, destination: str, mode: TravelMode, names: tuple[str, str]) -> str:
+    """Return the link of a way between two "lng,lat" points in GCJ-02."""
+    start, end = (name.replace(",", " ") for name in names)
+    values = {"from": f"{origin},{start}", "to": f"{destination},{end}", "mode": _MODES[mode]}
+    return _link("navigation", {**values, "coordinate": "gaode"})
+
+
+def city_link(city: str) -> str:
+    """Return the link of a city on the map."""
+    return _link("search", {"keyword": city, "city": city})
+
+
+def _link(kind: str, values: dict[str, str]) -> str:
+    return f"{_BASE}/{kind}?{urlencode({**values, **_CALLER}, quote_via=quote, safe=',')}"
+
+
+_TOOL_MODES: dict[str, TravelMode] = {tool: mode for mode, tool in ROUTE_TOOLS.items()}
+_DISTANCE_MODES: dict[str, TravelMode] = {"1": "driving", "3": "walking"}
+MOST_PLACES = 20
+MOST_STEPS = 12
+_DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops"})
+_LIMITS = {"pois": MOST_PLACES, "steps": MOST_STEPS, "transits": 2, "paths": 1, "segments": 12}
+
+
+class AmapReader:
+    """Enter Amap's replies into the records of a branch."""
+
+    def __init__(self, records: MapRecords) -> None:
+        self.records = records
+        self._names = {lnglat(place["location"]): place["name"] for place in records.result.places}
+
+    def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
+        """Enter the records of a model's call; return the reply as the model reads it."""
+        lines = self._lines(tool, arguments, reply)
+        if lines and not {"route", "data"} & reply.keys():
+            return compacted(lines)
+        return compacted(lines, reply, leave_out=_DROPPED, limits=_LIMITS)
+
+    def _lines(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> list[str]:
+        if tool == "maps_search_detail":
+            name = text_or_none(reply.get("name")) or ""
+            self._remember(str(reply.get("location")), name)
+            place = self.add_place(reply)
+            if place is None:
+                return [f"{name}: outside what was asked for, or without a position; do not use it"]
+            return [place_line(place)]
+        if tool == "maps_geo":
+            for geocode in records(reply, "return")[:1]:
+                self._remember(str(geocode.get("location")), str(arguments.get("address")))
+        if tool == "maps_weather" and (weather := self.add_weather(reply)):
+            return weather_lines(weather)
+        if tool in _TOOL_MODES or tool == "maps_distance":
+            route = self._route(tool, arguments, reply)
+            return [route_line(route)] if route else []
+        return []
+
+    def _route(
+        self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]
+    ) -> Route | None:
+        origin = str(arguments.get("origins" if tool == "maps_distance" else "origin"))
+        destination = str(arguments.get("destination"))
+        if "|" in origin:
+            return None
+        mode = _TOOL_MODES.get(tool) or _DISTANCE_MODES.get(str(arguments.get("type") or "1"))
+        if mode is None:
+            return None
+        names = (self._name_of(origin), self._name_of(destination))
+        ends = (origin.replace(" ", ""), destination.replace(" ", ""))
+        return self.add_route(tool, reply, mode=mode, ends=ends, names=names)
+
+    def _remember(self, position: str, name: str) -> None:
+        if name:
+            self._names[position] = name
+
+    def _name_of(self, position: str) -> str:
+        return self._names.get(position.replace(" ", ""), position)
+
+    def add_place(self, detail: dict[str, Any], keywords: Sequence[str] = ()) -> Place | None:
+        """Enter a looked-up place; return None where it has no position or is too far."""
+        location, name = location_of(detail.get("location")), text_or_none(detail.get("name"))
+        if location is None or name is None:
+            return None
+        poi = text_or_none(detail.get("id"))
+        by_id = poi and self.records.presentation.links_by_id
+        opening = detail.get("open_time") or detail.get("opentime2") or detail.get("opentime")
+        place = new_place(
+            id=f"{PROVIDER}:{poi or lnglat(location)}",
+            name=name,
+            location=location,
+            url=place_link(poi)
+            if poi and by_id
+            else position_link(location["lng"], location["lat"], name),
+            address=text_or_none(detail.get("address")),
+            category=category_of(detail),
+            district=text_or_none(detail.get("district")),
+            city=text_or_none(detail.get("city")),
+            rating=rating_of(detail),
+            cost=number_or_none(detail.get("cost"), high=1e6),
+            open_time=text_or_none(opening),
+            photo=photo_of(detail),
+        )
+        return self.records.add_place(place, keywords)
+
+    def add_route(
+        self,
+        tool: str,
+        reply: dict[str, Any],
+        *,
+        mode: TravelMode,
+        ends: tuple[str, str],
+        names: tuple[str, str],
+    ) -> Route | None:
+        """Enter a way between `ends` ("lng,lat"); return None where Amap gave none."""
+        metres, seconds, steps = path_of(tool, reply)
+        if metres is None and seconds is None:
+            return None
+        route = Route(
+            id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",
+            mode=mode,
+            origin=names[0],
+            destination=names[1],
+            distance_m=metres,
+            duration_s=seconds or None,
+            steps=steps,
+            url=route_link(*ends, mode, names),
+            source="",
+            fetched_at="",
+        )
+        return self.records.add_route(route)
+
+    def add_weather(self, reply: dict[str, Any]) -> Weather | None:
+        """Enter a city's forecast; return None where there is none."""
+        city, days = text_or_none(reply.get("city")), days_of(reply)
+        if city is None or not days:
+            return None
+        weather = Weather(
+            id=f"{PROVIDER}:weather:{city}", city=city, days=days, source="", fetched_at=""
+        )
+        return self.records.add_weather(weather, city_link(city))

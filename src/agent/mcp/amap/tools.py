@@ -1,0 +1,157 @@
+"""Describe Amap's tools: those that fit an intent, their arguments, their quota."""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta, timezone
+from functools import cache
+from typing import Any
+
+from agent.core.errors import ProviderRefused
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.types import MapIntent, TravelMode
+from agent.mcp.amap.install import PACKAGE_FILES, PROVIDER
+from agent.mcp.map_server import Catalogue
+from agent.mcp.quota import DailyQuota
+
+# Read when imported: later there may be an event loop, which must not wait for files.
+CATALOGUE = Catalogue.from_file(PACKAGE_FILES / "tools.json")
+ROUTE_TOOLS: dict[TravelMode, str] = {
+    "walking": "maps_direction_walking",
+    "driving": "maps_direction_driving",
+    "bicycling": "maps_bicycling",
+    "transit": "maps_direction_transit_integrated",
+}
+# Fixed, as China has no summer time and Windows no time zone files.
+SHANGHAI = timezone(timedelta(hours=8), "Asia/Shanghai")
+QUOTA = DailyQuota(
+    provider=PROVIDER,
+    tools=frozenset({"maps_text_search", "maps_around_search", "maps_search_detail"}),
+    setting="AMAP_DAILY_SEARCH_LIMIT",
+    zone=SHANGHAI,
+    zone_name="Asia/Shanghai",
+)
+_PLACES = ("maps_geo", "maps_text_search", "maps_around_search", "maps_search_detail")
+_WAYS = ("maps_geo", "maps_text_search", *ROUTE_TOOLS.values(), "maps_distance")
+TOOLS_BY_INTENT: dict[MapIntent | None, tuple[str, ...]] = {
+    "nearby": (*_PLACES, "maps_distance"),
+    "area": (*_PLACES, "maps_distance"),
+    "poi": (*_PLACES, "maps_distance"),
+    "route": _WAYS,
+    "distance": _WAYS,
+    "weather": ("maps_weather", "maps_geo"),
+    "regeo": ("maps_regeocode", "maps_around_search", "maps_search_detail"),
+    None: (*_PLACES, *_WAYS, "maps_weather", "maps_regeocode"),
+}
+"""Tools a model may call for an intent; never everything, and never the lookup of addresses."""
+_HOUR = 3600.0
+CACHE_SECONDS = {
+    "maps_geo": 24 * _HOUR,
+    "maps_regeocode": 24 * _HOUR,
+    "maps_text_search": _HOUR,
+    "maps_around_search": _HOUR,
+    "maps_search_detail": 6 * _HOUR,
+    "maps_weather": _HOUR / 2,
+    "maps_ip_location": _HOUR,
+}
+RADIUS_M = (100, 50_000)
+_LONGEST = 300
+_POINTS = ("location", "origin", "destination", "origins")
+# Read by the server though it does not list it; `types` it lists and never sends.
+_HIDDEN = {"maps_text_search": {"citylimit"}}
+_IGNORED = {"maps_text_search": {"types"}}
+
+
+def clean_arguments(tool: str, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return known arguments as text, coordinates put right, the city before an address.
+
+    Raises ProviderRefused (`map_bad_request`) that says what is wrong.
+    """
+    allowed, required = _schema(tool)
+    cleaned = {
+        name: text
+        for name, value in arguments.items()
+        if name in allowed and (text := _text(name, value))
+    }
+    for name in _POINTS:
+        if name in cleaned:
+            cleaned[name] = _points(name, cleaned[name])
+    if "radius" in cleaned:
+        cleaned["radius"] = _radius(cleaned["radius"])
+    if missing := sorted(required - cleaned.keys()):
+        raise _bad(f"{tool} needs {', '.join(missing)}")
+    return _with_city(tool, cleaned)
+
+
+def cache_key(tool: str, cleaned: Mapping[str, str]) -> str:
+    """Return a key that is equal for equal calls: coordinates count to about a metre."""
+    parts = [
+        f"{name}={_coarse(value) if name in _POINTS else value.casefold()}"
+        for name, value in sorted(cleaned.items())
+    ]
+    return f"{tool}?{'&'.join(parts)}"
+
+
+@cache
+def _schema(tool: str) -> tuple[frozenset[str], frozenset[str]]:
+    listed, required = CATALOGUE.arguments(tool)
+    if tool not in CATALOGUE.names:
+        raise _bad(f"there is no tool {tool}")
+    return (listed | _HIDDEN.get(tool, set())) - _IGNORED.get(tool, set()), required
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping) and {"lng", "lat"} <= value.keys():
+        return f"{value['lng']},{value['lat']}"
+    if isinstance(value, list | tuple):
+        joint = "," if name in _POINTS and all(isinstance(v, int | float) for v in value) else " "
+        value = ("|" if name == "origins" and joint == " " else joint).join(map(str, value))
+    text = " ".join(str(value).split())
+    if len(text) > (4000 if name == "origins" else _LONGEST):
+        raise _bad(f"{name} is too long")
+    return "" if text.casefold() in ("null", "none", "undefined") else text
+
+
+def _points(name: str, text: str) -> str:
+    points = [parse_lnglat(part) for part in text.split("|")]
+    if not points or None in points:
+        raise _bad(f'{name} must be "longitude,latitude" in degrees, not "{text[:60]}"')
+    return "|".join(f"{point[0]:.6f},{point[1]:.6f}" for point in points if point)
+
+
+def _radius(text: str) -> str:
+    try:
+        metres = int(float(text))
+    except ValueError:
+        raise _bad("radius must be a number of metres") from None
+    return str(min(max(metres, RADIUS_M[0]), RADIUS_M[1]))
+
+
+def _with_city(tool: str, cleaned: dict[str, str]) -> dict[str, str]:
+    city = cleaned.get("city", "")
+    if tool == "maps_geo" and city:
+        # The server never sends `city`, so it has to be part of the address.
+        cleaned = {"address": with_city_before(cleaned["address"], city)}
+    elif tool == "maps_text_search" and city:
+        cleaned = {"citylimit": "true", **cleaned}
+    return cleaned
+
+
+def with_city_before(address: str, city: str) -> str:
+    """Return the address, with the city in front unless it is in it already."""
+    short = re.sub(r"(?<=..)[市省]$", "", city)
+    if short.casefold() in address.casefold():
+        return address
+    return f"{city} {address}" if city.isascii() or address.isascii() else f"{city}{address}"
+
+
+def _coarse(text: str) -> str:
+    points = (parse_lnglat(part) for part in text.split("|"))
+    return "|".join(f"{point[0]:.5f},{point[1]:.5f}" for point in points if point)
+
+
+def _bad(problem: str) -> ProviderRefused:
+    return ProviderRefused(PROVIDER, problem, code="map_bad_request")

@@ -1,0 +1,223 @@
+"""Describe a map server to the rest of the map: an entry of the table in `servers.py`."""
+
+import functools
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mcp.types import Tool
+
+from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
+from agent.evidence.types import MapIntent, MapTask
+from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap
+from agent.mcp.quota import DailyQuota
+from agent.mcp.records import MapRecords, Presentation, json_object
+from agent.mcp.types import CallTool
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServerCommand:
+    """Describe a process to start; `env` is all it gets."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str | None = None
+
+    def __repr__(self) -> str:
+        """Return the command without the environment, which holds the key."""
+        return f"ServerCommand({' '.join((self.command, *self.args))})"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Hold the tools a server is expected to have, with our own copy of their descriptions."""
+
+    tools: tuple[dict[str, Any], ...]
+    """Name, description and input schema of each."""
+
+    @classmethod
+    def from_file(cls, path: Path) -> "Catalogue":
+        """Read a JSON list of tools."""
+        return cls(tuple(json.loads(path.read_text("utf-8"))))
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """Return the names of the tools."""
+        return frozenset(tool["name"] for tool in self.tools)
+
+    @functools.cached_property
+    def hashes(self) -> dict[str, str]:
+        """Return the hash of each tool's schema by its name."""
+        return {tool["name"]: schema_hash(tool["inputSchema"]) for tool in self.tools}
+
+    def arguments(self, tool: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the arguments a tool has, and those it requires; none of an unknown tool."""
+        schemas = [entry["inputSchema"] for entry in self.tools if entry["name"] == tool]
+        properties = (name for schema in schemas for name in schema.get("properties", ()))
+        required = (name for schema in schemas for name in schema.get("required", ()))
+        return frozenset(properties), frozenset(required)
+
+    def own_copies(self, listed: Sequence[Tool]) -> list[Tool]:
+        """Return the expected tools that the server lists, as they stand here."""
+        names = {tool.name for tool in listed}
+        return [Tool(**tool) for tool in self.tools if tool["name"] in names]
+
+    def problem(self, listed: Sequence[Tool]) -> str | None:
+        """Return what differs from the expected tools in one line; None if nothing does."""
+        # A promised form of replies would be checked by the library, whose errors have no type.
+        hashes = {tool.name: tool.outputSchema or schema_hash(tool.inputSchema) for tool in listed}
+        differences = {
+            "missing": sorted(self.hashes.keys() - hashes.keys()),
+            "unknown": sorted(hashes.keys() - self.hashes.keys()),
+            "changed": sorted(n for n, h in self.hashes.items() if hashes.get(n, h) != h),
+        }
+        parts = [f"{kind} {', '.join(names)[:200]}" for kind, names in differences.items() if names]
+        if not parts:
+            return None
+        return f"the map server's tools are not the expected ones: {'; '.join(parts)}"
+
+
+def schema_hash(schema: dict[str, Any]) -> str:
+    """Return the same text for equal schemas; descriptions do not count, a model reads ours."""
+    plain = {
+        "type": schema.get("type"),
+        "required": sorted(schema.get("required") or ()),
+        "properties": {
+            name: property.get("type")
+            for name, property in (schema.get("properties") or {}).items()
+        },
+    }
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+class RecordReader(Protocol):
+    """Read one server's replies; made for each branch, with its records."""
+
+    def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
+        """Enter the records of a model's call; return the reply as the model reads it."""
+        ...
+
+
+class Prefetch:
+    """Fetch into the records before a model is asked; without a plan of its own, nothing."""
+
+    def __init__(self, task: MapTask, query: str, records: MapRecords, call: CallTool) -> None:
+        self._task, self._query, self._records, self._call = task, query, records, call
+        self._options, self._result = records.options, records.result
+
+    async def run(self) -> None:
+        """Carry out the plan; a failed source becomes a gap, what is there already stays."""
+        try:
+            await self._plan()
+        except (ProviderError, BudgetExceeded) as error:
+            self._gap(error)
+        result = self._result
+        result.complete = bool(result.places or result.routes or result.weather)
+        log.info(
+            "map: %s: %d places of %d hits, %d routes, %d forecasts, %d gaps",
+            self._task["intent"], len(result.places), len(result.places) + len(result.hits),
+            len(result.routes), len(result.weather), len(result.gaps),
+        )  # fmt: skip
+
+    async def more(self, count: int) -> None:
+        """Look up `count` further hits; failures are gaps."""
+
+    async def _plan(self) -> None:
+        """Call the tools that the task needs."""
+
+    def _about(self, error: AgentError) -> str:
+        """Return the words of the task that an error is about."""
+        return self._query
+
+    def _gap(self, error: AgentError) -> None:
+        self._result.gaps.append(
+            map_gap(
+                error,
+                self._query,
+                self._options.language,
+                self._about(error),
+                provider=self._records.provider,
+            )
+        )
+        if error.code in POINTLESS_TO_GO_ON:
+            self._result.open_for_tools = False
+
+
+def _failed(provider: str, text: str) -> ProviderError:
+    return ProviderRefused(provider, text[:300] or "failed without a word", code="map_failed")
+
+
+@dataclass(frozen=True)
+class MapServer:
+    """Describe one map server: its command, its tools, the reader of its replies.
+
+    The defaults do for a server without peculiarities: arguments by the catalogue, errors as they
+    are, no prefetch, no quota, every tool for every question.
+    """
+
+    presentation: Presentation
+    command: Callable[[], ServerCommand]
+    """Return the process to start; may install it first, so it blocks."""
+    catalogue: Catalogue
+    reader: Callable[[MapRecords], RecordReader]
+    read_error: Callable[[str, str], ProviderError] | None = None
+    """Return the error for (tool, text) of a failed call."""
+    clean_reply: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    clean_arguments: Callable[[str, Mapping[str, Any]], dict[str, Any]] | None = None
+    cache_key: Callable[[str, Mapping[str, Any]], str] | None = None
+    cache_seconds: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that a tool's replies hold; ten minutes where a tool is missing."""
+    tools_by_intent: Mapping[MapIntent | None, Sequence[str]] = field(default_factory=dict)
+    """Tools a model may call, None for any other intent; all where nothing is named."""
+    prefetch: Callable[[MapTask, str, MapRecords, CallTool], Prefetch] = Prefetch
+    key_variable: str = ""
+    """The variable of its key: a server that names it when it starts misses the key."""
+    qps: float = 2.5
+    """Calls a second."""
+    quota: DailyQuota | None = None
+    daily_limit: int = 0
+    """Our own limit of the quota's calls; 0 leaves it to the service."""
+
+    @property
+    def provider(self) -> str:
+        """Return the name in errors, gaps, ids of records and keys of requests."""
+        return self.presentation.provider
+
+    def error(self, tool: str, text: str) -> ProviderError:
+        """Return the error that the text of a failed call stands for."""
+        return self.read_error(tool, text) if self.read_error else _failed(self.provider, text)
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """Return a reply, or raise MalformedReply (`map_malformed`, `map_too_large`)."""
+        return self.clean_reply(json_object(text, self.provider))
+
+    def arguments(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the tool takes them, or raise ProviderRefused."""
+        if self.clean_arguments:
+            return self.clean_arguments(tool, arguments)
+        allowed, required = self.catalogue.arguments(tool)
+        cleaned = {k: v for k, v in arguments.items() if k in allowed and v not in (None, "")}
+        problem = "" if tool in self.catalogue.names else f"there is no tool {tool}"
+        if missing := sorted(required - cleaned.keys()):
+            problem = f"{tool} needs {', '.join(missing)}"
+        if problem:
+            raise ProviderRefused(self.provider, problem, code="map_bad_request")
+        return cleaned
+
+    def key(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Return a text that is equal for calls whose replies are equal."""
+        if self.cache_key:
+            return self.cache_key(tool, arguments)
+        return f"{tool}?{json.dumps(arguments, ensure_ascii=False, sort_keys=True)}"
+
+    def offered(self, intent: MapIntent | None) -> Sequence[str]:
+        """Return the names of the tools that fit an intent."""
+        everything = self.tools_by_intent.get(None, tuple(self.catalogue.names))
+        return self.tools_by_intent.get(intent, everything)

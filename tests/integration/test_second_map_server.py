@@ -1,0 +1,174 @@
+"""Another map server is an entry and a reader: the session, gateway and tools stay the same."""
+
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolCall, ToolMessage
+
+from agent.core.budget import Meter
+from agent.core.calls import Calls
+from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
+from agent.evidence.types import Location
+from agent.mcp.errors import map_message
+from agent.mcp.map import MapClient, build_map_client
+from agent.mcp.map_server import Catalogue, MapServer, ServerCommand
+from agent.mcp.records import MapRecords, Presentation, compacted, new_place, place_line
+from agent.mcp.types import MapOptions, MapResult
+from agent.settings import Settings
+from agent.texts import table
+from agent.texts.language import Language
+from tests.support.hut_server import PROVIDER, TOOLS
+from tests.support.map_fixtures import meter
+
+SCRIPT = Path(__file__).parents[1] / "support" / "hut_server.py"
+OPTIONS = MapOptions(prefix="a0", language="en")
+
+
+class HutReader:
+    """Read the records of huts."""
+
+    def __init__(self, records: MapRecords) -> None:
+        self._records = records
+
+    def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
+        huts = reply["huts"] if tool == "find_huts" else [reply["hut"]]
+        places = [self._records.add_place(self._place(hut), ["hut"]) for hut in huts]
+        return compacted([place_line(place) for place in places if place])
+
+    def _place(self, hut: dict[str, Any]) -> Any:
+        lat, lng = hut["at"]
+        return new_place(
+            id=f"{PROVIDER}:{hut['code']}",
+            name=hut["title"],
+            location=Location(lng=lng, lat=lat, crs="WGS-84"),
+            url=f"https://huts.example/{hut['code']}",
+            category=f"{hut['beds']} beds",
+        )
+
+
+def hut_error(tool: str, text: str) -> ProviderError:
+    code = "map_place_not_found" if "E404-HUT" in text else "map_failed"
+    return ProviderRefused(PROVIDER, f"{tool}: {text}", code=code)
+
+
+def hut_server(kind: str = "usual") -> MapServer:
+    return MapServer(
+        presentation=Presentation(
+            provider=PROVIDER,
+            names={"zh": "山屋", "en": "Alpine Huts"},
+            attribution={"zh": "数据 © 山屋", "en": "Data © Alpine Huts"},
+        ),
+        command=lambda: ServerCommand(sys.executable, (str(SCRIPT), kind), {}),
+        catalogue=Catalogue(TOOLS),
+        reader=HutReader,
+        read_error=hut_error,
+        qps=1000,
+    )
+
+
+@asynccontextmanager
+async def hut_map(kind: str = "usual") -> AsyncIterator[MapClient]:
+    built = build_map_client(Settings(), Calls(), server=hut_server(kind))
+    try:
+        yield built
+    finally:
+        await built.aclose()
+
+
+async def call(
+    maps: MapClient, result: MapResult, name: str, account: Meter | None = None, **arguments: str
+) -> ToolMessage:
+    """Make a model's call."""
+    tools = await maps.tools(
+        result, "huts?", options=OPTIONS, meter=account or meter(), tell=lambda line: None
+    )
+    return await tools.call(ToolCall(name=name, args=arguments, id="c", type="tool_call"))
+
+
+async def test_its_records_come_out_as_places_of_its_own_name() -> None:
+    result = MapResult(intent="nearby")
+    async with hut_map() as maps:
+        message = await call(maps, result, "find_huts", valley="Lauterbrunnen")
+        await call(maps, result, "hut_record", code="h7")
+    assert [place["id"] for place in result.places] == ["huts:h7", "huts:h9"]
+    assert result.places[0]["wgs84"] == {"lng": 8.0, "lat": 46.55}
+    assert [(s["id"], s["title"], s["provider"]) for s in result.sources] == [
+        ("a0-0", "Upper Hut", "Alpine Huts"),
+        ("a0-1", "Lower Hut", "Alpine Huts"),
+    ]
+    assert result.attribution.startswith("Data © Alpine Huts · 2")
+    assert str(message.content).splitlines()[0] == "[^a0-0] Upper Hut | 40 beds"
+
+
+async def test_a_model_is_offered_its_tools_whatever_the_intent() -> None:
+    async with hut_map() as maps:
+        tools = await maps.tools(
+            MapResult(intent="weather"), "q", options=OPTIONS, meter=meter(), tell=lambda line: None
+        )
+        health = await maps.health()
+    assert {tool.name for tool in tools.tools} == {"find_huts", "hut_record"}
+    assert (health["provider"], health["works"], health["tools"]) == (PROVIDER, True, 2)
+
+
+async def test_without_a_plan_nothing_is_fetched_before_the_model() -> None:
+    async with hut_map() as maps:
+        result = await maps.survey(
+            {"intent": "nearby", "place": "Mürren"}, "q",
+            options=OPTIONS, meter=meter(), tell=lambda line: None,
+        )  # fmt: skip
+        assert maps.session.pid is None
+    assert (result.gaps, result.complete, result.open_for_tools) == ([], False, True)
+
+
+async def test_its_own_error_is_read_and_names_it() -> None:
+    async with hut_map() as maps:
+        with pytest.raises(ProviderRefused) as caught:
+            await maps._gateway.call("hut_record", {"code": "h8"}, meter=meter())
+        message = await call(maps, MapResult(), "hut_record", code="h8")
+    assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_place_not_found")
+    assert "E404-HUT h8" in str(caught.value)
+    assert message.status == "error"
+
+
+async def test_wrong_arguments_are_refused_in_its_name() -> None:
+    async with hut_map() as maps:
+        for tool, named in (("hut_record", "code"), ("maps_geo", "no tool maps_geo")):
+            with pytest.raises(ProviderRefused, match=named) as caught:
+                await maps._gateway.call(tool, {"address": "x"}, meter=meter())
+            assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_bad_request")
+
+
+async def test_an_extra_tool_is_refused() -> None:
+    async with hut_map("extra") as maps:
+        with pytest.raises(MalformedReply, match="unknown burn_hut") as caught:
+            await maps.session.ready()
+        assert maps.session.pid is None
+    assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_contract")
+
+
+async def test_a_server_that_ends_at_its_start_is_named() -> None:
+    async with hut_map("exits") as maps:
+        with pytest.raises(ProviderUnavailable, match="the huts are closed") as caught:
+            await maps.session.ready()
+    assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_server_down")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("code", sorted(table("map.errors", "en")))
+def test_no_sentence_about_it_names_another_map(code: str, language: Language) -> None:
+    error = ProviderRefused(PROVIDER, "KEY_IS_WRONG", code=code)
+    text = map_message(error, language, "Mürren")
+    assert not [name for name in ("Amap", "AMAP", "高德", "{") if name in text]
+
+
+async def test_a_spent_budget_is_a_gap_of_its_name() -> None:
+    result = MapResult()
+    async with hut_map() as maps:
+        await call(maps, result, "find_huts", meter(map_calls=0), valley="Lauterbrunnen")
+    assert [(gap["provider"], gap["code"]) for gap in result.gaps] == [
+        (PROVIDER, "budget_max_map_calls")
+    ]
