@@ -40,7 +40,7 @@ def _in_all_languages(key: str) -> dict[Language, str]:
 PRESENTATION = Presentation(
     provider=PROVIDER,
     names=_in_all_languages("map.provider"),
-    attribution=_in_all_languages("map.attribution"),
+    attribution=_in_all_languages("records.attribution"),
 )
 SAMPLE = replace(PRESENTATION, label=_in_all_languages("map.sample"), links_by_id=False)
 _LISTS = frozenset(
