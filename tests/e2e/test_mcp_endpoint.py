@@ -192,5 +192,5 @@ async def test_langchain_s_mcp_adapters_call_a_tool(server: DevServer) -> None:
 async def test_nothing_in_it_blocked_the_server_or_failed_in_it(server: DevServer) -> None:
     output = server.output()
     assert "Blocking" not in output
-    assert "agent.server" not in output
+    assert "[agent.server" not in output
     assert "[mcp." not in output
