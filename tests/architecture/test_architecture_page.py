@@ -1,4 +1,4 @@
-"""docs/reference.md names the state keys, events and codes of the code; architecture.md its tree."""
+"""docs/reference.md names the state keys, events and codes there are; architecture.md the tree."""
 
 import ast
 import re
