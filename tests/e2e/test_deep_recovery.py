@@ -73,8 +73,7 @@ def nothing_finished_was_repeated(standins: Standins, lost: int) -> None:
     """Every call once, and `lost` ones, which a kill had cut off, again."""
     calls = asked(standins)
     kinds = Counter(kind(call) for call in calls)
-    assert kinds["search"] == 8
-    assert kinds["extract"] == kinds["deep_compress"] == 4
+    assert kinds["search"] == kinds["extract"] == kinds["deep_compress"] == 3
     assert kinds["deep_report"] == 1
     again = {call: times - 1 for call, times in calls.items() if times > 1}
     assert sum(again.values()) <= lost, Counter(kind(call) for call in again)
@@ -109,7 +108,7 @@ async def test_a_server_killed_at_random_points_ends_the_research_by_itself(
             given: Any = {"messages": [{"role": "user", "content": LAKE}]}
             await client.runs.create(thread, "deep_research", input=given, context=CONTEXT)
         lost = 0
-        for reached in sorted(chance.sample(range(4, 24), 3)):
+        for reached in sorted(chance.sample(range(3, 14), 3)):
             lost += await killed_after(server, reached, chance, standins)
         async with get_client(url=server.url) as client:
             values = await finished(client, thread)
@@ -118,7 +117,6 @@ async def test_a_server_killed_at_random_points_ends_the_research_by_itself(
         "交通",
         "门票",
         "餐饮",
-        "避坑",
     ]
     assert (told["gaps"], told["degraded"]) == ([], False)
     nothing_finished_was_repeated(standins, lost)
