@@ -10,6 +10,7 @@ import pytest
 
 from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
+    ASPECTS_EN,
     EN,
     NO_MAP,
     Cli,
@@ -34,7 +35,7 @@ def test_what_ends_a_program_ends_the_run_in_order(
     cli: Cli, gemini: GeminiService, name: str
 ) -> None:
     gemini.fail("hang", times=None, match=searches)
-    process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+    process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.Signals[name])
     out, err = process.communicate(timeout=240)
@@ -47,7 +48,7 @@ def test_what_ends_a_program_ends_the_run_in_order(
 @POSIX
 def test_ctrl_c_ends_the_run_and_the_thread_goes_on_later(cli: Cli, gemini: GeminiService) -> None:
     gemini.fail("hang", times=None, match=searches)
-    process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+    process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=240)
@@ -69,7 +70,7 @@ def test_a_terminal_that_is_closed_ends_the_run_too(cli: Cli, gemini: GeminiServ
     """Nothing can be said any more then, which must not keep the run from its end."""
     gemini.fail("hang", times=None, match=searches)
     env = cli.terminal_environment(**keyed(gemini))
-    with terminal("ask", *NO_MAP, EN, folder=cli.folder, env=env) as screen:
+    with terminal("ask", *NO_MAP, ASPECTS_EN, folder=cli.folder, env=env) as screen:
         until(lambda: searched(gemini) > 1)
         screen.hang_up()
         assert screen.process.wait(timeout=240) == 130
@@ -80,7 +81,7 @@ def test_a_terminal_that_is_closed_ends_the_run_too(cli: Cli, gemini: GeminiServ
 def test_begun_by_nohup_it_outlives_the_terminal(cli: Cli, gemini: GeminiService) -> None:
     gemini.fail("hang", match=searches, seconds=3.0)
     with _ignored(signal.SIGHUP):
-        process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+        process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.SIGHUP)
     process.communicate(timeout=240)
@@ -95,7 +96,7 @@ def test_begun_in_the_background_of_a_script_it_ends_when_it_is_told_to(
     """Shells have such a command ignore Ctrl-C, which is none of SIGTERM's."""
     gemini.fail("hang", times=None, match=searches)
     with _ignored(signal.SIGINT):
-        process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+        process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
@@ -110,7 +111,7 @@ def test_a_killed_run_is_brought_to_its_end(
     cli: Cli, gemini: GeminiService, asks_for_it: bool
 ) -> None:
     gemini.fail("hang", times=None, match=searches)
-    process = cli.start("ask", *NO_MAP, EN, **keyed(gemini))
+    process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.kill()
     process.communicate(timeout=240)

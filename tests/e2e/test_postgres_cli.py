@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
-    EN,
+    ASPECTS_EN,
     NO_MAP,
     Cli,
     cli_fixture,
@@ -40,7 +40,7 @@ def test_after_kill_9_another_process_goes_on_and_answers_a_follow_up_question(
     here = {**keyed(gemini), "DATABASE_URL": database.get_secret_value()}
     there = {**here, "TANLU_DATA_DIR": str(cli.folder / "another machine's folder")}
     gemini.fail("hang", times=None, match=AllButTheFirst())
-    process = cli.start("ask", *NO_MAP, EN, **here)
+    process = cli.start("ask", *NO_MAP, ASPECTS_EN, **here)
     until(lambda: searched(gemini) > 1)
     until(lambda: paid(database) == 2)
     process.kill()
@@ -53,7 +53,7 @@ def test_after_kill_9_another_process_goes_on_and_answers_a_follow_up_question(
     assert (found["thread_id"], bool(found["sources"])) == (thread, True)
     queries = [str(r.body) for r in gemini.requests if "<task>generate_query" in str(r.body)]
     assert len(queries) == 2, "the first question's queries are paid for once"
-    assert EN in queries[1], "the second process knows what the first was asked"
+    assert ASPECTS_EN in queries[1], "the second process knows what the first was asked"
     first = next(r.body for r in gemini.requests if is_search(r))
     assert first not in [r.body for r in gemini.requests[before:]]
     assert rows(database, "SELECT DISTINCT status FROM runs") == [("success",)]
