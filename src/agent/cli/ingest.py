@@ -158,13 +158,10 @@ def run(arguments: Namespace) -> int:
     except KeyboardInterrupt:
         return fail(f"cancelled; go on with: {_again(arguments)}", code=CANCELLED)
     _show(report, as_json=arguments.json)
-    settings = read_settings()
-    if settings.tanlu_mode == "auto" and settings.mode == "offline":
-        arguments.offline = True
-        print(_UNREAD.format(command=_again(arguments)), file=sys.stderr)  # noqa: T201
     if report.stopped:
         left = report.total - report.done
         return fail(f"interrupted, {left} left; go on with: {_again(arguments)}", code=CANCELLED)
+    _say_unread(arguments)
     return FAILED if report.failed else ANSWERED
 
 
@@ -210,6 +207,14 @@ def _on_interrupt(act: Callable[[], None]) -> Callable[[], None]:
         signal.signal(signal.SIGINT, before)
 
     return restore
+
+
+def _say_unread(arguments: Namespace) -> None:
+    """Say that documents read in without a key are not searched in sample mode, and the way out."""
+    settings = read_settings()
+    if settings.tanlu_mode == "auto" and settings.mode == "offline":
+        command = _again(Namespace(**{**vars(arguments), "offline": True}))
+        print(_UNREAD.format(command=command), file=sys.stderr)  # noqa: T201
 
 
 def _again(arguments: Namespace) -> str:
