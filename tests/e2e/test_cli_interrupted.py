@@ -35,7 +35,8 @@ def test_what_ends_a_program_ends_the_run_in_order(
     cli: Cli, gemini: GeminiService, name: str
 ) -> None:
     gemini.fail("hang", times=None, match=searches)
-    process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
+    with _handled(signal.Signals[name], signal.SIG_DFL):
+        process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.Signals[name])
     out, err = process.communicate(timeout=240)
@@ -70,7 +71,10 @@ def test_a_terminal_that_is_closed_ends_the_run_too(cli: Cli, gemini: GeminiServ
     """Nothing can be said any more then, which must not keep the run from its end."""
     gemini.fail("hang", times=None, match=searches)
     env = cli.terminal_environment(**keyed(gemini))
-    with terminal("ask", *NO_MAP, ASPECTS_EN, folder=cli.folder, env=env) as screen:
+    with (
+        _handled(signal.SIGHUP, signal.SIG_DFL),
+        terminal("ask", *NO_MAP, ASPECTS_EN, folder=cli.folder, env=env) as screen,
+    ):
         until(lambda: searched(gemini) > 1)
         screen.hang_up()
         assert screen.process.wait(timeout=240) == 130
@@ -80,7 +84,7 @@ def test_a_terminal_that_is_closed_ends_the_run_too(cli: Cli, gemini: GeminiServ
 @POSIX
 def test_begun_by_nohup_it_outlives_the_terminal(cli: Cli, gemini: GeminiService) -> None:
     gemini.fail("hang", match=searches, seconds=3.0)
-    with _ignored(signal.SIGHUP):
+    with _handled(signal.SIGHUP, signal.SIG_IGN):
         process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.SIGHUP)
@@ -95,7 +99,7 @@ def test_begun_in_the_background_of_a_script_it_ends_when_it_is_told_to(
 ) -> None:
     """Shells have such a command ignore Ctrl-C, which is none of SIGTERM's."""
     gemini.fail("hang", times=None, match=searches)
-    with _ignored(signal.SIGINT):
+    with _handled(signal.SIGINT, signal.SIG_IGN):
         process = cli.start("ask", *NO_MAP, ASPECTS_EN, **keyed(gemini))
     until(lambda: searched(gemini) > 1)
     process.send_signal(signal.SIGTERM)
@@ -127,9 +131,9 @@ def test_a_killed_run_is_brought_to_its_end(
 
 
 @contextlib.contextmanager
-def _ignored(number: signal.Signals) -> Iterator[None]:
-    """What is started meanwhile ignores the signal, as this process does."""
-    before = signal.signal(number, signal.SIG_IGN)
+def _handled(number: signal.Signals, how: signal.Handlers) -> Iterator[None]:
+    """Start what is started meanwhile with the signal ignored, or not, whatever we were given."""
+    before = signal.signal(number, how)
     try:
         yield
     finally:
