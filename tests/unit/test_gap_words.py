@@ -7,8 +7,7 @@ import pytest
 
 import agent
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.turn import refuse_if_all_failed
-from agent.assistants.common.writer import all_failed, gap_section
+from agent.assistants.common.writer import all_failed, gap_section, refuse_if_all_failed
 from agent.core.errors import (
     AgentError,
     BudgetExceeded,
