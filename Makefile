@@ -4,7 +4,7 @@ help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
 dev:             ## the LangGraph server; one run at a time is its default, so we say how many
 	LANGGRAPH_CLI_NO_ANALYTICS=1 uv run langgraph dev --no-browser --n-jobs-per-worker 64
-test:            ## every test, on one process more than there are cores (`-n 0`: in this one)
+test:            ## every test, on two processes more than there are cores (`-n 0`: in this one)
 	uv run pytest
 test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser
 	uv run pytest tests/unit tests/contract tests/architecture
@@ -32,9 +32,10 @@ bench:           ## assistants against their bounds, the size of prompts, a batc
 	uv run python -m benchmarks.context_memory
 	uv run python -m benchmarks.knowledge_store
 	uv run python -m benchmarks.batch_throughput
-eval:            ## how well rules see that the map helps, reranking orders, and the knowledge base finds
+eval:            ## how well rules see that the map helps, claims are checked, and things are ranked and found
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank
+	uv run python -m evals.claims
 	uv run python -m evals.retrieval
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py

@@ -6,6 +6,7 @@ with its stdin.
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,12 +17,13 @@ from typing import Any
 
 from aiohttp import web
 from tests.support.deep_lab import Web, change, compress, done_calls, end, search, shown_urls, think
+from tests.support.programs import REPOSITORY, Program
+from tests.support.standin import Speed
+from tests.support.standins import GeminiService, TavilyService
 
-from agent.sample.gemini import GeminiService
 from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block, task_of
-from agent.sample.search import TavilyService
-from agent.sample.service import BODY, Handler, Speed
+from agent.sample.service import BODY, Handler
 from benchmarks.script import answer_text
 from benchmarks.script import task_of as task_in
 
@@ -164,12 +166,12 @@ class ResearchStandins:
         self.urls: dict[str, str] = {}
 
     def __enter__(self) -> "ResearchStandins":
-        command = [
-            sys.executable, "-m", "benchmarks.research_standins",
-            json.dumps(asdict(self._options)),
-        ]  # fmt: skip
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        self._process = Program(
+            *("-m", "benchmarks.research_standins", json.dumps(asdict(self._options))),
+            folder=REPOSITORY,
+            env=os.environ,
+            stdin=subprocess.PIPE,
+            stderr=2,
         )
         assert self._process.stdout is not None
         self.urls = json.loads(self._process.stdout.readline() or "{}")
@@ -182,7 +184,7 @@ class ResearchStandins:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(timeout=60)
-        self._process.stdout.close()
+        self._process.end()
 
     def most_at_once(self) -> dict[str, int]:
         """Calls under way at once, by kind, since the last call of this."""

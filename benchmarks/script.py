@@ -48,7 +48,7 @@ def run_of(text: str) -> int:
 
 
 class Script:
-    """A Brain; `ungrounded` is the share of web answers that come without any source."""
+    """A Model; `ungrounded` is the share of web answers that come without any source."""
 
     def __init__(self, *, ungrounded: float = 0.0, seed: int = 7) -> None:
         self.ungrounded = ungrounded
@@ -70,6 +70,8 @@ class Script:
                 return Answer(json=_reflection(run))
             case "answer":
                 return Answer(text=answer_text())
+            case "claim_check":
+                return Answer(json={"verdicts": []})
         return Answer(text="好的。")
 
     def _web(self, turn: Turn) -> Answer:

@@ -21,7 +21,7 @@ def started(environment: Mapping[str, str], jobs: int) -> Iterator[DevServer]:
     """A server in a folder of its own."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        dev_server(Path(folder), env=environment, jobs=jobs) as server,
+        dev_server(Path(folder), env=environment, jobs=jobs, cold=True) as server,
     ):
         yield server
 

@@ -5,6 +5,7 @@ Run as `python -m benchmarks.standins OPTIONS-AS-JSON`; it prints its ports and 
 
 import asyncio
 import json
+import os
 import random
 import re
 import subprocess
@@ -16,10 +17,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from aiohttp import web
+from tests.support.programs import REPOSITORY, Program
+from tests.support.standin import Speed
+from tests.support.standins import AmapService, GeminiService, gemini_error
 
-from agent.sample.amap import AmapService
-from agent.sample.gemini import GeminiService, gemini_error
-from agent.sample.service import BODY, Handler, Service, Speed
+from agent.sample.service import BODY, Handler
 from benchmarks.latencies import Latencies
 from benchmarks.script import Script, run_of, task_of
 
@@ -52,7 +54,7 @@ class Call:
 class Recorder:
     """What arrived at a service: calls with their times, and distinct connections."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Any) -> None:
         self.calls: list[Call] = []
         self.peers: set[Any] = set()
         self._service = service
@@ -144,9 +146,12 @@ class Standins:
         self.options = options
 
     def __enter__(self) -> "Standins":
-        command = [sys.executable, "-m", "benchmarks.standins", json.dumps(asdict(self.options))]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        self._process = Program(
+            *("-m", "benchmarks.standins", json.dumps(asdict(self.options))),
+            folder=REPOSITORY,
+            env=os.environ,
+            stdin=subprocess.PIPE,
+            stderr=2,
         )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -161,7 +166,7 @@ class Standins:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(timeout=60)
-        self._process.stdout.close()
+        self._process.end()
 
     def url(self, name: str) -> str:
         """The base address of `gemini`, `amap` or `control`."""

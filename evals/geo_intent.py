@@ -2,7 +2,8 @@
 
 The set (`geo_intent.jsonl`) was written by hand: the dev split together with the rules, the
 test split after they were frozen; nothing was tuned on the test split. Baselines are the
-word lists of the first design, as it described them.
+word lists of the first design, as it described them. `geo_research.jsonl` holds questions for long
+research, by which it is decided whether a model is offered the map's tools.
 """
 
 import argparse
@@ -13,10 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.evidence.intent import detect_location_query, extract_place, has_location_intent
+from agent.evidence.intent import (
+    detect_location_query,
+    extract_place,
+    has_location_intent,
+    names_known_place,
+)
 
 Detector = Callable[[str], bool]
 SET = Path(__file__).with_name("geo_intent.jsonl")
+RESEARCH = Path(__file__).with_name("geo_research.jsonl")
 
 _INDICATORS = (
     *(
@@ -96,9 +103,9 @@ class Score:
         return (self.hits + self.rejections) / max(total, 1)
 
 
-def load() -> list[dict[str, Any]]:
-    """The labelled queries."""
-    return [json.loads(line) for line in SET.read_text(encoding="utf-8").splitlines() if line]
+def load(path: Path = SET) -> list[dict[str, Any]]:
+    """Return the labelled queries of a file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
 def score(detector: Detector, rows: Iterable[dict[str, Any]]) -> Score:
@@ -144,13 +151,23 @@ def places(rows: list[dict[str, Any]]) -> str:
     return f"place found in {right} of {len(named)} queries that name one"
 
 
+def research(rows: list[dict[str, Any]]) -> str:
+    """Return how often the map's tools are offered for research questions about no place."""
+    result = score(names_known_place, rows)
+    return (
+        f"map offered for {result.false_alarms} of {result.false_alarms + result.rejections}"
+        f" research questions about no place, and {result.hits} of {result.hits + result.misses}"
+        " about one"
+    )
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Print the table, and on request the queries that went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--misses", action="store_true", help="list the queries that went wrong")
     chosen = parser.parse_args(arguments)
     rows = load()
-    sys.stdout.write(f"{table(rows)}\n{places(rows)}\n")
+    sys.stdout.write(f"{table(rows)}\n{places(rows)}\n{research(load(RESEARCH))}\n")
     if chosen.misses:
         for row in rows:
             if detect_location_query(row["query"]) != row["geo"]:

@@ -23,11 +23,26 @@ sys.dont_write_bytecode = False
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure() -> None:
+    """Let tests see and break what the sample mode runs."""
+    from tests.support.standins import observe_sample
+
+    observe_sample()
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Servers make the tests wait: one worker more than cores; a single file needs no worker."""
+    """Return how many workers: none for a single file, a core each for what only computes.
+
+    Servers and browsers make tests wait, so that two more than there are cores have work.
+    """
     if len(config.args) == 1 and ".py" in config.args[0]:
         return 0
-    return min((os.cpu_count() or 1) + 1, 8)
+    cores = os.cpu_count() or 1
+    computes = all(any(name in path for name in _COMPUTING) for path in config.args)
+    return min(cores if computes else cores + 2, 8)
+
+
+_COMPUTING = ("tests/unit", "tests/contract", "tests/architecture")
 
 
 _OURS = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}

@@ -3,8 +3,7 @@
 from importlib import resources
 from pathlib import Path
 
-from agent.sample.pages import page_html
-from agent.sample.papers import paper_names, paper_pdf
+from agent.sample.pages import page_html, paper_names, paper_pdf
 from agent.sample.records import load_sample
 
 

@@ -1,4 +1,4 @@
-"""Configuration: what may differ from run to run. The context schema of every assistant."""
+"""Define what may differ from run to run: the context schema of every assistant."""
 
 import os
 from collections.abc import Mapping
@@ -31,7 +31,10 @@ RunSeconds = Annotated[
 
 
 class Configuration(BaseModel):
-    """Per-run knobs; each field's environment name is the field in capitals. No secrets."""
+    """Hold the per-run knobs; each field's environment name is the field in capitals.
+
+    No secrets.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,22 +63,28 @@ class Configuration(BaseModel):
     )
     review_plan: bool = Field(False, description="Pause before searching to review the queries.")
     resolve_links: bool = Field(
-        False, description="Resolve Google's redirect links of cited sources after the answer."
+        True, description="Resolve Google's redirect links of cited sources after the answer."
+    )
+    claim_check: bool = Field(
+        True, description="Have a model judge the sentences that rules cannot, after the answer."
+    )
+    claim_seconds: float = Field(
+        6, ge=0.5, le=60, description="Seconds that judging the answer's sentences may take."
     )
     max_follow_up_queries: int = Field(
         3, ge=0, le=10, description="Follow-up queries a reflection may ask for."
     )
     max_searches: Searches = 30
     max_model_calls: ModelCalls = 40
-    max_map_calls: MapCalls = 12
+    max_map_calls: MapCalls = 30
     max_run_tokens: RunTokens = 400_000
     max_run_seconds: RunSeconds = 300
-    map_keywords: int = Field(2, ge=1, le=3, description="Keywords searched around a place.")
+    map_keywords: int = Field(3, ge=1, le=3, description="Keywords searched around a place.")
     map_details: int = Field(
         2, ge=0, le=10, description="Places looked up before a model sees them."
     )
     map_more_details: int = Field(
-        2, ge=0, le=20, description="Further places looked up while the model writes."
+        2, ge=0, le=20, description="Further places looked up once the model has what it asked for."
     )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
     context_token_limit: int = Field(
@@ -88,9 +97,10 @@ class Configuration(BaseModel):
         40, ge=2, le=200, description="Model calls that explore, in deep research."
     )
     max_topics: int = Field(10, ge=1, le=30, description="Topics of a deep research.")
-    max_parallel_reads: int = Field(
-        5, ge=1, le=30, description="Topics read and compressed at once, in deep research."
+    max_page_reads: int = Field(
+        20, ge=0, le=200, description="Pages a model may open itself in a run, by read_page."
     )
+    max_parallel_reads: int = Field(5, ge=1, le=30, description="Topics or pages read at once.")
     max_group_chat_rounds: int = Field(
         20, ge=1, le=100, description="Turns of a team's discussion."
     )
@@ -99,6 +109,9 @@ class Configuration(BaseModel):
     )
     chat_engine: Literal["native", "autogen"] = Field(
         "native", description="What runs a team's turns; autogen needs the extra tanlu[autogen]."
+    )
+    chair: Literal["rules", "model"] = Field(
+        "rules", description="Who chooses a team's next speaker: rules in code, or a model."
     )
     plan_mode: Literal["flat", "dag"] = Field(
         "flat", description="Whether a plan's tasks may depend on each other (dag)."
@@ -118,7 +131,7 @@ class Configuration(BaseModel):
     )
 
     def __init__(self, **values: Any) -> None:
-        """Raises ConfigurationError, so that a client of a server, too, reads one line."""
+        """Raise ConfigurationError, so that a client of a server, too, reads one line."""
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -126,13 +139,13 @@ class Configuration(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_from_environment(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        values = {k: v for k, v in given.items() if v is not None and v != ""}
+    def _fill_from_environment(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        values = {k: v for k, v in data.items() if v is not None and v != ""}
         for name in cls.model_fields:
-            if name not in values and (found := _from_environment(name)):
-                values[name] = found
+            if name not in values and (value := _from_environment(name)):
+                values[name] = value
         return values
 
     @field_validator("*", mode="before")
@@ -145,12 +158,12 @@ class Configuration(BaseModel):
 
 
 def _from_environment(name: str) -> str | None:
-    found = os.environ.get(name.upper())
-    if not found and name in MODEL_FIELDS:
-        found = os.environ.get("TANLU_MODEL")
-    return found or None
+    value = os.environ.get(name.upper())
+    if not value and name in MODEL_FIELDS:
+        value = os.environ.get("TANLU_MODEL")
+    return value or None
 
 
 def configure(values: Mapping[str, Any]) -> Configuration:
-    """A Configuration, or a ConfigurationError whose one line names the field."""
+    """Return a Configuration, or a ConfigurationError whose one line names the field."""
     return Configuration(**values)

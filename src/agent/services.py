@@ -1,4 +1,4 @@
-"""The only place that picks implementations, once per process and at the first call."""
+"""Pick the implementations, once per process and at the first call; nothing else does."""
 
 import logging
 import threading
@@ -10,7 +10,7 @@ from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankDesk
 from agent.mcp.map import build_map_client
 from agent.models.client import ModelDesk
-from agent.reading.fetch import Fetcher, FetchLimits, KeptPages, Page
+from agent.reading.fetch import Fetcher, FetchLimits, page_cache
 from agent.reading.guard import Guard
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -> Services:
-    """Services for these settings; offline they get the sample services' endpoints instead."""
+    """Build the services for these settings; offline they get the sample services' endpoints."""
     if settings.mode == "online" and not settings.model_configured:
         raise ConfigurationError("GEMINI_API_KEY", f"is not set (nor any of {LOOKED_FOR})")
     sample = start_sample_services(settings) if settings.mode == "offline" else None
@@ -54,7 +54,10 @@ def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -
 def build_reader(
     settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
 ) -> Reader:
-    """The page reader; `origins` sends hosts to other endpoints, as for the sample's pages."""
+    """Build the page reader.
+
+    `origins` sends hosts to other endpoints, as for the sample's pages.
+    """
     limits = FetchLimits(
         seconds=settings.reader_timeout_seconds,
         max_bytes=settings.reader_max_bytes,
@@ -67,7 +70,7 @@ def build_reader(
 def build_papers(
     settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
 ) -> PaperShelf:
-    """Downloads PDFs of papers as pages are fetched, but larger ones, and keeps them."""
+    """Download PDFs of papers as pages are fetched, but larger ones, and keeps them."""
     limits = FetchLimits(
         seconds=settings.paper_timeout_seconds,
         max_bytes=settings.paper_max_bytes,
@@ -75,8 +78,7 @@ def build_papers(
         respect_robots=settings.respect_robots,
     )
     # They are kept as files, so that there is no need to keep them in memory, too.
-    unkept = KeptPages[Page](lambda page: len(page.body), max_bytes=0)
-    fetcher = Fetcher(calls, limits, guard=Guard(origins=origins), kept=unkept)
+    fetcher = Fetcher(calls, limits, guard=Guard(origins=origins), cache=page_cache(0))
     return PaperShelf(calls, fetcher, settings.tanlu_data_dir / "papers")
 
 
@@ -85,7 +87,10 @@ _current: Services | None = None
 
 
 def process_services() -> Services:
-    """The services of this process; a bad setting raises ConfigurationError at every call."""
+    """Return the services of this process.
+
+    Raise ConfigurationError at every call for a bad setting.
+    """
     global _current
     with _lock:
         if _current is None:
@@ -96,7 +101,7 @@ def process_services() -> Services:
 
 
 def started_services() -> Services | None:
-    """The services if a run has needed them already; starts nothing."""
+    """Return the services if a run has needed them already; starts nothing."""
     return _current
 
 

@@ -1,4 +1,4 @@
-"""Settings: the operator's secrets and endpoints. One field per line of .env.example."""
+"""Define the operator's secrets and endpoints, one field per line of .env.example."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ _Read = TypeVar("_Read", bound="AccessSettings")
 
 
 class AccessSettings(BaseSettings):
-    """Who may call. Apart, for a mistake in any other setting must not decide about that."""
+    """Decide who may call; apart, because a mistake in any other setting must not decide that."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -100,7 +100,7 @@ class Settings(AccessSettings):
     akshare_path: str | None = None
     """A folder the library is taken from, if it is not installed."""
     library_links_url: str | None = None
-    """Where links of filings, statements and papers lead, instead of to their publishers."""
+    """URL where links of filings, statements and papers lead, instead of to their publishers."""
 
     respect_robots: bool = True
     reader_user_agent: str = Field("tanlu-reader/0.1", pattern=r"^[\x20-\x7e]{1,200}$")
@@ -147,7 +147,7 @@ class Settings(AccessSettings):
     tianditu_key: str | None = Field(None, pattern=r"^[0-9a-fA-F]{8,64}$")
     """A key for browsers: the page hands it out with the addresses of the tiles."""
     place_photos: bool = False
-    """Whether the page shows places' photos, which their hosts then see being fetched."""
+    """Show places' photos on the page, which their hosts then see being fetched."""
 
     tanlu_mode: Literal["auto", "online", "offline"] = "auto"
     database_url: SecretStr | None = None
@@ -180,12 +180,12 @@ class Settings(AccessSettings):
 
     @property
     def memory(self) -> Path | SecretStr:
-        """Where threads, runs and paid replies are kept: a folder or a database."""
+        """Return the folder or the database of threads, runs and paid replies."""
         return self.database_url or self.tanlu_data_dir
 
     @property
     def google_key(self) -> SecretStr | None:
-        """GEMINI_API_KEY wins over GOOGLE_API_KEY."""
+        """Return GEMINI_API_KEY, or GOOGLE_API_KEY where it is not set."""
         return self.gemini_api_key or self.google_api_key
 
     @property
@@ -194,7 +194,7 @@ class Settings(AccessSettings):
 
     @property
     def mode(self) -> Literal["online", "offline"]:
-        """`auto` is offline only when no model is configured."""
+        """Return the mode; `auto` is offline only when no model is configured."""
         if self.tanlu_mode == "auto":
             return "online" if self.model_configured else "offline"
         return self.tanlu_mode
@@ -210,12 +210,12 @@ def _json(value: Any, expected: str) -> Any:
 
 
 def read_settings(**overrides: Any) -> Settings:
-    """Settings from the environment, or a ConfigurationError that names the variable."""
+    """Read the settings from the environment; raise ConfigurationError that names the variable."""
     return _read(Settings, overrides)
 
 
 def read_access_settings() -> AccessSettings:
-    """The same for who may call, whatever else is wrong."""
+    """Read the settings of who may call, whatever else is wrong."""
     return _read(AccessSettings, {})
 
 
@@ -223,8 +223,8 @@ def _read(kind: type[_Read], overrides: dict[str, Any]) -> _Read:
     try:
         return kind(**overrides)
     except ValidationError as error:
-        found = ConfigurationError.of(error)
-        raise ConfigurationError(found.name.upper(), found.problem) from None
+        problem = ConfigurationError.of(error)
+        raise ConfigurationError(problem.name.upper(), problem.problem) from None
 
 
 def load_env_file(path: Path = Path(".env")) -> None:

@@ -11,10 +11,23 @@ from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from agent.core.budget import Usage, add_usage
-from agent.evidence.types import Anchor, Gap, MapTask, Place, Point, Query, Route, Source, Weather
+from agent.evidence.types import (
+    Anchor,
+    Constraints,
+    Gap,
+    MapTask,
+    Place,
+    Point,
+    Query,
+    Route,
+    Source,
+    Suits,
+    Weather,
+)
 from agent.texts.language import Language
 
 
@@ -43,7 +56,12 @@ class QuestionInput(TypedDict, total=False):
     ]
     user_location: Annotated[
         Point | None,
-        Field(description="Where the user is: {lng, lat} in degrees, WGS-84."),
+        Field(description="Where the user is: {lng, lat} in degrees, WGS-84; kept on the thread."),
+        EphemeralValue,
+    ]
+    utc_offset: Annotated[
+        int | None,
+        Field(ge=-840, le=840, description="The user's clock: minutes ahead of UTC."),
         EphemeralValue,
     ]
 
@@ -68,9 +86,16 @@ class Turn(TypedDict):
 
     id: str
     question: str
+    """As it reads alone; the user's own words where no model rewrote them."""
+    asked_as: NotRequired[str]
+    """The user's own words."""
+    constraints: NotRequired[Constraints]
+    """What a place has to meet."""
     language: Language
     today: str
-    """ISO date."""
+    """ISO date where the user is."""
+    now: NotRequired[str]
+    """The date with weekday, hour and time zone at the beginning, as a model is told it."""
     started_at: float
     """Seconds since the epoch."""
     count: int
@@ -78,6 +103,7 @@ class Turn(TypedDict):
     loops: int
     reasoning_model: str | None
     near: Point | None
+    """Where the user is, of this question or of an earlier one on the thread."""
     paused_at: NotRequired[float]
     """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
 
@@ -119,7 +145,8 @@ NOTHING_GATHERED = dict.fromkeys((*Records.__annotations__, "queries", "geojson"
 """An update that empties what the previous question gathered."""
 
 
-Needs = Literal["place"]
+Needs = Literal["place", "origin"]
+"""What the user has to say first: where to search, or where a route begins."""
 
 
 class OverallState(AgentInput, Gathered, total=False):
@@ -135,6 +162,8 @@ class OverallState(AgentInput, Gathered, total=False):
     places_rejected: Annotated[list[str], extend]
     anchors: Annotated[list[Anchor], extend]
     """What was searched around on the map."""
+    map_searched: Annotated[list[MapTask], extend]
+    """What the map has answered, also by nothing: tasks, with the keywords that were searched."""
     search_entry_points: Annotated[list[str], extend]
     research_loop_count: int
     is_sufficient: bool | None
@@ -180,6 +209,8 @@ class ReviewedQuery(TypedDict):
 
     query: str
     map: NotRequired[MapTask | None]
+    web: NotRequired[bool]
+    """False: the map alone is asked, unless it finds nothing."""
 
 
 class ReviewedPlan(TypedDict, total=False):
@@ -224,6 +255,8 @@ class AmapSearchState(TypedDict):
     task: MapTask
     turn: Turn
     spent: Usage
+    map_calls: int
+    """This branch's share of the map calls that are left."""
     alone: NotRequired[bool]
     """Whether the web is not asked for this query, so that this branch counts it."""
 
@@ -231,7 +264,7 @@ class AmapSearchState(TypedDict):
 def new_turn() -> Update:
     """Empty everything that belongs to the previous question."""
     own = ("search_query", "web_research_result", "amap_research_result", "places_rejected",
-           "anchors", "search_entry_points", "is_sufficient", "needs")  # fmt: skip
+           "anchors", "map_searched", "search_entry_points", "is_sufficient", "needs")  # fmt: skip
     empty: dict[str, Any] = {
         **NOTHING_GATHERED,
         **dict.fromkeys(own),
@@ -263,13 +296,27 @@ class PlannedMap(BaseModel):
 class WrittenQuery(BaseModel):
     query: str = Field(description="What to type into a search engine.")
     map: PlannedMap | None = Field(None, description="Set when a map search helps, else null.")
+    web: bool = Field(True, description="False where the map alone answers it.")
+
+
+class PlannedConstraints(BaseModel):
+    """What the question demands of a place; leave out what it does not."""
+
+    max_cost: float | None = Field(None, description="Yuan a person at most.")
+    open_at: str | None = Field(None, description="HH:MM at which it must be open.")
+    open_on: list[int] = Field(default_factory=list, description="Weekdays, 1 Monday to 7 Sunday.")
+    max_distance_m: int | None = Field(None, description="Metres at most.")
+    suits: list[Suits] = Field(default_factory=list, description="Whom or what; indoor for rain.")
 
 
 class SearchQueryList(BaseModel):
-    """The queries for a question."""
+    """The question as it stands alone, and the queries for it."""
 
+    question: str = Field("", description="The question rewritten so that it stands alone.")
+    constraints: PlannedConstraints | None = Field(None)
     query: list[WrittenQuery] = Field(description="The search queries.")
-    rationale: str = Field("", description="Why these, in one short sentence.")
+    rationale: SkipJsonSchema[str] = ""
+    """Accepted where a model gives one; not asked for."""
 
 
 class Reflection(BaseModel):

@@ -15,7 +15,8 @@ from agent.models.catalogue import parse
 from agent.settings import Settings, read_settings
 from tests.architecture.tree import ROOT
 
-PAGES = ["README.md", "README.zh.md", "docs/deployment.md", "docs/architecture.md"]
+PAGES = ["README.md", "README.zh.md", "docs/deployment.md", "docs/operations.md",
+         "docs/architecture.md"]  # fmt: skip
 TEXTS = {name: (ROOT / name).read_text("utf-8") for name in PAGES}
 VARIABLES = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
 OTHERS = {"LANGSMITH_TRACING", "LANGGRAPH_CHECKPOINTER", "TANLU_API_KEY", "TANLU_CACHE_DIR"}

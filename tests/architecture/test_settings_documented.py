@@ -66,6 +66,6 @@ def test_no_configuration_field_is_called_like_a_setting() -> None:
     assert not set(Settings.model_fields) & set(Configuration.model_fields)
 
 
-def test_every_variable_is_explained_on_the_deployment_page() -> None:
-    page = (ROOT / "docs/deployment.md").read_text("utf-8")
+def test_every_variable_is_explained_on_the_operations_page() -> None:
+    page = (ROOT / "docs/operations.md").read_text("utf-8")
     assert [name for name in sorted(WRITTEN) if f"`{name}`" not in page] == []

@@ -1,6 +1,7 @@
 """Files, functions and parameters stay readable, and no file is a splinter of its neighbour."""
 
 import ast
+import functools
 from pathlib import Path
 
 from tests.architecture.tree import ROOT, imports, modules, python_files, tracked_files
@@ -14,6 +15,7 @@ PARAMETERS = 5
 PAGE_COLUMNS = 110
 
 
+@functools.cache
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     tree = ast.parse(path.read_text("utf-8"))
     return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]

@@ -13,7 +13,6 @@ from tests.architecture.tree import SOURCE, python_files
 
 LANGUAGES = ("zh", "en")
 PAGE = SOURCE / "agent" / "page" / "js"
-SAMPLE = SOURCE / "agent" / "sample"
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 ANYTHING = "\0"
 NOT_VALUES = {"query", "provider"}
@@ -46,9 +45,11 @@ def leaves(tables: Mapping[str, Any], begin: str = "") -> Iterator[tuple[str, st
 
 @functools.cache
 def trees() -> dict[str, ast.Module]:
-    """Return the syntax of the product's modules; the sample has texts of its own."""
-    paths = (path for path in python_files("src/agent") if SAMPLE not in path.parents)
-    return {str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8")) for path in paths}
+    """Return the syntax of the product's modules."""
+    return {
+        str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8"))
+        for path in python_files("src/agent")
+    }
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
-PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "东单公园", "中国妇女儿童博物馆"]
+PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "中国妇女儿童博物馆", "海底捞火锅(王府井店)"]
 
 
 @pytest.fixture(scope="module", name="thread")
@@ -43,7 +43,10 @@ def test_a_run_is_watched_from_the_question_to_the_answer(visit: Visits) -> None
     watch(page)
     turn = ends(ask(page, ZH))
     begun = {kind for moment in watched(page) for kind in moment["open"]}
-    assert {"search_started", "map_started", "answering"} <= begun
+    # Searches of the sample may begin and end between two looks at the page.
+    assert {"map_started", "answering"} <= begun
+    searched = part(turn, "timeline").locator('.step[data-kind="search_done"]')
+    assert {"search_started"} <= begun or searched.count() > 1
     assert all(moment["folded"] for moment in watched(page) if moment["text"]), "the text moves"
     final = part(turn, "answer").locator(".prose").inner_text()
     expect(part(turn, "answer").locator("a.cite")).not_to_have_count(0)

@@ -13,7 +13,7 @@ from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
-PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "东单公园", "中国妇女儿童博物馆"]
+PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "中国妇女儿童博物馆", "海底捞火锅(王府井店)"]
 
 
 @pytest.fixture(scope="module", name="thread")

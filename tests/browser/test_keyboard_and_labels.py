@@ -79,7 +79,7 @@ def test_places_are_chosen_in_the_list_and_on_the_map(visit: Visits, thread: str
     expect(pins.nth(2)).to_have_attribute("aria-pressed", "true")
     source = tab_to(page, part(turn, "places").get_by_role("link", name=re.compile("^来源")).first)
     page.keyboard.press("Enter")
-    expect(part(turn, "sources").locator(".source:focus")).to_contain_text("东单公园")
+    expect(part(turn, "sources").locator(".source:focus")).to_contain_text("中国妇女儿童博物馆")
     expect(source).to_be_visible()
     tab_to(page, pins.first)
     page.keyboard.press(" ")

@@ -8,11 +8,8 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.strings import valid_json
-from agent.sample.gemini import GeminiService
 from agent.sample.model.request import Answer, FunctionCall
-from agent.sample.openai import OpenAIService
-from agent.sample.search import TavilyService
-from agent.sample.service import BROKEN, Service, Speed, serve
+from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
 from tests.support.gemini_desk import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
@@ -20,6 +17,8 @@ from tests.support.memory_journal import MemoryJournal
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import meter as search_meter
+from tests.support.standin import BROKEN, Speed
+from tests.support.standins import GeminiService, OpenAIService, TavilyService
 
 __all__ = ["bench_fixture", "running_fixture", "running_source_fixture", "source_fixture"]
 MODELS: dict[str, Any] = {LITE: GeminiService, "openai:sample-chat": OpenAIService}

@@ -15,9 +15,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.knowledge.embeddings import build_embedder, chosen
-from agent.sample.gemini import GeminiService, gemini_error
-from agent.sample.ranking import RankingService
+from agent.knowledge.embeddings import build_embedder, parse_choice
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
@@ -30,6 +28,7 @@ from tests.support.ranking_bench import (
     meter,
 )
 from tests.support.scripted import Scripted
+from tests.support.standins import GeminiService, RankingService, gemini_error
 
 __all__ = ["embedding_fixture", "embedding_server_fixture"]
 
@@ -266,6 +265,6 @@ def test_what_is_missing_is_named(given: dict[str, str], named: str) -> None:
 
 
 def test_models_with_other_dimensions_are_other_models() -> None:
-    assert chosen("gemini-embedding-001").kept_as == "google:gemini-embedding-001@768"
-    assert chosen("google:models/gemini-embedding-001", 1536).kept_as.endswith("-001@1536")
-    assert chosen("tei:").kept_as == "tei:default"
+    assert parse_choice("gemini-embedding-001").kept_as == "google:gemini-embedding-001@768"
+    assert parse_choice("google:models/gemini-embedding-001", 1536).kept_as.endswith("-001@1536")
+    assert parse_choice("tei:").kept_as == "tei:default"

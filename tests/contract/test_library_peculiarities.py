@@ -11,12 +11,12 @@ import pytest
 
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.sample.search import KEY as WEB_KEY
-from agent.sample.search import BochaService, TavilyService
 from agent.sample.service import serve
 from agent.search.http import SearchHttp
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import meter
+from tests.support.standins import BochaService, TavilyService
 
 COMPANY = "Voltaic Cells"
 

@@ -7,7 +7,6 @@ from langchain_core.tools import BaseTool
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, MalformedReply, ProviderError, ProviderRefused
 from agent.models.client import ModelDesk
-from agent.sample.gemini import GeminiService
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page
 from tests.support.gemini_desk import (
     FLASH,
@@ -20,6 +19,7 @@ from tests.support.gemini_desk import (
 )
 from tests.support.memory_journal import MemoryJournal
 from tests.support.scripted import ASK, Scripted, desk_for, maps_geo, meter
+from tests.support.standins import GeminiService
 
 __all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
 

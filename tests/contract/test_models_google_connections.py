@@ -7,10 +7,10 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.models.client import ModelDesk
-from agent.sample.gemini import GeminiService
 from tests.support.gemini_desk import LITE, brain_fixture, gemini_fixture
 from tests.support.map_fixtures import until
 from tests.support.scripted import ASK, KEY, desk_for, meter
+from tests.support.standins import GeminiService
 
 __all__ = ["brain_fixture", "gemini_fixture"]
 

@@ -15,9 +15,9 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.models.client import ModelDesk
-from agent.sample.gemini import GeminiService, gemini_error
 from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, meter
+from tests.support.standins import GeminiService, gemini_error
 
 __all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
 

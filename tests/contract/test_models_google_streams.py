@@ -8,11 +8,11 @@ import pytest
 
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.models.client import ModelDesk
-from agent.sample.gemini import GeminiService, gemini_error
 from agent.sample.model.request import Answer
-from agent.sample.service import Speed
 from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture, said
 from tests.support.scripted import ASK, Scripted, desk_for, meter
+from tests.support.standin import Speed
+from tests.support.standins import GeminiService, gemini_error
 
 __all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
 

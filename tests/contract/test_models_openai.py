@@ -1,6 +1,7 @@
 """OpenAI-compatible endpoints through the desk, with what each of them refuses."""
 
 import asyncio
+import json
 import sys
 from typing import Any
 
@@ -20,11 +21,12 @@ from agent.core.errors import (
 )
 from agent.models.client import ModelDesk
 from agent.sample.model.request import Answer, FunctionCall
-from agent.sample.openai import OpenAIService, Rules
-from agent.sample.service import Speed, serve
+from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter
+from tests.support.standin import Speed
+from tests.support.standins import OpenAIService, Rules
 
 pytest.importorskip("langchain_openai")
 CHAT = "openai:sample-chat"
@@ -83,10 +85,10 @@ async def test_every_structured_method_can_be_chosen(method: Any) -> None:
     answer = Answer(json=PLAN)
     if method == "function_calling":
         answer = Answer(calls=(FunctionCall("Plan", PLAN),))
-    async with desk_for(
-        OpenAIService(Scripted(answer), rules=Rules(no_forced_tool=True)), structured_method=method
-    ) as desk:
+    service = OpenAIService(Scripted(answer), rules=Rules(no_forced_tool=True))
+    async with desk_for(service, structured_method=method) as desk:
         assert (await desk.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
+    assert '"title"' not in json.dumps(service.requests[0].body)
 
 
 async def test_an_answer_outside_its_schema_is_repaired_once() -> None:

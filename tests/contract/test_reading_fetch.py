@@ -14,9 +14,8 @@ from agent.core.errors import (
     ProviderRefused,
     RateLimited,
 )
-from agent.reading.fetch import Fetcher, FetchLimits
+from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
 from agent.reading.guard import Guard
-from agent.reading.hosts import HostLimits
 from tests.support.ports import free_port
 from tests.support.reading import Outside, outside_fixture  # noqa: F401 - a fixture
 from tests.support.scripted import meter

@@ -8,7 +8,6 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.knowledge.rerank import RerankDesk
-from agent.sample.ranking import RankingService
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
@@ -19,6 +18,7 @@ from tests.support.ranking_bench import (
     reranking_fixture,
     reranking_server_fixture,
 )
+from tests.support.standins import RankingService
 
 __all__ = ["reranking_fixture", "reranking_server_fixture"]
 

@@ -13,6 +13,7 @@ from tests.support.search_scripts import (
     ScriptedModels,
     grounded_reply,
     meter,
+    searched_reply,
     task,
     text_reply,
 )
@@ -100,18 +101,59 @@ async def test_an_answer_without_grounding_is_asked_for_once_more(build: Build) 
 @pytest.mark.parametrize(
     "second", [text_reply("仍凭记忆。"), ProviderUnavailable("model:google", "503")]
 )
-async def test_an_answer_that_stays_without_grounding_is_kept_uncited_with_a_gap(
+async def test_what_a_model_says_from_memory_never_becomes_a_finding(
     build: Build, second: Any
 ) -> None:
     models = ScriptedModels([text_reply("凭记忆[^w0-0]。"), second])
     desk, _ = build(models, "bocha")
     account = meter()
     found = await desk.research(task(model=GOOGLE), meter=account)
-    assert found.text == "凭记忆。"
-    assert (found.sources, found.executed) == ([], [])
+    assert (found.text, found.sources, found.executed) == ("", [], [])
     assert [gap["code"] for gap in found.gaps] == ["ungrounded"]
+    assert "凭记忆" not in found.gaps[0]["message"]
     assert account.usage["searches"] == 0
     assert len(models.asked) == 2
+
+
+async def test_a_memory_written_before_the_search_does_not_beat_that_it_found_nothing(
+    build: Build,
+) -> None:
+    memory = "Zed has more than 150,000 monthly active users according to its founders."
+    nothing = "No figure for the number of Zed users in 2026 was found."
+    models = ScriptedModels([text_reply(memory), searched_reply(nothing, "Zed users")])
+    desk, _ = build(models)
+    found = await desk.research(task("Zed users 2026", model=GOOGLE), meter=meter())
+    assert (found.text, found.sources, found.executed) == ("", [], ["Zed users"])
+    assert [(gap["code"], gap["message"]) for gap in found.gaps] == [("no_results", nothing)]
+
+
+async def test_a_search_that_honestly_found_nothing_is_not_told_to_search(build: Build) -> None:
+    nothing = "没有查到王府井附近室内亲子乐园和中国儿童艺术剧院的现行门票和开放时间。"
+    models = ScriptedModels([searched_reply(nothing, "王府井 室内亲子乐园 门票")])
+    desk, _ = build(models)
+    account = meter()
+    found = await desk.research(task(model=GOOGLE), meter=account)
+    assert len(models.asked) == 1
+    assert account.usage["searches"] == 1
+    assert [(gap["code"], gap["message"]) for gap in found.gaps] == [("no_results", nothing)]
+
+
+async def test_of_a_searched_text_without_sources_only_what_was_not_found_remains(
+    build: Build,
+) -> None:
+    text = (
+        "The park opened in 2016. No current price was found. "
+        "No user count was found, but 150,000 is said."
+    )
+    models = ScriptedModels([searched_reply(text, "park price")])
+    desk, _ = build(models)
+    found = await desk.research(task(model=GOOGLE, language="en"), meter=meter())
+    assert found.text == ""
+    assert found.gaps[0]["message"] == "No current price was found."
+    unsaid = ScriptedModels([searched_reply("The park opened in 2016.", "park price")])
+    desk, _ = build(unsaid)
+    found = await desk.research(task(model=GOOGLE, language="en"), meter=meter())
+    assert found.gaps[0]["message"] == "Nothing on this was found on the web."
 
 
 async def test_d24_a_failing_web_search_is_retried_then_a_gap_and_the_others_go_on(

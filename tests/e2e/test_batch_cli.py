@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from agent.batch.answers import RowFile
-from agent.sample.gemini import GeminiService, gemini_error
 from tests.support.batch_lab import Here, here_fixture, rows_in, write_questions
 from tests.support.command_line import (
     CANARY,
@@ -28,6 +27,7 @@ from tests.support.command_line import (
 )
 from tests.support.dev_server import clean_environment
 from tests.support.run_fixtures import whole_folder
+from tests.support.standins import GeminiService, gemini_error
 
 __all__ = ["cli_fixture", "gemini_fixture", "here_fixture"]
 

@@ -30,7 +30,7 @@ CALLS = 8
 """Of one question: queries, three searches, a reflection, two searches, the answer."""
 COMMAND = (
     "batch", "questions.jsonl", "-o", "answers.jsonl", "--assistant", "agent",
-    "--concurrency", "4", "--set", "geo_routing=never",
+    "--concurrency", "4", "--set", "geo_routing=never", "--set", "claim_check=false",
 )  # fmt: skip
 
 

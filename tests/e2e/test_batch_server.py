@@ -27,6 +27,7 @@ COUNT = 10
 CALLS = 8
 KEY = "canary-tanlu-key-0123456789"
 TO = ("-o", "answers.jsonl", "--assistant", "agent", "--set", "geo_routing=never",
+      "--set", "claim_check=false",
       "--concurrency", "4")  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
     ASPECTS_EN,
     EN,
@@ -21,6 +20,7 @@ from tests.support.command_line import (
     searches,
     until,
 )
+from tests.support.standins import GeminiService
 from tests.support.terminal import terminal
 
 __all__ = ["cli_fixture", "gemini_fixture"]

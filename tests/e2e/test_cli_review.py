@@ -4,7 +4,6 @@ import os
 
 import pytest
 
-from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
     EN,
     NO_MAP,
@@ -14,6 +13,7 @@ from tests.support.command_line import (
     gemini_fixture,
     keyed,
 )
+from tests.support.standins import GeminiService
 from tests.support.terminal import terminal
 
 __all__ = ["cli_fixture", "gemini_fixture"]

@@ -40,7 +40,7 @@ def ask(cli: Cli, question: str) -> dict[str, Any]:
 
 def test_a_day_at_west_lake_is_reported_by_the_aspects_asked_for(cli: Cli) -> None:
     found = ask(cli, LAKE)
-    assert list(found) == KEYS
+    assert list(found)[: len(KEYS)] == KEYS
     assert found["assistant"] == "deep_research"
     assert headings(found["answer"]) == ["摘要", "交通", "门票", "餐饮", "结论"]
     assert resolved(found)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from agent.sample.gemini import GeminiService
 from tests.e2e.test_batch_cli import TO, ask_for, rows, tasks
 from tests.support.command_line import (
     EN,
@@ -17,6 +16,7 @@ from tests.support.command_line import (
     keyed,
 )
 from tests.support.full_disk import LINUX, fill
+from tests.support.standins import GeminiService
 
 __all__ = ["cli_fixture", "gemini_fixture"]
 pytestmark = LINUX

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.support.command_line import Cli, cli_fixture
 from tests.support.knowledge_desks import Bench
 from tests.support.mixed_files import marker
 from tests.support.process_memory import MemorySampler
+from tests.support.programs import Program
 
 __all__ = ["cli_fixture"]
 _GOOD = {"pdf": 150, "md": 130, "html": 70, "txt": 100, "csv": 23}
@@ -30,7 +30,7 @@ def made_files(folder: Path) -> dict[int, Path]:
     return made
 
 
-def killed_on_the_way(process: "subprocess.Popen[str]") -> None:
+def killed_on_the_way(process: Program) -> None:
     """kill -9 when a hundred files are done."""
     assert process.stderr is not None
     for line in process.stderr:
@@ -48,7 +48,7 @@ async def test_five_hundred_files_killed_and_run_again_are_all_there_once(
     bench = Bench(tmp_path)
     made = made_files(bench.docs)
     killed_on_the_way(cli.start("ingest", "docs", "--json"))
-    process = cli.start("ingest", "docs", "--json")
+    process = cli.start("ingest", "docs", "--json", cold=True)
     memory = MemorySampler(process.pid)
     out, err = process.communicate(timeout=240)
     megabytes = memory.stop()

@@ -10,11 +10,11 @@ from langgraph_sdk import get_client
 from mcp import ClientSession, McpError
 from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
 
-from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
 from agent.sample.service import serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
+from tests.support.standins import GeminiService
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 EN, OTHER = "How do sodium-ion batteries work?", "What is WebRTC?"

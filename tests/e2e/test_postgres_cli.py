@@ -4,7 +4,6 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from agent.sample.gemini import GeminiService
 from tests.support.command_line import (
     ASPECTS_EN,
     NO_MAP,
@@ -17,6 +16,7 @@ from tests.support.command_line import (
     until,
 )
 from tests.support.postgres import database_fixture, postgres_fixture, rows
+from tests.support.standins import GeminiService
 
 __all__ = ["cli_fixture", "database_fixture", "gemini_fixture", "postgres_fixture"]
 

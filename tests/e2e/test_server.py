@@ -15,17 +15,19 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import Recorded, serve
+from agent.sample.service import serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running
 from tests.support.server_fixtures import client_fixture, server_fixture
+from tests.support.standin import Recorded
+from tests.support.standins import GeminiService
 
 __all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
+ASPECTS_EN = "What do sodium-ion batteries cost?"
 CANARY = "CANARY-server-key-0123456789"
 
 
@@ -159,7 +161,7 @@ def children(pid: int) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes as Linux shows them")
 @pytest.mark.parametrize("end", ["stop", "kill"])
 async def test_after_the_server_ends_no_process_of_it_is_left(tmp_path: Path, end: str) -> None:
-    with dev_server(tmp_path / "server") as server:
+    with dev_server(tmp_path / "server", cold=True) as server:
         async with get_client(url=server.url) as client:
             await client.runs.wait(None, "agent", input=question(ZH))
         assert server.process is not None
@@ -228,7 +230,8 @@ async def test_killed_while_searching_the_answer_comes_and_no_finished_call_is_m
     hang = gemini.fail("hang", match=lambda _, body: "<task>web_research<" in str(body))
     async with get_client(url=keyed.url) as client:
         thread = await client.threads.create()
-        await client.runs.create(thread["thread_id"], "agent", input=question(EN))
+        # A question that is searched in two ways.
+        await client.runs.create(thread["thread_id"], "agent", input=question(ASPECTS_EN))
         await until(lambda: hang.times == 0 and replies(keyed) == len(gemini.requests) - 1 > 1)
         finished = len(gemini.requests) - 1
         keyed.kill()

@@ -14,7 +14,7 @@ def test_the_object_has_the_bare_answer_and_whether_there_is_one(cli: Cli) -> No
     done = cli.run(*TEAM, "--json", UNKNOWN, "--format-requirement", "年份")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert list(found) == KEYS
+    assert list(found)[: len(KEYS)] == KEYS
     assert found["assistant"] == "team_answer"
     assert (found["final_answer"], found["answered"], found["verified"]) == ("", False, False)
     assert "没有找到可以确认的答案" in found["answer"]
@@ -25,7 +25,7 @@ def test_the_object_has_the_bare_answer_and_whether_there_is_one(cli: Cli) -> No
 def test_every_turn_of_the_discussion_shows_with_its_speaker(cli: Cli) -> None:
     done = cli.run(*TEAM, UNKNOWN)
     assert done.returncode == 0, done.stderr
-    for words in ("要回答的是：", "分解为：", "研究员：", "分析员：", "核查员："):
+    for words in ("要回答的是：", "分解为：", "研究员：", "核查员："):
         assert words in done.stderr
     assert "**试过的**" in done.stdout
     assert "--assistant team_answer" in done.stdout

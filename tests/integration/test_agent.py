@@ -248,6 +248,7 @@ def test_d1_d3_importing_the_graph_needs_no_key_and_its_schemas_are_complete() -
         "max_research_loops",
         "reasoning_model",
         "user_location",
+        "utc_offset",
     }
     assert all(field.get("description") for field in given.values())
     context = exported.get_context_jsonschema() or {}

@@ -19,11 +19,11 @@ from agent.batch.questions import Question
 from agent.batch.results import result_of
 from agent.core.errors import ConfigurationError
 from agent.runs.threads import open_threads
-from agent.sample.gemini import GeminiService, gemini_error
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.command_line import searches
 from tests.support.lab import EN, with_clock
+from tests.support.standins import GeminiService, gemini_error
 
 CONTEXT = {"geo_routing": "never"}
 DAY = timedelta(days=1)

@@ -14,7 +14,8 @@ from langgraph_sdk.client import LangGraphClient
 from agent.batch import remote
 from agent.batch.jobs import Job
 from agent.batch.questions import Question
-from agent.batch.remote import Patience, RemoteWorker, Target
+from agent.batch.remote import RemoteWorker, Target
+from agent.client.follow import FollowLimits
 from agent.core.errors import AgentError, ConfigurationError
 from tests.support.batch_lab import values_of
 
@@ -36,14 +37,14 @@ class Server:
     recovers: bool = False
     """Whether it takes an interrupted run up by itself while it is looked at."""
     cuts: int = 0
-    """Joins that break off."""
+    """Streams that break off."""
     asked: list[str] = field(default_factory=list)
     created: list[dict[str, Any]] = field(default_factory=list)
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         path = re.sub(THREAD, "T", request.url.path)
         self.asked.append(f"{request.method} {path}")
-        if path.endswith("/join") and self.cuts:
+        if path.endswith("/stream") and self.cuts:
             self.cuts -= 1
             raise httpx.RemoteProtocolError("the server went away")
         if self.refuse:
@@ -51,7 +52,10 @@ class Server:
             if isinstance(refusal, httpx.TransportError):
                 raise refusal
             return httpx.Response(refusal, json={"detail": "not now"})
-        return httpx.Response(200, json=self._reply(request.method, path, request.content))
+        reply = self._reply(request.method, path, request.content)
+        if path.endswith("/stream"):
+            return httpx.Response(200, text=reply, headers={"content-type": "text/event-stream"})
+        return httpx.Response(200, json=reply)
 
     def _reply(self, method: str, path: str, body: bytes) -> Any:
         match method, path:
@@ -63,7 +67,7 @@ class Server:
                 if self.recovers and self.next and len(self.asked) > 3:
                     self.status = "running"
                 return [self._run()] if self.status else []
-            case "GET", "/threads/T/runs/r-1/join":
+            case "GET", "/threads/T/runs/r-1/stream":
                 return self._join()
             case "GET", "/threads/T/state":
                 tasks = [{"error": "NothingFound('gone')"}] if self.status == "error" else []
@@ -76,12 +80,12 @@ class Server:
     def _run(self) -> dict[str, Any]:
         return {"run_id": "r-1", "status": self.status}
 
-    def _join(self) -> dict[str, Any]:
+    def _join(self) -> str:
         if self.error:
             self.status = "error"
-            return {"__error__": self.error}
+            return f"event: error\ndata: {json.dumps(self.error)}\n\n"
         self.status, self.values, self.next = "success", values_of("found"), []
-        return self.values
+        return "event: end\ndata: null\n\n"
 
 
 @pytest.fixture
@@ -92,9 +96,9 @@ def server() -> Server:
 @asynccontextmanager
 async def worker_of(server: Server, **limits: float) -> AsyncIterator[RemoteWorker]:
     transport = httpx.MockTransport(server)
-    patience = Patience(recovery=0.001, pauses=(0.001, 0.002), **limits)
+    follow = FollowLimits(recovery=0.001, pauses=(0.001, 0.002), **limits)
     async with httpx.AsyncClient(base_url="http://server", transport=transport) as http:
-        yield RemoteWorker(LangGraphClient(http), TARGET, patience)
+        yield RemoteWorker(LangGraphClient(http), TARGET, follow)
 
 
 @pytest.fixture
@@ -144,7 +148,7 @@ async def test_a_join_that_is_cut_is_looked_at_anew(worker: RemoteWorker, server
     server.status, server.cuts = "running", 2
     finished = await worker.work(JOB)
     assert finished.error is None
-    assert server.asked.count("GET /threads/T/runs/r-1/join") == 3
+    assert server.asked.count("GET /threads/T/runs/r-1/stream") == 3
     assert server.created == []
 
 

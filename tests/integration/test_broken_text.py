@@ -17,8 +17,8 @@ from agent.graph import build_graph
 from agent.runs.reply_cache import ReplyJournal, SqliteJournal
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
-from agent.sample.model.request import Answer, Brain, Turn
-from agent.sample.service import BROKEN, Service
+from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.service import Service
 from agent.sandbox.programs import CodeResult
 from agent.server.exports import EXPORTS
 from agent.server.mcp_tools import result_of
@@ -26,6 +26,7 @@ from tests.support.deep_lab import deep_laboratory
 from tests.support.lab import EN, ZH, Lab, laboratory
 from tests.support.plan_lab import plan_process, running_world
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
+from tests.support.standin import BROKEN
 from tests.support.team_lab import team_laboratory
 
 __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
@@ -34,7 +35,7 @@ __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 class BrokenBrain:
     """Says what another does, in broken text; also where it is streamed."""
 
-    def __init__(self, inner: Brain) -> None:
+    def __init__(self, inner: Model) -> None:
         self._inner = inner
 
     def respond(self, turn: Turn) -> Answer:

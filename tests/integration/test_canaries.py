@@ -3,8 +3,6 @@
 import json
 import logging
 import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,19 +19,25 @@ from agent.graph import build_graph
 from agent.mcp.amap.install import find_node
 from agent.runs.reply_cache import SqliteJournal
 from agent.runs.threads import open_saver
-from agent.sample.amap import AmapService
-from agent.sample.gemini import GeminiService, gemini_error
 from agent.sample.model.reply import SampleModel
-from agent.sample.openai import OpenAIService
-from agent.sample.search import BochaService, SerperService, TavilyService
 from agent.sample.service import Service, serve
 from agent.services import build_services
 from agent.settings import Settings, read_settings
+from tests.support import programs
 from tests.support.dev_server import clean_environment
 from tests.support.faults import at, impatient
 from tests.support.lab import EN, ZH
 from tests.support.map_fixtures import script_fixture
 from tests.support.run_fixtures import whole_folder
+from tests.support.standins import (
+    AmapService,
+    BochaService,
+    GeminiService,
+    OpenAIService,
+    SerperService,
+    TavilyService,
+    gemini_error,
+)
 
 pytestmark = pytest.mark.node
 __all__ = ["script_fixture"]
@@ -243,16 +247,12 @@ def test_the_command_line_writes_no_key_anywhere(town: Town, tmp_path: Path, bro
         town.services["amap"].fail("drop", times=None)
     files = {f"--{k}": str(tmp_path / f"out.{k}") for k in ("html", "geojson", "log-file")}
     options = [word for pair in files.items() for word in pair]
-    done = subprocess.run(
-        [sys.executable, "-m", "agent", "ask", ZH, "--json", *options],
-        cwd=tmp_path,
+    done = programs.run(
+        ["-m", "agent", "ask", ZH, "--json", *options],
+        folder=tmp_path,
         env=clean_environment(
             TANLU_DATA_DIR=str(tmp_path / "data"), TANLU_LOG_LEVEL="DEBUG", **town.environment
         ),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
     )
     assert (MARK in done.stdout, MARK in done.stderr) == (False, False)
     if not broken:

@@ -4,7 +4,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused
-from agent.sample.search import KEY, TavilyService
+from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.search.http import SearchHttp
 from agent.search.web import SearchDesk
@@ -12,6 +12,7 @@ from agent.settings import Settings
 from tests.support.deep_lab import Web
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import ScriptedModels, meter
+from tests.support.standins import TavilyService
 
 
 async def desk_over(url: str | None, *, journal: MemoryJournal | None = None,

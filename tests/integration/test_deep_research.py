@@ -10,7 +10,19 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from agent.assistants.deep_research.graph import graph as exported
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.sample.model.request import Answer, Turn
-from tests.support.deep_lab import EN, ZH, DeepLab, Researcher, Web, deep_laboratory
+from tests.support.deep_lab import (
+    EN,
+    ZH,
+    DeepLab,
+    Researcher,
+    Web,
+    deep_laboratory,
+    done_calls,
+    end,
+    search,
+    shown_urls,
+    think,
+)
 from tests.support.lab import answer_of, told
 
 GIVEN: Any = {"messages": ZH}
@@ -87,6 +99,34 @@ async def test_a_prompt_shows_the_present_topic_and_a_short_record_of_the_others
     assert "成本 0" not in str(last.tool_results)
 
 
+async def test_the_model_is_told_what_is_left_and_no_cut_off_topic_f3(lab: DeepLab) -> None:
+    await lab.ask(ZH, max_exploration_rounds=14, max_topics=3)
+    shown = [turn.user for turn in lab.brain.asked("deep_explore")]
+    assert "<topic>" not in shown[0]
+    assert "<left>还可用 14 轮、3 个子题（含当前这个）</left>" in shown[0]
+    assert "<left>还可用 13 轮、3 个子题（含当前这个）</left>" in shown[1]
+    assert "1 个子题（含当前这个）</left>" in shown[-1]
+
+
+async def test_naming_the_first_topic_costs_no_topic_f3(lab: DeepLab) -> None:
+    state = await lab.ask(ZH, max_topics=3)
+    assert [entry["topic"] for entry in state["search_results"]] == ["成本", "安全", "应用"]
+    assert not [gap for gap in state["gaps"] if gap["code"] == "topics_spent"]
+
+
+async def test_a_narrow_question_is_one_topic_without_a_name_of_its_own_f3() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" in done_calls(turn):
+            return Answer(calls=(think("够了"), end(shown_urls(turn)[:2])))
+        return Answer(calls=(think(), search("钠离子电池 成本")))
+
+    async with deep_laboratory(Researcher(deep_explore=rule)) as lab:
+        state = await lab.ask(ZH)
+    [entry] = state["search_results"]
+    assert entry["topic"] == ZH
+    assert len(entry["useful_webpages"]) == 2
+
+
 async def test_a_second_question_on_a_thread_starts_clean(lab: DeepLab) -> None:
     first = await lab.ask(ZH)
     lab.brain.turns.clear()
@@ -104,6 +144,30 @@ async def test_pages_are_read_in_one_call_a_topic_and_searches_sent_once(lab: De
     assert len(lab.calls("/search")) == 3
 
 
+async def test_a_sentence_that_a_page_contradicts_is_repaired_from_the_page_s_words() -> None:
+    def denies(turn: Turn) -> Answer:
+        return Answer(text="# 报告\n\n成本不为40美元/千瓦时[^t0-0]。")
+
+    def judges(turn: Turn) -> Answer:
+        assert "成本不为40美元" in turn.user
+        quote = re.search(r"[^。<>\n]*40美元[^。<>\n]*(?=[^<]*</passage>)", turn.user)
+        assert quote
+        verdict = {"id": 1, "verdict": "contradicted", "quote": quote[0]}
+        return Answer(json={"verdicts": [verdict]})
+
+    researcher = Researcher("成本", deep_report=denies, claim_check=judges)
+    async with deep_laboratory(researcher) as lab:
+        state = await lab.ask(ZH)
+        switched_off = await lab.ask(ZH, claim_check=False)
+    text, kept = str(answer_of(state).text), told(state)
+    assert "不为40美元" not in text
+    assert kept["checks"]["claims"]["repaired"] == 1
+    [statement] = kept["checks"]["statements"]
+    assert statement["verdict"] == "repaired"
+    assert "40美元" in text[statement["start"] : statement["end"]]
+    assert "不为40美元" in str(answer_of(switched_off).text)
+
+
 async def test_a_figure_that_no_cited_page_has_is_marked() -> None:
     def invents(turn: Turn) -> Answer:
         return Answer(text="# 报告\n\n成本降到999美元[^t0-0]。成本为40美元/千瓦时[^t0-0]。")
@@ -111,8 +175,10 @@ async def test_a_figure_that_no_cited_page_has_is_marked() -> None:
     async with deep_laboratory(Researcher("成本", deep_report=invents)) as lab:
         state = await lab.ask(ZH)
     text = str(answer_of(state).text)
-    assert "999美元（未在来源中核实）" in text
-    assert "40美元（" not in text
+    assert re.search(r"成本降到999美元\[1\]\(\S+\)†。", text)
+    assert text.count("†") == 2
+    assert "† 没有来源这样说" in text
+    assert told(state)["checks"]["claims"]["marked"] == 1
     assert told(state)["checks"]["unverified_figures"] == 1
 
 

@@ -16,15 +16,16 @@ from aiohttp import web
 from agent.assistants.deep_research.graph import build_graph
 from agent.runs.reply_cache import SqliteJournal
 from agent.runs.threads import open_saver
-from agent.sample.gemini import GeminiService
-from agent.sample.search import KEY, TavilyService
-from agent.sample.service import Fault, Service, serve
+from agent.sample.search import KEY
+from agent.sample.service import Service, serve
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, ZH, Researcher, Web
 from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
+from tests.support.standin import Fault
+from tests.support.standins import GeminiService, TavilyService
 
 CONFIG: Any = {"configurable": {"thread_id": "resumed"}}
 

@@ -19,7 +19,7 @@ from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, MapResult
 from agent.reading.reader import Article, Readings
 from agent.sample.model.request import Answer, FunctionCall, Turn
-from agent.sample.search import KEY, SerperService
+from agent.sample.search import KEY
 from agent.sample.service import serve
 from tests.support.deep_lab import (
     ZH,
@@ -34,6 +34,7 @@ from tests.support.deep_lab import (
     think,
 )
 from tests.support.lab import answer_of, laboratory, told
+from tests.support.standins import SerperService
 
 PLACE = "杭州西湖附近有什么好玩的"
 
@@ -115,7 +116,7 @@ async def test_no_map_is_offered_for_a_question_without_a_place() -> None:
     assert maps.called == []
     offered = {offered.name for offered in lab.brain.asked("deep_explore")[0].tools}
     assert offered == {
-        "think_tool", "tavily_search", "change_research_topic", "end_of_research"
+        "think_tool", "tavily_search", "read_page", "change_research_topic", "end_of_research"
     }  # fmt: skip
 
 

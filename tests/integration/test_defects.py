@@ -1,8 +1,4 @@
-"""Known defects of systems like this one, one test for each that has none elsewhere.
-
-The ids are those of the list of defects that `tests/architecture/test_defects_are_named.py` holds
-complete.
-"""
+"""Known defects of systems like this one, one test for each that has none elsewhere."""
 
 import importlib
 import inspect
@@ -19,7 +15,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from agent.configuration import MODEL_FIELDS, Configuration
 from agent.evidence.geo import distance_m
 from agent.graph import build_graph
-from agent.models.catalogue import GOOGLE_MODELS, retired
+from agent.models.catalogue import GOOGLE_MODELS, retirement
 from agent.prompts import names, render
 from agent.sample.model.request import Answer
 from tests.support.faults import impatient_laboratory, moody
@@ -112,7 +108,7 @@ def test_d26_no_default_and_no_example_names_a_retired_model() -> None:
     told_of = re.findall(
         r"\bgemini-[\w.-]*\w", "".join((ROOT / file).read_text("utf-8") for file in files)
     )
-    assert [model for model in {*chosen, *told_of} if retired(model)] == []
+    assert [model for model in {*chosen, *told_of} if retirement(model)] == []
 
 
 def test_d27_prompts_hold_no_id_that_could_be_real_and_no_json_with_comments() -> None:
@@ -131,7 +127,7 @@ async def test_d28_today_is_the_clocks_date_in_its_own_time_zone(lab: Lab) -> No
     assert state["turn"]["today"] == "2026-12-31"
     dated = [r for r in lab.gemini.requests if "<today>" in str(r.body)]
     assert len(dated) >= 3
-    assert all("<today>2026-12-31</today>" in str(r.body) for r in dated)
+    assert all("<today>2026-12-31" in str(r.body) for r in dated)
 
 
 def test_d30_there_are_tests_where_make_looks_for_them_and_every_node_is_async() -> None:

@@ -126,9 +126,8 @@ def test_a_server_that_deletes_in_another_way_is_not_started(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, log = thread_deletion.ops, DeletedThreads(tmp_path)
-    thread_deletion.install(log, nothing)
     if changed == "version":
-        monkeypatch.setattr(thread_deletion.runtime, "__version__", "0.37.0")
+        monkeypatch.setattr("agent.engines.langgraph.dev_server.version", lambda _: "0.37.0")
     else:
         monkeypatch.setattr(server.Threads, "delete", staticmethod(nothing))
     if changed == "class":

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agent.sample.gemini import gemini_error
 from agent.sample.model.request import Answer
 from tests.support.faults import (
     STAGES,
@@ -22,6 +21,7 @@ from tests.support.faults import (
     well_again,
 )
 from tests.support.lab import ZH, Lab
+from tests.support.standins import gemini_error
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
 Switch = Callable[[Lab, str, int | None], None]

@@ -11,13 +11,13 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.knowledge.base import own_meter
-from agent.knowledge.mineru import MinerU, placed
+from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.split import Piece
 from agent.knowledge.types import Scope
-from agent.sample.mineru import MineruService
 from agent.sample.service import serve
 from tests.support import mixed_files
 from tests.support.knowledge_desks import Bench
+from tests.support.standins import MineruService
 
 KEY = "canary-mineru-key"
 
@@ -160,7 +160,7 @@ def test_a_passage_is_on_the_page_that_has_most_of_its_wording() -> None:
         Piece("正极材料分为层状氧化物 和聚阴离子两类。"),
         Piece("words that stand nowhere else"),
     ]
-    assert [piece.page for piece in placed(pieces, own)] == [1, 2, None]
+    assert [piece.page for piece in place_on_pages(pieces, own)] == [1, 2, None]
 
 
 def test_the_meter_of_the_owner_never_runs_out() -> None:

@@ -18,6 +18,7 @@ from agent.sample.service import Service, serve
 from tests.support.faults import impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois
+from tests.support.standin import Standin
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
 EVIL = "http://evil.example/steal?d=prompt"
@@ -73,10 +74,14 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
         yield built
 
 
+class Attacker(Standin, Service):
+    """A site that writes down who asks it."""
+
+
 @pytest.fixture
-def attacker() -> Iterator[tuple[Service, str]]:
+def attacker() -> Iterator[tuple[Attacker, str]]:
     """Where the payloads want us to go; it must never hear from us."""
-    service = Service("attacker")
+    service = Attacker("attacker")
 
     async def anything(request: web.Request) -> web.Response:
         return web.Response(text="caught")
@@ -100,7 +105,7 @@ def plant(lab: Lab, payload: str, url: str) -> Obedient:
 @pytest.mark.parametrize("search", ["tavily", "google"])
 @pytest.mark.parametrize("name", PAYLOADS)
 async def test_an_obedient_model_cannot_do_what_a_page_tells_it(
-    lab: Lab, attacker: tuple[Service, str], name: str, search: str
+    lab: Lab, attacker: tuple[Attacker, str], name: str, search: str
 ) -> None:
     heard, evil = attacker
     payload = (
@@ -159,8 +164,8 @@ async def test_the_system_prompt_and_the_tools_offered_are_the_same_whatever_is_
 
 def assert_calls_stay_in_bounds(lab: Lab, state: dict[str, Any]) -> None:
     usage = told(state)["usage"]
-    assert usage["map_calls"] <= 12
-    assert len(lab.amap.requests) <= 12
+    assert usage["map_calls"] <= 30
+    assert len(lab.amap.requests) <= 30
     assert usage["model_calls"] <= 40
     assert usage["searches"] <= 30
     assert len(state["queries"]) <= 3 + 3

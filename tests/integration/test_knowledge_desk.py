@@ -15,11 +15,11 @@ from agent.knowledge.base import build_knowledge, own_meter
 from agent.knowledge.formats import CannotRead, Event
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.types import KnownDocument, Scope
-from agent.sample.ranking import RankingService
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support import mixed_files
 from tests.support.knowledge_desks import Bench, bench_fixture
+from tests.support.standins import RankingService
 
 __all__ = ["bench_fixture"]
 URL = "https://example.org/paper.pdf"

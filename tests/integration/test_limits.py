@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer, Brain, Turn
+from agent.sample.model.request import Answer, Model, Turn
 from agent.sample.model.text import task_of
 from tests.support.faults import Ended, ended, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
 class Insatiable:
     """Never satisfied, and never short of new queries for web and map."""
 
-    def __init__(self, inner: Brain) -> None:
+    def __init__(self, inner: Model) -> None:
         self.inner, self._numbers = inner, itertools.count()
 
     def respond(self, turn: Turn) -> Answer:

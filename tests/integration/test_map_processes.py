@@ -14,7 +14,6 @@ from agent.core.calls import Calls
 from agent.evidence.types import MapTask
 from agent.mcp.map import build_map_client
 from agent.mcp.session import SupervisedSession
-from agent.sample.amap import AmapService
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.map_fixtures import (
@@ -27,6 +26,7 @@ from tests.support.map_fixtures import (
     scripted_session,
     until,
 )
+from tests.support.standins import AmapService
 
 pytestmark = pytest.mark.node
 __all__ = ["lab_fixture", "script_fixture"]

@@ -11,23 +11,18 @@ from typing import Any
 import pytest
 from aiohttp import web
 from langgraph_sdk import get_client
-from starlette.types import Scope
 
 from agent.core.metadata_keys import MARK, OWNER
-from agent.engines.langgraph.recording import RecordRuns
 from agent.engines.langgraph.recovery import RunWatch
 from agent.runs.run_log import RunOutbox
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
 from agent.sample.service import serve
-from agent.server.auth.api_keys import access
 from tests.integration.test_memory_threads import counting_graph
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.run_fixtures import a_run
 
 __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
-
-KEY = "alice-key-0123456789"
 
 
 async def test_a_run_is_taken_up_with_its_asker(where: Place) -> None:
@@ -69,14 +64,6 @@ async def test_a_thread_s_steps_tell_whose_keys_they_were_made_with(where: Place
         assert await saver.askers("nobody's") == set()
 
 
-@pytest.fixture
-def keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TANLU_API_KEYS", f"alice:{KEY}")
-    access.cache_clear()
-    yield
-    access.cache_clear()
-
-
 @asynccontextmanager
 async def watching(folder: Path, url: str = "http://127.0.0.1:1") -> AsyncIterator[RunWatch]:
     outbox = RunOutbox(folder, "server")
@@ -85,54 +72,16 @@ async def watching(folder: Path, url: str = "http://127.0.0.1:1") -> AsyncIterat
     await outbox.aclose()
 
 
-async def posted(watch: RunWatch, path: str, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-    """A request on a server that accepts everything."""
-
-    async def server(scope: Scope, receive: Any, send: Any) -> None:
-        where = (b"content-location", b"/threads/t/runs/run-1")
-        await send({"type": "http.response.start", "status": 200, "headers": [where]})
-        reply = b'{"type": "success", "result": {"run_id": "run-1"}}'
-        await send({"type": "http.response.body", "body": reply})
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(_: Any) -> None:
-        return
-
-    class App:
-        class state:  # noqa: N801 - as Starlette has it
-            pass
-
-    App.state.watch = watch  # type: ignore[attr-defined]
-    scope = {"type": "http", "method": "POST", "path": path, "headers": list(headers), "app": App}
-    await RecordRuns(server)(scope, receive, send)
-
-
-@pytest.mark.parametrize(
-    "header", [(b"x-api-key", KEY.encode()), (b"authorization", b"Bearer " + KEY.encode()),
-               (b"cookie", b"a=b; tanlu_key=" + KEY.encode())],
-)  # fmt: skip
-@pytest.mark.parametrize("path", ["/threads/t/runs", "/threads/t/commands"])
-async def test_a_run_is_written_down_with_whose_key_it_came(
-    keys: None, tmp_path: Path, path: str, header: tuple[bytes, bytes]
-) -> None:
-    body = b'{"assistant_id": "agent", "method": "run.start", "params": {"assistant_id": "agent"}}'
-    async with watching(tmp_path) as watch:
-        await posted(watch, path, body, header)
-        (run,) = await watch._outbox.working()
-    assert (run.run_id, run.asker) == ("run-1", "alice")
-
-
 async def test_a_client_does_not_wait_for_a_disk_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("agent.engines.langgraph.recovery._HOLD_SECONDS", 0.05)
-    body = b'{"assistant_id": "agent"}'
     async with watching(tmp_path) as watch:
         with stuck(watch._outbox, monkeypatch):
-            await asyncio.wait_for(posted(watch, "/threads/t/runs", body), 60)
+            await asyncio.wait_for(watch.accepted(a_run(run_id="run-1")), 60)
+            await asyncio.wait_for(watch.ended("run-1", "success"), 60)
     assert "run=run-1 is not in the outbox: no answer in 0.05 s" in caplog.text
+    assert "run=run-1: its end is not in the outbox: no answer in 0.05 s" in caplog.text
 
 
 @contextlib.contextmanager
@@ -142,6 +91,7 @@ def stuck(outbox: RunOutbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     with monkeypatch.context() as patched:
         patched.setattr(outbox, "accept", never)
+        patched.setattr(outbox, "finish", never)
         yield
 
 

@@ -140,7 +140,9 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
 
     plays(lab, "财务", dossier=lies)
     state = await lab.ask()
-    assert "7777 亿元（未在来源中核实）" in str(answer_of(state).text)
+    text = str(answer_of(state).text)
+    assert re.search(r"7777 亿元\S+†。", text)
+    assert "† 没有来源这样说" in text
     assert told(state)["checks"]["unverified_figures"] >= 1
 
 

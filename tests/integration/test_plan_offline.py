@@ -6,7 +6,7 @@ from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.runs.reply_cache import ReplyJournal
 from agent.sample.filings import sample_companies
-from agent.sample.papers import paper_names, paper_pdf
+from agent.sample.pages import paper_names, paper_pdf
 from agent.sample.scholar import sample_articles, sample_papers
 from agent.services import build_services
 from agent.settings import read_settings

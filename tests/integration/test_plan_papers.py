@@ -7,7 +7,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, UnsafeUrl
-from agent.reading.fetch import KeptPages, Page
+from agent.reading.fetch import page_cache
 from agent.reading.papers import PaperShelf
 from tests.support.map_fixtures import meter
 from tests.support.memory_journal import MemoryJournal
@@ -32,7 +32,7 @@ def shelf(
 ) -> PaperShelf:
     calls = Calls(journal=journal)
     fetcher = outside.fetcher(calls=calls, max_bytes=max_bytes)
-    vars(fetcher)["_kept"] = KeptPages[Page](lambda page: len(page.body), max_bytes=0)
+    vars(fetcher)["_cache"] = page_cache(0)
     return PaperShelf(calls, fetcher, folder / "papers")
 
 

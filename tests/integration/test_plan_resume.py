@@ -13,7 +13,6 @@ import pytest
 from aiohttp import web
 
 from agent.runs.threads import open_saver
-from agent.sample.service import Fault
 from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
@@ -26,6 +25,7 @@ from tests.support.plan_lab import (
     plan_process,
     running_world,
 )
+from tests.support.standin import Fault
 
 SOURCES = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec")
 STAGES = ("plan_tasks", "execute_decide", "openalex", "sec", "paper", "rewrite_headings", "dossier")

@@ -159,6 +159,22 @@ async def test_the_process_that_reads_gets_no_key(monkeypatch: pytest.MonkeyPatc
     assert "CANARY" not in str(extract._environment())
 
 
+async def test_the_links_of_a_page_come_in_full_without_menus_scripts_and_itself(
+    outside: Outside,
+) -> None:
+    body = (
+        '<nav><a href="/home">Home page</a></nav><p><a href="terms?x=1#fees">The <b>terms</b></a>'
+        ' <a href="javascript:alert(1)">a script</a> <a href="#top">top of page</a>'
+        ' <a href="https://elsewhere.example/a">elsewhere</a> <a href="http://[">broken</a></p>'
+    )
+    url = outside.put("/docs/a", GUIDE.format(body).encode())
+    article = await outside.reader().read(url, meter=meter())
+    assert article.links == {
+        outside.url("/docs/terms?x=1"): "The terms",
+        "https://elsewhere.example/a": "elsewhere",
+    }
+
+
 async def test_one_failure_does_not_stop_the_others(outside: Outside) -> None:
     good = [outside.put(f"/{n}", GUIDE.format(f"Page {n} has words.").encode()) for n in range(5)]
     gone, wrong = outside.url("/gone"), "http://127.0.0.1/"

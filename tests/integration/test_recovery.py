@@ -2,8 +2,6 @@
 
 import random
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,9 +10,9 @@ from uuid import uuid4
 
 import pytest
 
-from tests.support.dev_server import REPOSITORY, clean_environment
 from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import Probe, probe_service
+from tests.support.programs import REPOSITORY, Program, clean_environment
 
 
 class Shell:
@@ -23,17 +21,15 @@ class Shell:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
         self._env = clean_environment(TANLU_DATA_DIR=str(folder), PROBE_URL=url)
-        self._started: list[subprocess.Popen[str]] = []
+        self._started: list[Program] = []
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.support.probe_cli", *arguments]
-        process = subprocess.Popen(
-            command, cwd=REPOSITORY, env=self._env, stdout=subprocess.PIPE, text=True
-        )
+    def start(self, *arguments: str) -> Program:
+        command = ("-m", "tests.support.probe_cli", *arguments)
+        process = Program(*command, folder=REPOSITORY, env=self._env)
         self._started.append(process)
         return process
 
-    def ask(self, turn: str) -> subprocess.Popen[str]:
+    def ask(self, turn: str) -> Program:
         return self.start(str(uuid4()), str(uuid4()), turn)
 
     def continue_all(self) -> list[str]:
@@ -49,8 +45,7 @@ class Shell:
 
     def end(self) -> None:
         for process in self._started:
-            process.kill()
-            process.communicate()
+            process.end()
 
 
 @pytest.fixture

@@ -20,14 +20,14 @@ from agent.export.markdown import markdown_document
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer, Brain, GroundedSentence, Page, Turn
+from agent.sample.model.request import Answer, GroundedSentence, Model, Page, Turn
 from agent.sample.model.text import task_of
-from agent.sample.search import RedirectService
 from agent.sample.service import serve
 from agent.search.google import resolve_links
 from agent.server.mcp_tools import result_of
 from tests.support.faults import impatient_laboratory
 from tests.support.lab import Lab, told
+from tests.support.standins import RedirectService
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
 QUESTION = "钠离子电池的工作原理是什么"
@@ -58,15 +58,15 @@ class Redirecting(Services):
 
     base = ""
 
-    async def links(self, urls: list[str]) -> dict[str, str]:
+    async def links(self, urls: list[str]) -> dict[str, str | None]:
         return await resolve_links(self.web.http, urls, base=self.base)
 
 
 @dataclasses.dataclass
-class OnePage(Brain):
+class OnePage(Model):
     """Finds one page for every query, behind a redirect link."""
 
-    inner: Brain
+    inner: Model
     url: str
 
     def respond(self, turn: Turn) -> Answer:

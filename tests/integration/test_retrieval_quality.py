@@ -13,8 +13,8 @@ from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, Label, Question, load
 
 from agent.knowledge.types import Chunk, Hit, KnownDocument
-from agent.sample.ranking import RankingService
 from agent.sample.service import serve
+from tests.support.standins import RankingService
 
 BOUND = 0.85
 QUESTIONS = load()

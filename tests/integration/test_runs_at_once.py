@@ -9,10 +9,10 @@ import httpx
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agent.sample.service import Recorded
 from tests.support.faults import children, impatient_laboratory
 from tests.support.lab import EN, ZH, Lab, answer_of, told
 from tests.support.map_fixtures import until
+from tests.support.standin import Recorded
 
 pytestmark = pytest.mark.node
 QUESTIONS = (ZH, EN, "杭州西湖附近的咖啡馆", "上海迪士尼怎么玩")
@@ -32,7 +32,8 @@ def requests(lab: Lab) -> list[Recorded]:
 
 def seen(state: dict[str, Any]) -> dict[str, Any]:
     """What a run said and found, without times and what a warm cache saves."""
-    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", str(answer_of(state).text))
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d(?=（北京时间）| \(UTC)"
+    text = re.sub(moment, "TIME", str(answer_of(state).text))
     kept = told(state)
     usage = {name: kept["usage"][name] for name in ("model_calls", "searches")}
     ids = [place["id"] for place in kept["places"]]

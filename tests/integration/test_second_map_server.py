@@ -37,7 +37,7 @@ class HutReader:
     def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
         huts = reply["huts"] if tool == "find_huts" else [reply["hut"]]
         places = [self._records.add_place(self._place(hut), ["hut"]) for hut in huts]
-        return compacted([place_line(place) for place in places if place])
+        return compacted([place_line(place, "en") for place in places if place])
 
     def _place(self, hut: dict[str, Any]) -> Any:
         lat, lng = hut["at"]
@@ -60,7 +60,6 @@ def hut_server(kind: str = "usual") -> MapServer:
         presentation=Presentation(
             provider=PROVIDER,
             names={"zh": "山屋", "en": "Alpine Huts"},
-            attribution={"zh": "数据 © 山屋", "en": "Data © Alpine Huts"},
         ),
         command=lambda: ServerCommand(sys.executable, (str(SCRIPT), kind), {}),
         catalogue=Catalogue(TOOLS),
@@ -100,7 +99,6 @@ async def test_its_records_come_out_as_places_of_its_own_name() -> None:
         ("a0-0", "Upper Hut", "Alpine Huts"),
         ("a0-1", "Lower Hut", "Alpine Huts"),
     ]
-    assert result.attribution.startswith("Data © Alpine Huts · 2")
     assert str(message.content).splitlines()[0] == "[^a0-0] Upper Hut | 40 beds"
 
 

@@ -29,18 +29,31 @@ def speakers(state: dict[str, Any]) -> list[str]:
     return [turn["speaker"] for turn in state["transcript"]]
 
 
-async def test_researcher_analyst_and_verifier_speak_until_one_ends_it(engine: str) -> None:
+async def test_a_claim_is_verified_until_the_verifier_agrees(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
         state = await lab.ask()
-    assert speakers(state) == ["researcher", "analyst", "verifier"]
-    assert [turn["round"] for turn in state["transcript"]] == [1, 2, 3]
+    assert speakers(state) == ["researcher", "verifier"]
+    assert [turn["round"] for turn in state["transcript"]] == [1, 2]
+    assert state["transcript"][1]["agreed"] == "1987年"
     assert state["ended"] == "terminated"
     assert state["verified"] is True
     assert state["final_answer"] == "1987年"
     assert "TERMINATE" not in str(state["transcript"])
     assert state["pending"] == state["pending_tools"] == []
-    # Nobody is asked who speaks first.
-    assert len(lab.brain.asked("team_select")) == 2
+    # Rules choose who speaks, and bring the answer into its form.
+    assert not lab.brain.asked("team_select")
+    assert not lab.brain.asked("team_format")
+
+
+async def test_an_objection_goes_back_to_the_researcher_and_the_second_to_the_analyst(
+    engine: str,
+) -> None:
+    doubts = "证据不足。\nVERDICT: DISAGREE 查通车日期"
+    brain = Team(team_verifier=says(doubts, doubts, doubts, "查过了。\nVERDICT: AGREE 1987年"))
+    async with team_laboratory(brain, engine=engine) as lab:
+        state = await lab.ask()
+    assert speakers(state)[:6] == ["researcher", "verifier"] * 2 + ["analyst", "verifier"]
+    assert state["ended"] == "stalled"
 
 
 async def test_every_turn_shows_in_the_stream_with_its_speaker(engine: str) -> None:
@@ -49,13 +62,12 @@ async def test_every_turn_shows_in_the_stream_with_its_speaker(engine: str) -> N
     shown = [(e["type"], e["speaker"], e["id"]) for e in events if e["type"].startswith("turn")]
     assert shown == [
         (kind, speaker, str(number))
-        for number, speaker in enumerate(("researcher", "analyst", "verifier"), 1)
+        for number, speaker in enumerate(("researcher", "verifier"), 1)
         for kind in ("turn_started", "turn")
     ]
     texts = [e["text"] for e in events if e["type"] == "turn"]
     assert texts[0] == "答案是1987年。"
-    assert texts[1].startswith("H1 [0.8] 1987年\n")
-    assert texts[2] == "没有查到相反的说法。"
+    assert texts[1] == "没有查到相反的说法。"
     searches = [e["speaker"] for e in events if e["type"] == "search_done"]
     assert searches == ["researcher", "verifier"]
 
@@ -66,7 +78,7 @@ async def test_every_turn_is_a_step_with_a_checkpoint(engine: str) -> None:
         kept = [s async for s in lab.graph.aget_state_history(lab.where())]
     said = [len(state.values.get("transcript") or []) for state in reversed(kept)]
     assert sorted(said) == said
-    assert set(said) == {0, 1, 2, 3}
+    assert set(said) == {0, 1, 2}
     waiting = [state.next for state in reversed(kept) if state.values.get("pending")]
     assert waiting == [("use_tools",), ("group_chat",)] * 2
 
@@ -76,7 +88,7 @@ async def test_the_chair_chooses_who_speaks_next(engine: str) -> None:
                  team_verifier=says("不对。\nVERDICT: DISAGREE"),
                  team_analyst=says("就这样。\nTERMINATE"))  # fmt: skip
     async with team_laboratory(brain, engine=engine) as lab:
-        state = await lab.ask()
+        state = await lab.ask(chair="model", max_group_chat_rounds=4)
     assert speakers(state) == ["researcher", "verifier", "verifier", "analyst"]
     assert state["verified"] is False
     assert told(state)["verified"] is False
@@ -93,7 +105,7 @@ async def test_each_role_has_its_model(engine: str) -> None:
         "reflection_model": "gemini-3.1-pro-preview",
     }
     async with team_laboratory(engine=engine) as lab:
-        await lab.ask(**models)
+        await lab.ask(chair="model", **models)
     used = {
         task: {turn.model for turn in lab.brain.asked(f"team_{task}")}
         for task in ("select", "researcher", "analyst", "verifier")
@@ -113,14 +125,14 @@ async def test_after_a_tool_the_same_speaker_goes_on_with_its_own_calls(engine: 
     assert before.tool_results == ()
     assert [call.name for past in after.history for call in past.calls] == ["search_google"]
     assert [result.name for result in after.tool_results] == ["search_google"]
-    assert [len(turn["tools"]) for turn in state["transcript"]] == [1, 0, 1]
+    assert [len(turn["tools"]) for turn in state["transcript"]] == [1, 1]
     note = state["transcript"][0]["tools"][0]
     assert (note["tool"], note["asked"], note["evidence"]) == ("search_google", ZH, "s0")
 
 
 async def test_what_others_said_is_text_in_one_human_message(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
-        await lab.ask()
+        await lab.ask(chair="model")
     for task in ("team_researcher", "team_analyst", "team_verifier"):
         for turn in lab.brain.asked(task):
             assert not [past for past in turn.history if past.text]
@@ -139,7 +151,7 @@ async def test_hypotheses_are_carried_on_and_kept_where_the_analyst_writes_none(
         team_analyst=says("H1 [0.5] 1987年\nH2 [0.5] 1990年", "H2 [0.1] （剪枝）", "没有新的。"),
     )
     async with team_laboratory(brain, engine=engine) as lab:
-        state = await lab.ask()
+        state = await lab.ask(chair="model")
     shown = [block(turn.user, "hypotheses") for turn in brain.asked("team_analyst")]
     assert shown == ["", "H1 [0.5] 1987年\nH2 [0.5] 1990年"]
     left = "H1 [0.5] 1987年\nH2 [0.1] 1990年 (pruned)"
@@ -150,14 +162,15 @@ async def test_hypotheses_are_carried_on_and_kept_where_the_analyst_writes_none(
 async def test_terminate_in_the_question_ends_nothing(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
         state = await lab.ask(f"{ZH}\nTERMINATE")
-    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert speakers(state) == ["researcher", "verifier"]
     assert state["final_answer"] == "1987年"
 
 
 async def test_an_english_question_is_discussed_in_english(engine: str) -> None:
-    brain = Team("1987", team_verifier=says("Nothing against it.\nVERDICT: AGREE\nTERMINATE"))
-    async with team_laboratory(brain, engine=engine) as lab:
-        state = await lab.ask(EN)
+    brain = Team("1987")
+    web = Web(text=lambda query, number: f"The Qinglan bridge opened in 1987. Page {number}.")
+    async with team_laboratory(brain, web=web, engine=engine) as lab:
+        state = await lab.ask(EN, chair="model")
     members = ("team_select", "team_researcher", "team_analyst", "team_verifier")
     for turn in (turn for task in members for turn in brain.asked(task)):
         assert "<language>en</language>" in turn.system
@@ -168,7 +181,7 @@ async def test_a_second_question_on_the_thread_begins_a_new_discussion(engine: s
     async with team_laboratory(engine=engine) as lab:
         await lab.ask()
         state = await lab.ask("青岚大桥有多长？")
-    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert speakers(state) == ["researcher", "verifier"]
     assert speaks_now(lab.brain.asked("team_researcher")[-1]) == []
 
 
@@ -197,7 +210,8 @@ async def test_twenty_rounds_of_long_results_stay_within_the_limit(engine: str) 
     def searches(turn: Turn) -> Answer:
         if not turn.tool_results:
             return Answer(calls=tuple(google(f"青岚大桥资料{next(count)}") for _ in range(3)))
-        return Answer(text=f"第{next(count)}次说法[^s0-0]。" + "还要再查。" * 300)
+        text = f"第{next(count)}次说法[^s0-0]。" + "还要再查。" * 300
+        return Answer(text=f"{text}\nVERDICT: UNSURE")
 
     brain = Team(team_researcher=searches, team_analyst=searches, team_verifier=searches)
     web = Web(

@@ -12,7 +12,7 @@ from agent.core.errors import NothingFound
 from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block
 from tests.support.faults import at
-from tests.support.lab import told
+from tests.support.lab import answer_of, told
 from tests.support.team_lab import (
     ENGINES,
     ZH,
@@ -27,6 +27,18 @@ from tests.support.team_lab import (
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 DISAGREES = "证据不足。\nVERDICT: DISAGREE"
+
+
+def keeps_looking() -> Rule:
+    """Look for something new at each turn, then disagree."""
+    count = iter(range(1000))
+
+    def rule(turn: Turn) -> Answer:
+        if not turn.tool_results and turn.tools:
+            return Answer(calls=(google(f"青岚大桥 通车 第{next(count)}种说法"),))
+        return Answer(text=DISAGREES)
+
+    return rule
 
 
 async def discussed(brain: Team, engine: str, **context: Any) -> dict[str, Any]:
@@ -58,7 +70,7 @@ async def test_a_choice_of_nobody_or_two_is_asked_again_twice_then_the_next_in_t
     engine: str, text: str, told_so: str
 ) -> None:
     brain = Team(team_select=says(text))
-    state = await discussed(brain, engine)
+    state = await discussed(brain, engine, chair="model")
     assert speakers(state) == ["researcher", "analyst", "verifier"]
     asked = brain.asked("team_select")
     assert len(asked) == 2 * 3
@@ -71,7 +83,7 @@ async def test_a_choice_of_nobody_or_two_is_asked_again_twice_then_the_next_in_t
 
 async def test_a_choice_put_right_when_asked_again_counts(engine: str) -> None:
     brain = Team(team_select=says("随便", "verifier"))
-    state = await discussed(brain, engine)
+    state = await discussed(brain, engine, chair="model")
     assert speakers(state) == ["researcher", "verifier"]
     assert len(brain.asked("team_select")) == 2
 
@@ -79,8 +91,8 @@ async def test_a_choice_put_right_when_asked_again_counts(engine: str) -> None:
 async def test_a_speaker_named_for_ever_has_two_turns_in_a_row_and_everybody_speaks(
     engine: str,
 ) -> None:
-    brain = Team(team_select=says("researcher"), team_verifier=says(DISAGREES))
-    state = await discussed(brain, engine, max_group_chat_rounds=9)
+    brain = Team(team_select=says("researcher"), team_verifier=keeps_looking())
+    state = await discussed(brain, engine, chair="model", max_group_chat_rounds=9)
     spoke = speakers(state)
     assert spoke[:3] == ["researcher", "researcher", "analyst"]
     assert not [n for n in range(7) if len(set(spoke[n : n + 3])) == 1]
@@ -147,12 +159,12 @@ async def test_without_any_round_of_tools_nobody_is_offered_one(engine: str) -> 
     brain = Team()
     state = await discussed(brain, engine, max_tool_rounds=0)
     assert not any(turn.tools for turn in brain.turns)
-    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert speakers(state) == ["researcher", "verifier"]
     assert honest_none(state)
 
 
 async def test_a_speaker_that_says_nothing_ends_the_discussion(engine: str) -> None:
-    state = await discussed(Team(team_analyst=says("")), engine)
+    state = await discussed(Team(team_verifier=says("")), engine)
     assert state["ended"] == "failures"
     assert speakers(state) == ["researcher"]
     assert codes(state) == ["chat_model_failed", "chat_failures"]
@@ -164,30 +176,73 @@ async def test_terminate_that_no_speaker_means_ends_nothing(engine: str, where: 
     brain = Team(team_researcher=says(text.get(where, "再查[^s0-0]。")))
     async with team_laboratory(brain, engine=engine) as lab:
         state = await lab.ask(f"{ZH}\nTERMINATE" if where == "question" else ZH)
-    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert speakers(state) == ["researcher", "verifier"]
     assert state["ended"] == "terminated"
 
 
+async def test_terminate_of_another_than_the_verifier_ends_nothing(engine: str) -> None:
+    brain = Team(team_researcher=says("查不到。\nTERMINATE"))
+    state = await discussed(brain, engine)
+    assert speakers(state) == ["researcher", "verifier"]
+
+
+async def test_a_verifier_that_agrees_without_looking_is_told_to_look_once(engine: str) -> None:
+    brain = Team(team_verifier=says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE"))
+    state = await discussed(brain, engine)
+    assert len(brain.asked("team_verifier")) == 2
+    assert speakers(state) == ["researcher", "verifier"]
+    assert told(state)["verified"] is False
+    assert "只对照过同样的资料" in answer_of(state).text
+
+
+async def test_a_verifier_that_forgot_its_verdict_is_asked_for_that_line_alone(
+    engine: str,
+) -> None:
+    def forgetful(turn: Turn) -> Answer:
+        if not turn.tools:
+            return Answer(text="VERDICT: AGREED 1987年")
+        if turn.tool_results:
+            return Answer(text="我认为答案是1987年[^s0-0]。")
+        return Answer(calls=(google("青岚大桥 质疑"),))
+
+    brain = Team(team_verifier=forgetful)
+    state = await discussed(brain, engine)
+    assert state["transcript"][-1]["text"].startswith("我认为答案是1987年[^s0-0]。")
+    assert told(state)["verified"] is True
+
+
+async def test_two_rounds_without_anything_new_end_the_discussion(engine: str) -> None:
+    state = await discussed(Team(team_verifier=says(DISAGREES)), engine)
+    assert state["ended"] == "stalled"
+    assert len(state["transcript"]) <= 7
+    assert told(state)["verified"] is False
+
+
 async def test_twenty_rounds_without_agreement_end_and_the_answer_is_flagged(engine: str) -> None:
-    brain = Team(team_verifier=says(DISAGREES))
+    brain = Team(team_verifier=keeps_looking())
     state = await discussed(brain, engine)
     assert len(state["transcript"]) == 20
     assert state["ended"] == "rounds"
     assert codes(state) == ["chat_rounds"]
-    assert Counter(speakers(state)).most_common()[-1][1] >= 6
+    assert Counter(speakers(state)) == {"verifier": 10, "researcher": 6, "analyst": 4}
     assert state["final_answer"] == "1987年"
     assert told(state)["verified"] is False
 
 
-async def test_a_verdict_taken_back_is_no_agreement(engine: str) -> None:
-    agrees = "查过[^s0-0]。\nVERDICT: AGREE"
-    brain = Team(team_verifier=says(agrees, DISAGREES))
-    state = await discussed(brain, engine, max_group_chat_rounds=6)
-    assert [turn["verdict"] for turn in state["transcript"] if turn["verdict"]] == [
-        "agree",
-        "disagree",
-    ]
-    assert state["verified"] is False
+@pytest.mark.parametrize("agreed", ["1990年", "NOT FOUND", "PREMISE FALSE", ""])
+async def test_agreement_to_something_else_verifies_nothing(engine: str, agreed: str) -> None:
+    def rule(turn: Turn) -> Answer:
+        if not turn.tool_results:
+            return Answer(calls=(google("青岚大桥 质疑"),))
+        return Answer(text=f"查过[^s0-0]。\nVERDICT: AGREE {agreed}")
+
+    settled = {"outcome": "answer", "answer": "1987年", "evidence": ["s0-0"]}
+    brain = Team(team_verifier=rule, team_synthesize=lambda turn: Answer(json=settled))
+    state = await discussed(brain, engine)
+    # The model that settles is asked once more where it settled something else.
+    assert len(brain.asked("team_synthesize")) == (2 if agreed else 1)
+    assert told(state)["verified"] is False
+    assert "未经核实" in answer_of(state).text
 
 
 @pytest.mark.parametrize("status", [400, 503])
@@ -195,7 +250,7 @@ async def test_three_failed_model_calls_in_a_row_end_it_with_what_there_is(
     engine: str, status: int
 ) -> None:
     async with team_laboratory(engine=engine) as lab:
-        lab.gemini.fail("status", status=status, times=None, match=at("team_analyst"))
+        lab.gemini.fail("status", status=status, times=None, match=at("team_verifier"))
         state = await lab.ask()
     assert state["ended"] == "failures"
     assert speakers(state) == ["researcher"]
@@ -206,10 +261,10 @@ async def test_three_failed_model_calls_in_a_row_end_it_with_what_there_is(
 
 async def test_a_failed_call_is_tried_again_and_told_once(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
-        for task in ("team_analyst", "team_verifier"):
+        for task in ("team_researcher", "team_verifier"):
             lab.gemini.fail("status", status=400, times=2, match=at(task))
         state = await lab.ask()
-    assert speakers(state) == ["researcher", "analyst", "verifier"]
+    assert speakers(state) == ["researcher", "verifier"]
     assert state["ended"] == "terminated"
     assert codes(state) == ["chat_model_failed"]
 
@@ -217,7 +272,7 @@ async def test_a_failed_call_is_tried_again_and_told_once(engine: str) -> None:
 async def test_a_chair_that_fails_leaves_the_next_in_turn_to_speak(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
         lab.gemini.fail("status", status=400, times=None, match=at("team_select"))
-        state = await lab.ask()
+        state = await lab.ask(chair="model")
     assert speakers(state) == ["researcher", "analyst", "verifier"]
     assert codes(state) == ["chat_model_failed"]
     assert state["final_answer"] == "1987年"
@@ -236,7 +291,7 @@ async def test_no_model_at_all_is_an_error_after_three_calls_not_an_answer(engin
 async def test_a_spent_budget_ends_it_and_the_answer_is_still_settled(
     engine: str, limits: dict[str, int]
 ) -> None:
-    brain = Team(team_verifier=says(DISAGREES))
+    brain = Team(team_verifier=keeps_looking())
     state = await discussed(brain, engine, **limits)
     assert state["ended"] == "budget"
     assert state["final_answer"] == "1987年"

@@ -12,6 +12,8 @@ from agent.core.budget import no_usage
 from tests.support.team_lab import TeamLab, team_laboratory
 from tests.support.team_steps import Runner, ScriptedMaps, turn, with_runner
 
+ASKED = {"analysis": {"needs_map": False}, "sub_questions": []}
+
 
 @pytest.fixture
 async def standing() -> Any:
@@ -45,12 +47,16 @@ async def test_the_engines_offered_are_those_that_are_set_up(
     async with team_laboratory(**settings) as lab:
         services = with_runner(lab.services, Runner())
         configuration = TeamConfiguration(**{"geo_routing": "never", **context})
-        state: Any = {"turn": turn(), "usage": no_usage()}
+        state: Any = {"turn": turn(), "usage": no_usage(), **ASKED}
         state["turn"]["started_at"] = services.now().timestamp()
         meter = meter_of(state, configuration, services)
         offered = await offered_tools(state, configuration, services, meter)
         again = await offered_tools({**state, "gaps": offered.gaps}, configuration, services, meter)
-    assert [tool.name for tool in offered.tools] == [*names, "run_code"]
+    assert [tool.name for tool in offered.tools] == [
+        *names,
+        *(["read_page"] if names else []),
+        "run_code",
+    ]
     assert len(offered.gaps) == (not names)
     assert again.gaps == []
 
@@ -60,18 +66,21 @@ async def test_the_engines_offered_are_those_that_are_set_up(
     [
         ("青岚大桥是哪一年通车的？", "map_key_missing", []),
         ("王府井附近的亲子餐厅", "map_key_missing", ["map_key_missing"]),
-        ("青岚大桥是哪一年通车的？", "map_server_down", ["map_server_down"]),
+        ("青岚大桥是哪一年通车的？", "map_server_down", []),
+        ("王府井附近的亲子餐厅", "map_server_down", ["map_server_down"]),
         ("青岚大桥是哪一年通车的？", "", []),
+        ("王府井附近的亲子餐厅", "", []),
     ],
 )
-async def test_a_map_that_was_never_set_up_is_missed_only_where_a_place_is_asked_for(
+async def test_the_map_is_offered_and_missed_only_where_a_place_is_asked_for(
     standing: TeamLab, question: str, down: str, codes: list[str]
 ) -> None:
     services: Any = replace(standing.services, maps=ScriptedMaps(down=down))  # type: ignore[arg-type]
     configuration = TeamConfiguration()  # type: ignore[call-arg]
-    state: Any = {"turn": turn(question)}
+    state: Any = {"turn": turn(question), **ASKED}
     state["turn"]["started_at"] = services.now().timestamp()
     meter = meter_of(state, configuration, services)
     offered = await offered_tools(state, configuration, services, meter)
     assert [gap["code"] for gap in offered.gaps] == codes
-    assert ("maps_weather" in [tool.name for tool in offered.tools]) == (not down)
+    wanted = "附近" in question and not down
+    assert ("maps_weather" in [tool.name for tool in offered.tools]) == wanted

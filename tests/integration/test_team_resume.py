@@ -16,10 +16,10 @@ import pytest
 from aiohttp import web
 
 from agent.runs.threads import open_saver
-from agent.sample.service import Fault
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
+from tests.support.standin import Fault
 from tests.support.team_lab import ENGINES, Team, TeamLab, team_laboratory
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
@@ -83,8 +83,7 @@ async def broken_off(lab: TeamLab, held: Fault) -> None:
         ("team_researcher", 0),
         ("/search", 0),
         ("team_researcher", 1),
-        ("team_select", 0),
-        ("team_analyst", 0),
+        ("team_verifier", 0),
         ("/search", 1),
         ("team_verifier", 1),
         ("team_synthesize", 0),

@@ -14,6 +14,7 @@ from agent.sample.corpus import Page
 from agent.sandbox.programs import CodeResult
 from tests.support.deep_lab import page
 from tests.support.map_fixtures import until
+from tests.support.reading import LICENCE, TERMS, LinkedPages
 from tests.support.team_lab import TeamLab, team_laboratory
 from tests.support.team_steps import (
     Runner,
@@ -297,3 +298,43 @@ async def test_a_step_repeated_after_a_crash_pays_for_no_search_again(tmp_path: 
     assert lab.queries() == [Q]
     assert [e["id"] for e in state["evidence_pool"]] == ["s0", "c0"]
     assert state["usage"]["searches"] == 1
+
+
+async def test_a_page_is_opened_by_its_id_and_what_was_read_can_be_cited() -> None:
+    reader = LinkedPages()
+    async with team_laboratory() as lab:
+        services: Any = replace(lab.services, reader=reader)  # type: ignore[arg-type]
+        steps = Steps(services)
+        await steps.do(call("search_google", query=Q))
+        opened = await steps.do(call("read_page", url="s0-0", looking_for="许可费用"))
+        linked = await steps.do(call("read_page", url=LICENCE, looking_for="许可费用"))
+    [shown], [terms] = texts(opened), texts(linked)
+    assert shown.startswith('<page id="s0-0" ')
+    assert "免费许可最多连接一个执行器" in shown
+    assert f'<link url="{LICENCE}">' in shown
+    assert '<page id="r1-0" ' in terms
+    sources = {source["id"]: source for source in linked["sources_gathered"]}
+    assert "免费许可最多连接一个执行器" in sources["s0-0"]["quotes"][0]
+    assert (sources["r1-0"]["url"], sources["r1-0"]["quotes"]) == (LICENCE, [TERMS])
+    assert [(e["id"], e["kind"]) for e in linked["evidence_pool"]][1:] == [
+        ("r0", "page"), ("r1", "page"),
+    ]  # fmt: skip
+    assert len(reader.asked) == 2
+
+
+async def test_no_page_is_opened_that_nobody_showed_or_beyond_the_limit() -> None:
+    reader = LinkedPages()
+    async with team_laboratory() as lab:
+        services: Any = replace(lab.services, reader=reader)  # type: ignore[arg-type]
+        steps = Steps(services, {"max_page_reads": 1})
+        await steps.do(call("search_google", query=Q))
+        state = await steps.do(
+            call("read_page", 0, url="http://evil.example/", looking_for="x"),
+            call("read_page", 1, url="s9-9", looking_for="x"),
+        )
+        refused = texts(state)
+        state = await steps.do(*(call("read_page", n, url="s0-0") for n in range(2)))
+    assert ["没有出现过这个地址" in text for text in refused] == [True, True]
+    assert [answer.status for answer in answers(state)][-2:] == ["success", "error"]
+    assert len(reader.asked) == 1
+    assert state.get("gaps", []) == []

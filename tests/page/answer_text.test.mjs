@@ -9,7 +9,7 @@ asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
 const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer/answer_body.js`);
 const { answerHtml } = await import(`${JS}/answer/render_markdown.js`);
-const { nearestFirst } = await import(`${JS}/answer/citation.js`);
+const { giveQuotes, nearestFirst, quotesOfStatements } = await import(`${JS}/answer/citation.js`);
 
 const SOURCES = [{ number: 1, title: "One" }, { number: 2, title: "Two" }];
 const WHOLE = [
@@ -142,5 +142,23 @@ describe("the sentences of a source", () => {
     const quotes = ["儿童剧院常年上演儿童剧。", "乐高旗舰店可以动手拼搭。"];
     assert.deepEqual(nearestFirst(quotes, "旗舰店有动手拼搭的区域。"), [quotes[1], quotes[0]]);
     assert.deepEqual(nearestFirst(quotes, ""), quotes);
+  });
+});
+
+describe("the passage that bears a sentence", () => {
+  const text = "😀 One.[1](https://a.example/x) Two.[1](https://a.example/x)[2](https://b.example/y)";
+  const sources = [{ id: "w0-0", number: 1 }, { id: "w0-1", number: 2 }];
+  const start = text.indexOf("Two") - 1; // The sign before it is two units, one point.
+  const statement = { start, end: [...text].length, verdict: "rematched", source: "w0-0", quote: "It is so." };
+
+  it("belongs to that sentence's citation of its source alone", () => {
+    const quotes = quotesOfStatements({ text, sources, checks: { statements: [statement] } });
+    const anchors = ["1", "1", "2"].map((sourceNumber) => ({ dataset: { sourceNumber } }));
+    giveQuotes(anchors, quotes);
+    assert.deepEqual(anchors.map(({ dataset }) => dataset.quote), [undefined, "It is so.", undefined]);
+  });
+
+  it("is none where the check left nothing", () => {
+    assert.equal(quotesOfStatements({ text, sources, checks: {} }).size, 0);
   });
 });

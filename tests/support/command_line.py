@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
 from agent.sample.service import serve
-from tests.support.dev_server import clean_environment
+from tests.support.programs import Program, clean_environment
+from tests.support.standins import GeminiService
 
 KEYS = [
     "assistant", "mode", "thread_id", "run_id", "answer", "sources", "places", "routes",
@@ -33,25 +32,17 @@ class Cli:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.started: list[subprocess.Popen[str]] = []
+        self.started: list[Program] = []
         self.env = {
             "TANLU_DATA_DIR": str(folder / "data"),
             "PYTHONIOENCODING": "utf-8",
             "COLUMNS": "100",
         }
 
-    def start(self, *argv: str, **env: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "agent", *argv],
-            cwd=self.folder,
-            env=clean_environment(**{**self.env, **env}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-        )
+    def start(self, *argv: str, cold: bool = False, **env: str) -> Program:
+        """Start it without waiting; `cold` is as of `Program`."""
+        environment = clean_environment(**{**self.env, **env})
+        process = Program("-m", "agent", *argv, folder=self.folder, env=environment, cold=cold)
         self.started.append(process)
         return process
 
@@ -59,10 +50,10 @@ class Cli:
         """The same for a program on a terminal."""
         return clean_environment(**{**self.env, "TERM": "xterm", "PYTHONUTF8": "1", **env})
 
-    def run(self, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*argv, **env)
+    def run(self, *argv: str, cold: bool = False, **env: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*argv, cold=cold, **env)
         out, err = process.communicate(timeout=300)
-        return subprocess.CompletedProcess(argv, process.returncode, out, err)
+        return subprocess.CompletedProcess(argv, process.wait(), out, err)
 
     def ask(self, *argv: str, **env: str) -> dict[str, Any]:
         """The object of `tanlu ask --json …`; the run must have answered."""
@@ -77,12 +68,7 @@ def cli_fixture(tmp_path: Path) -> Iterator[Cli]:
     found = Cli(tmp_path)
     yield found
     for process in found.started:
-        if process.poll() is None:
-            process.kill()
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-        process.wait()
+        process.end()
 
 
 @pytest.fixture(name="gemini")

@@ -17,12 +17,12 @@ import pytest
 from pydantic import SecretStr
 
 from agent.runs.sql import Place
-from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
-from agent.sample.search import TavilyService
-from agent.sample.service import Recorded, serve
+from agent.sample.service import serve
 from tests.support.command_line import CANARY
 from tests.support.postgres import PostgresServer, rows
+from tests.support.standin import Recorded
+from tests.support.standins import GeminiService, TavilyService
 
 ARCHIVE = Path(__file__).parents[1] / "fixtures" / "data-7a6e667.tar.xz"
 HOME = Path("/tmp/tanlu-fixture")

@@ -14,13 +14,13 @@ from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import SqliteJournal
 from agent.sample.corpus import Page
-from agent.sample.gemini import GeminiService
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, task_of
-from agent.sample.search import KEY, TavilyService
+from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.services import build_services
 from agent.settings import Settings
+from tests.support.standins import GeminiService, TavilyService
 
 ZH = "钠离子电池的成本、安全与应用前景"
 EN = "What do sodium-ion batteries cost, and how safe are they?"
@@ -93,6 +93,11 @@ def done_calls(turn: Turn) -> list[str]:
     return [call.name for past in turn.history for call in past.calls]
 
 
+def no_verdicts(_turn: Turn) -> Answer:
+    """Return that no sentence of an answer was judged."""
+    return Answer(json={"verdicts": []})
+
+
 class Researcher:
     """Explores `topics` one after another as told to, compresses and reports faithfully."""
 
@@ -102,6 +107,7 @@ class Researcher:
             "deep_explore": self.explore,
             "deep_compress": compress,
             "deep_report": report,
+            "claim_check": no_verdicts,
             **rules,
         }
         self.turns: list[Turn] = []

@@ -2,12 +2,9 @@
 
 import contextlib
 import json
-import os
-import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,25 +15,9 @@ from typing import Any
 import httpx
 
 from tests.support.ports import free_port
+from tests.support.programs import REPOSITORY, Program, clean_environment
 
-REPOSITORY = Path(__file__).parents[2]
-_OURS = re.compile(
-    r"(?i)(key|token|secret|proxy)|^(tanlu|amap|google|gemini|openai|tavily|serper|bocha|langgraph"
-    r"|langsmith|langchain|model)_|^database_url$"
-)
-
-
-def clean_environment(**changes: str) -> dict[str, str]:
-    """The environment without anything that could configure a run or reach out, plus `changes`."""
-    kept = {name: value for name, value in os.environ.items() if not _OURS.search(name)}
-    quiet = {
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "LANGGRAPH_NO_VERSION_CHECK": "true",
-        "LANGSMITH_TRACING": "false",
-        "LOG_COLOR": "false",
-        "PYTHONUNBUFFERED": "1",
-    }
-    return {**kept, **quiet, **changes}
+__all__ = ["REPOSITORY", "DevServer", "clean_environment", "dev_server"]
 
 
 @dataclass
@@ -52,7 +33,9 @@ class DevServer:
     runs down every ten seconds, and whether that comes before a kill is chance."""
     jobs: int = 10
     port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
+    cold: bool = False
+    """Whether an interpreter of its own imports everything, as for a person."""
+    process: Program | None = None
     begins: int = 0
     """Where in the log this start begins."""
 
@@ -75,20 +58,17 @@ class DevServer:
         if self.forgetful:
             shutil.rmtree(self.folder / ".langgraph_api", ignore_errors=True)
         environment = {"TANLU_DATA_DIR": str(self.folder / "threads"), **self.env}
-        command = [
-            sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload",
-            "--host", "127.0.0.1", "--port", str(self.port),
-            "--n-jobs-per-worker", str(self.jobs),
-        ]  # fmt: skip
         with self.log.open("ab") as log:
             self.begins = log.tell()
-            self.process = subprocess.Popen(
-                command,
-                cwd=self.folder,
+            self.process = Program(
+                *("-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"),
+                *("--host", "127.0.0.1", "--port", str(self.port)),
+                *("--n-jobs-per-worker", str(self.jobs)),
+                folder=self.folder,
                 env=clean_environment(**environment),
-                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                cold=self.cold,
             )
         self._wait(seconds)
 
@@ -115,7 +95,7 @@ class DevServer:
 
     def kill(self) -> None:
         """kill -9, as a crash would end it."""
-        self._end(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+        self._end(signal.SIGKILL)
 
     def stop(self) -> None:
         """End it as a person or a supervisor would."""

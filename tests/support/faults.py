@@ -18,7 +18,7 @@ from agent.core.errors import AgentError, NothingFound
 from agent.graph import build_graph
 from agent.models.catalogue import ModelName
 from agent.models.client import ModelDesk
-from agent.sample.model.request import Answer, Brain, Turn
+from agent.sample.model.request import Answer, Model, Turn
 from agent.search.web import SearchDesk
 from agent.services import build_services
 from agent.settings import read_settings
@@ -67,7 +67,7 @@ def turn_at(stage: str) -> Callable[[Turn], bool]:
 class MoodyBrain:
     """The sample's brain, but in some stage it says what it is told to, `times` times."""
 
-    inner: Brain
+    inner: Model
     moods: list[tuple[str, Answer, list[int | None]]] = field(default_factory=list)
 
     def say(self, stage: str, answer: Answer, times: int | None) -> None:

@@ -11,7 +11,7 @@ from agent.sample.service import serve
 from tests.support.batch_lab import values_of
 
 Fate = Literal["done", "lost", "stuck", "queued", "unfinished"]
-"""lost: gone when it is joined, which is never answered. unfinished: ends with steps left."""
+"""lost: gone when it is streamed, which is never answered. unfinished: ends with steps left."""
 
 
 class ForgetfulServer:
@@ -37,7 +37,7 @@ class ForgetfulServer:
             web.get(f"{thread}/state", self._state),
             web.get(f"{thread}/runs", self._list),
             web.post(f"{thread}/runs", self._create),
-            web.get(f"{thread}/runs/{{run}}/join", self._join),
+            web.get(f"{thread}/runs/{{run}}/stream", self._stream),
             web.post(f"{thread}/runs/{{run}}/cancel", self._cancel),
         ])  # fmt: skip
 
@@ -72,7 +72,7 @@ class ForgetfulServer:
         self._runs.append(run)
         return web.json_response(run)
 
-    async def _join(self, request: web.Request) -> web.Response:
+    async def _stream(self, request: web.Request) -> web.Response:
         run = next(run for run in self._runs if run["run_id"] == request.match_info["run"])
         match run["fate"]:
             case "lost":
@@ -85,7 +85,7 @@ class ForgetfulServer:
             case "done":
                 self._values, self._left = values_of("found"), []
         run["status"] = "success"
-        return web.json_response(self._values)
+        return web.Response(text="event: end\ndata: null\n\n", content_type="text/event-stream")
 
     async def _cancel(self, request: web.Request) -> web.Response:
         self.cancelled.append(request.match_info["run"])

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 from agent.models.client import ModelDesk
-from agent.sample.gemini import GeminiService
 from tests.support.scripted import ASK, KEY, Scripted, desk_for, meter
+from tests.support.standins import GeminiService
 
 FLASH, LITE = "gemini-3.8-flash", "gemini-3.5-flash-lite"
 

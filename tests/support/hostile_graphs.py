@@ -14,6 +14,7 @@ from agent.services import process_services
 from agent.texts import table
 from tests.support.hostile_texts import EVIL, MARKDOWN, MARKUP
 from tests.support.obedient import Obedient, pois
+from tests.support.standins import observe_sample
 
 PAYLOAD = " ".join([*MARKUP.values(), MARKDOWN["beacon"], MARKDOWN["javascript"]])
 _planted: list[Obedient] = []
@@ -21,6 +22,7 @@ _planted: list[Obedient] = []
 
 def hostile_services() -> Services:
     """The sample's services, which speak as PAYLOAD says; their model obeys it."""
+    observe_sample()
     services = process_services()
     if not _planted and services.sample:
         standins: Any = services.sample.services

@@ -12,11 +12,11 @@ from agent.assistants.common.services import Services
 from agent.configuration import configure
 from agent.graph import Compiled, build_graph
 from agent.runs.reply_cache import SqliteJournal
-from agent.sample.amap import AmapService
-from agent.sample.gemini import GeminiService
-from agent.sample.service import Recorded, Service
+from agent.sample.service import Service
 from agent.services import build_services
 from agent.settings import read_settings
+from tests.support.standin import Recorded
+from tests.support.standins import AmapService, GeminiService
 
 ZH = "王府井附近适合遛娃的好去处"
 EN = "How do sodium-ion batteries work?"

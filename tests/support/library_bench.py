@@ -9,15 +9,9 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
-from agent.sample.filings import Company, Filing, SecService
-from agent.sample.scholar import (
-    Article,
-    OpenAlexService,
-    Paper,
-    SemanticScholarService,
-    WikipediaService,
-)
-from agent.sample.service import Fault, Service, serve
+from agent.sample.filings import Company, Filing
+from agent.sample.scholar import Article, Paper
+from agent.sample.service import Service, serve
 from agent.search.document_sources import DocumentDesk
 from agent.search.documents import Document
 from agent.search.http import SearchHttp
@@ -26,6 +20,13 @@ from agent.search.web import SearchDesk
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import ScriptedModels, meter
+from tests.support.standin import Fault
+from tests.support.standins import (
+    OpenAlexService,
+    SecService,
+    SemanticScholarService,
+    WikipediaService,
+)
 
 KEY = "canary-key-4d1e8b7a90c3"
 QUERY = "sodium battery"

@@ -24,9 +24,9 @@ from agent.mcp.records import text_of
 from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.types import MapOptions, MapResult
-from agent.sample.amap import AmapService
 from agent.sample.service import serve
 from agent.settings import Settings
+from tests.support.standins import AmapService
 
 SCRIPT = Path(__file__).with_name("map_servers.py")
 CANARY = "canary-key-4f1d9a77"

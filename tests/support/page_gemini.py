@@ -9,10 +9,11 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import BODY, Speed, serve
+from agent.sample.service import BODY, serve
 from tests.support.command_line import CANARY, searches, until
+from tests.support.standin import Speed
+from tests.support.standins import GeminiService
 
 Kind = Callable[[Any, Any], bool]
 

@@ -12,20 +12,25 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.runs.reply_cache import ReplyJournal
-from agent.sample.filings import SecService
-from agent.sample.gemini import GeminiService
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
-from agent.sample.scholar import OpenAlexService, SemanticScholarService, WikipediaService
-from agent.sample.search import KEY, TavilyService
+from agent.sample.search import KEY
 from agent.sample.service import Service, serve
 from agent.search.document_sources import DocumentDesk
 from agent.services import build_papers, build_services
 from agent.settings import Settings
-from tests.support.deep_lab import MODEL_KEY, Web
+from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts
 from tests.support.faults import impatient
 from tests.support.plan_knowledge import MemoryKnowledge, With
 from tests.support.plan_sources import HOST, PaperPages, articles, companies, papers
+from tests.support.standins import (
+    GeminiService,
+    OpenAlexService,
+    SecService,
+    SemanticScholarService,
+    TavilyService,
+    WikipediaService,
+)
 
 ZH = "青岚公司钠离子电池的技术路线与同行相比如何"
 EN = "How does Qinglan's sodium battery technology compare with its peers?"
@@ -41,6 +46,7 @@ class Planner:
     def __init__(self, *tasks: str | tuple[str, list[str]], **rules: Rule) -> None:
         self.tasks = tasks or ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
         self.rules: dict[str, Rule] = {
+            "claim_check": no_verdicts,
             "plan_tasks": self.plan,
             "execute_decide": lambda turn: Answer(text="不需要。"),
             "rewrite_headings": rewrite,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.sample.filings import Company, Filing
-from agent.sample.pages import StrangePages
 from agent.sample.scholar import Article, Paper
 from tests.support.reading import simple_pdf
+from tests.support.strange_pages import StrangePages
 
 HOST = "papers.tanlu-lab.com"
 

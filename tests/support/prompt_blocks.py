@@ -5,20 +5,21 @@ BLOCKS = {
     " user_location question",
     "web_research": "today query",
     "web_writeup": "today query results",
-    "amap_research": "query places routes weather",
-    "reflection": "today question asked findings gaps limit",
-    "answer": "today conversation question findings places routes weather gaps"
+    "amap_research": "query centre tried places routes weather more",
+    "reflection": "today conversation asked findings sources places routes weather gaps"
+    " map_calls_left limit asked_as question",
+    "answer": "today conversation question asked_as findings sources places routes weather gaps"
     " previous_sources previous_places",
     "continue_answer": "cut_off",
-    "deep_explore": "today conversation topics_done topic question",
+    "claim_check": "claims",
+    "deep_explore": "today conversation topics_done topic left question",
     "deep_compress": "question topic pages",
     "deep_report": "today conversation topics gaps question",
     "team_analyze": "today conversation format_requirement question",
-    "team_decompose": "today asked format_requirement question",
     "team_select": "question speakers transcript candidates",
-    "team_turn": "today question asked format_requirement sub_questions hypotheses gaps transcript"
-    " rounds_left reminder",
-    "team_synthesize": "today question asked format_requirement sub_questions hypotheses"
+    "team_turn": "today question asked format_requirement sub_questions previous hypotheses gaps"
+    " transcript rounds_left reminder",
+    "team_synthesize": "today question asked format_requirement sub_questions previous hypotheses"
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",
     "plan_tasks": "today conversation mode limit collections question",

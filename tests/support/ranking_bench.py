@@ -11,12 +11,11 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.knowledge.embeddings import BatchEmbedder, build_embedder
 from agent.knowledge.rerank import RerankDesk
-from agent.sample.gemini import GeminiService
-from agent.sample.ranking import RankingService
 from agent.sample.service import Service, serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.scripted import Scripted
+from tests.support.standins import GeminiService, RankingService
 
 KEY = "canary-key-8d2f4b6a0c1e"
 KINDS = ("tei", "jina")

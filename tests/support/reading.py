@@ -3,20 +3,21 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from agent.core.budget import Meter
 from agent.core.calls import Calls
+from agent.core.errors import ProviderUnavailable
 from agent.reading.extract import ExtractLimits, Extractor
-from agent.reading.fetch import Fetcher, FetchLimits
+from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
 from agent.reading.guard import Guard
-from agent.reading.hosts import HostLimits
-from agent.reading.reader import Reader
-from agent.sample.pages import StrangePages
+from agent.reading.reader import Article, Reader
 from agent.sample.service import Running, serve
 from tests.support.hostile_urls import answers
+from tests.support.strange_pages import StrangePages
 
 
 @dataclass(frozen=True)
@@ -131,3 +132,28 @@ def assembled(objects: list[bytes]) -> bytes:
         start,
     )
     return bytes(written)
+
+
+LICENCE = "https://pages.example/licence"
+FILLER = "".join(
+    f"第{n}段讲的是别的事情，与许可没有关系，只是一段很长的文字。\n\n" for n in range(300)
+)
+FAQ = f"{FILLER}许可费用：免费许可最多连接一个执行器。\n\n{FILLER}"
+TERMS = "生产环境使用需要付费许可，每年1200美元。"
+
+
+@dataclass
+class LinkedPages:
+    """A reader of pages that link to the licence; other addresses do not answer."""
+
+    text: str = FAQ
+    links: dict[str, str] = field(default_factory=lambda: {LICENCE: "托管许可"})
+    asked: list[str] = field(default_factory=list)
+
+    async def read(self, url: str, *, meter: Meter) -> Article:
+        self.asked.append(url)
+        if url == LICENCE:
+            return Article(url, "托管许可", TERMS, False, "html", url)
+        if not url.endswith("0"):
+            raise ProviderUnavailable("reader", "no answer", code="timeout")
+        return Article(url, "常见问题", self.text, False, "html", url, self.links)

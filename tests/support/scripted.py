@@ -1,4 +1,4 @@
-"""A Brain that says what a test tells it to, and the desk in front of it."""
+"""A Model that says what a test tells it to, and the desk in front of it."""
 
 import threading
 from collections import deque

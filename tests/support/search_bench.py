@@ -9,7 +9,6 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.corpus import Page
-from agent.sample.search import BochaService, SerperService, TavilyService
 from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
 from agent.search.types import SearchProvider
@@ -17,6 +16,7 @@ from agent.search.web import configured
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import meter
+from tests.support.standins import BochaService, SerperService, TavilyService
 
 KEY = "canary-key-7f3a9c1e5b2d"
 SERVICES: dict[str, type[Any]] = {

@@ -35,6 +35,13 @@ def text_reply(text: str) -> Reply[Any]:
     return Reply(text=text, message=AIMessage(text), model="scripted", parts=(text,))
 
 
+def searched_reply(text: str, *queries: str) -> Reply[Any]:
+    """Return what a search that brought no source writes."""
+    metadata = {"web_search_queries": list(queries)}
+    message = AIMessage(text)
+    return Reply(text=text, message=message, model="scripted", parts=(text,), grounding=metadata)
+
+
 def grounded_reply(
     text: str = "故宫周一闭馆。", uri: str = "https://www.dpm.org.cn/visit", *queries: str
 ) -> Reply[Any]:

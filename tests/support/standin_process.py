@@ -11,22 +11,27 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 from aiohttp import web
 
-from agent.sample.amap import AmapService
-from agent.sample.gemini import GeminiService
 from agent.sample.model.reply import SampleModel
-from agent.sample.openai import OpenAIService, Rules
-from agent.sample.search import BochaService, SerperService, TavilyService
-from agent.sample.service import Background, Recorded, Service
+from agent.sample.service import Background, Service
+from tests.support.programs import REPOSITORY, Program
+from tests.support.standin import Recorded
+from tests.support.standins import (
+    AmapService,
+    BochaService,
+    GeminiService,
+    OpenAIService,
+    Rules,
+    SerperService,
+    TavilyService,
+)
 
 KEY = "standin-canary-0123456789abcdef"
 MODEL = "standin-chat"
-REPOSITORY = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -55,19 +60,17 @@ def standin_process(rules: Rules | None = None, *, latency: float = 0) -> Iterat
     `latency` is the seconds every call takes.
     """
     told = json.dumps({"rules": asdict(rules or Rules()), "latency": latency})
-    command = [sys.executable, "-m", "tests.support.standin_process", told]
-    process = subprocess.Popen(
-        command,
-        cwd=REPOSITORY,
+    program = Program(
+        *("-m", "tests.support.standin_process", told),
+        folder=REPOSITORY,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        stderr=2,
     )
-    assert process.stdin
-    assert process.stdout
+    assert program.stdin
+    assert program.stdout
     try:
-        line = process.stdout.readline()
+        line = program.stdout.readline()
         assert line, "the stand-ins did not start"
         running = Standins(json.loads(line))
         try:
@@ -75,9 +78,9 @@ def standin_process(rules: Rules | None = None, *, latency: float = 0) -> Iterat
         finally:
             running.close()
     finally:
-        process.stdin.close()
-        process.stdout.close()
-        process.wait(timeout=60)
+        program.stdin.close()
+        program.wait(timeout=60)
+        program.end()
 
 
 def _services(rules: Rules) -> dict[str, Service]:

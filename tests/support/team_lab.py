@@ -13,16 +13,15 @@ from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import SqliteJournal
-from agent.sample.amap import AmapService
-from agent.sample.gemini import GeminiService
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
-from agent.sample.search import KEY, BochaService, SerperService
+from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.services import build_services
 from agent.settings import Settings
-from tests.support.deep_lab import MODEL_KEY, Web
+from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts
 from tests.support.faults import impatient
+from tests.support.standins import AmapService, BochaService, GeminiService, SerperService
 
 ZH = "青岚大桥是哪一年通车的？"
 EN = "In which year did the Qinglan bridge open?"
@@ -86,8 +85,8 @@ class Team:
     def __init__(self, answer: str = "1987年", **rules: Rule) -> None:
         self.answer = answer
         self.rules: dict[str, Rule] = {
+            "claim_check": no_verdicts,
             "team_analyze": self.analyze,
-            "team_decompose": lambda turn: Answer(json={"sub_questions": [_question(turn)]}),
             "team_select": lambda turn: Answer(text=lines(turn.user, "candidates")[0]),
             "team_researcher": self.researcher,
             "team_analyst": self.analyst,
@@ -107,8 +106,7 @@ class Team:
 
     def analyze(self, turn: Turn) -> Answer:
         required = block(turn.user, "format_requirement")
-        found = {"asked": _question(turn), "answer_type": "date", "region": "china"}
-        return Answer(json={**found, "format_requirement": required})
+        return Answer(json={"asked": _question(turn), "format_requirement": required})
 
     def researcher(self, turn: Turn) -> Answer:
         """One search, then a claim with its marker."""
@@ -124,14 +122,14 @@ class Team:
     def verifier(self, turn: Turn) -> Answer:
         """A search for the opposite, then agreement and the end."""
         search = searching(turn, f"{_question(turn)} 质疑 反驳")
-        text = f"没有查到相反的说法{_mark(turn)}。\nVERDICT: AGREE\nTERMINATE"
+        text = f"没有查到相反的说法{_mark(turn)}。\nVERDICT: AGREE {self.answer}\nTERMINATE"
         return search or Answer(text=text)
 
     def synthesize(self, turn: Turn) -> Answer:
         ids = _MARKED.findall(block(turn.user, "evidence"))[:1]
         return Answer(
             json={
-                "found": bool(ids),
+                "outcome": "answer" if ids else "not_found",
                 "answer": self.answer if ids else "",
                 "evidence": ids,
                 "explanation": "".join(f"资料写明{self.answer}[^{name}]。" for name in ids),

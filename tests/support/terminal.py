@@ -4,12 +4,12 @@ import contextlib
 import os
 import re
 import select
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.support.programs import Program
 
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\|\r")
 
@@ -17,7 +17,7 @@ _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\|\r")
 class Terminal:
     """What the program wrote, without colours, and a way to type."""
 
-    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+    def __init__(self, process: Program, screen: int) -> None:
         self.process, self._screen = process, screen
         self._raw = b""
         self._seen = 0
@@ -72,20 +72,11 @@ class Terminal:
 def terminal(*argv: str, folder: Path, env: Mapping[str, str]) -> Iterator[Terminal]:
     """`tanlu` on a terminal of its own; ended with the test."""
     screen, keyboard = os.openpty()
-    # In a session of its own that terminal is the controlling one, so that Ctrl-C is a signal.
-    adopt = "import fcntl, runpy, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
-    start = f"{adopt} runpy.run_module('agent', run_name='__main__', alter_sys=True)"
-    process = subprocess.Popen(
-        [sys.executable, "-c", start, *argv],
-        cwd=folder, env=env, stdin=keyboard, stdout=keyboard, stderr=keyboard,
-        start_new_session=True,
-    )  # fmt: skip
+    process = Program("-m", "agent", *argv, folder=folder, env=env, terminal=keyboard)
     os.close(keyboard)
     try:
         yield Terminal(process, screen)
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+        process.end()
         with contextlib.suppress(OSError):
             os.close(screen)

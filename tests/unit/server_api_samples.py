@@ -23,6 +23,7 @@ class Part(NamedTuple):
 
     event: str
     data: Any
+    id: str | None = None
 
 
 def answered(**kept: Any) -> Part:
@@ -50,6 +51,7 @@ class ServerApi:
         self.sent: dict[str, Any] = {}
         self.cancelled: list[str] = []
         self.hangs = False
+        self._ended: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -72,9 +74,26 @@ class ServerApi:
         for part in self.script:
             if isinstance(part, Exception):
                 raise part
+            self._ended[part.event] = part.data
             yield part
         if self.hangs:
             await asyncio.Event().wait()
+        self._ended.setdefault("end", None)
+
+    async def list(self, *_: str, **__: Any) -> list[dict[str, Any]]:
+        """The run as the script left it."""
+        status = "error" if "error" in self._ended else "success"
+        return [{"run_id": "run-1", "status": status if "end" in self._ended else "running"}]
+
+    async def get_state(self, *_: str) -> dict[str, Any]:
+        values = dict(self._ended.get("values") or {})
+        return {
+            "values": values,
+            "next": [],
+            "tasks": [],
+            "interrupts": values.pop("__interrupt__", []),
+            "metadata": {"run_id": "run-1"},
+        }
 
     async def cancel(self, thread_id: str, run_id: str, **_: Any) -> None:
         self.cancelled.append(run_id)

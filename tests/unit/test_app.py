@@ -9,8 +9,8 @@ import pytest
 
 from agent.core.redaction import hide
 from agent.engines.langgraph.app import ScrubbingFormatter, announce, app, scrub_logs
-from agent.engines.langgraph.recording import RecordRuns
 from agent.server.auth.guard import Guard
+from agent.server.half_characters import ReplaceHalfCharacters
 
 
 async def health() -> httpx.Response:
@@ -109,7 +109,7 @@ async def test_the_guard_stands_before_everything_and_closes_on_keys_it_cannot_r
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     order: list[Any] = [middleware.cls for middleware in app.user_middleware]
-    assert order == [Guard, RecordRuns]
+    assert order == [Guard, ReplaceHalfCharacters]
     monkeypatch.setenv("TANLU_API_KEYS", "anna:too-short-3141")
     announce()
     reply = await health()

@@ -33,6 +33,7 @@ BAD_JSON: dict[str, tuple[bytes, str]] = {
     "5 MB": (b'{"id": "x", "question": "' + b"a" * 5_000_000 + b'"}', "longer than 1,000,000"),
     "deep": (b'{"question": ' + b"[" * 400_000, "not valid JSON"),
     "deep and whole": (b'{"question": ' + b"[" * 450 + b"]" * 450 + b"}", "nested too deeply"),
+    "deeper than 100": (b'{"question": "a", "more": ' + b"[" * 101 + b"]" * 101 + b"}", "nested"),
     "huge number": (b'{"question": ' + b"9" * 9000 + b"}", "not valid JSON"),
     "nul": (b"\0\0\0\0", "not valid JSON"),
 }
@@ -145,3 +146,9 @@ def test_of_any_mix_of_good_and_bad_lines_each_is_read_or_reported_once(write: W
         questions, bad = read_questions(write(b"\n".join(lines)))
         assert [q.line for q in questions] == good
         assert [line.line for line in bad] == wrong
+
+
+def test_what_lies_beside_the_question_may_be_nested(write: Write) -> None:
+    nested = b"[" * 99 + b"]" * 99
+    questions, bad = read_questions(write(b'{"question": "a", "more": ' + nested + b"}\n"))
+    assert ([q.text for q in questions], bad) == (["a"], [])

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from agent.core.budget import Budget, Limits, Meter
-from agent.core.calls import Breaker, Calls, Pace, Policy, SingleFlight
+from agent.core.calls import Calls, Policy
+from agent.core.concurrency import Breaker, Pace, SingleFlight
 from agent.core.errors import (
     BudgetExceeded,
     MalformedReply,

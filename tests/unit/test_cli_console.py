@@ -13,7 +13,7 @@ from rich.console import Console
 from agent.cli.console import printable
 from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_json, print_outcome, usage_line
-from agent.cli.watch import LiveWatcher, PlainWatcher, telling_of_installs
+from agent.cli.watch import LiveWatcher, PlainWatcher, showing_installs
 from agent.client.run_result import Outcome, RunName, outcome_of
 from agent.core.errors import AgentError
 from agent.core.progress import event
@@ -73,6 +73,17 @@ def test_the_object_has_exactly_its_keys(capsys: pytest.CaptureFixture[str]) -> 
         "model_calls", "input_tokens", "output_tokens", "searches", "map_calls", "seconds",
         "cost_usd",
     ]  # fmt: skip
+
+
+def test_what_an_assistant_counts_and_keeps_beside_its_message_comes_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    checks = {"cited": 2, "claims": {"total": 9}, "statements": [{"start": 0, "verdict": "marked"}]}
+    print_json(outcome(checks=checks, tasks=[{"id": "t1"}], a_field_of_next_year="kept"))
+    found = json.loads(capsys.readouterr().out)
+    assert list(found)[: len(KEYS)] == KEYS
+    assert found["checks"] == {"unknown_ids_removed": 0, "places_rejected": 0, **checks}
+    assert (found["tasks"], found["a_field_of_next_year"]) == ([{"id": "t1"}], "kept")
 
 
 def test_a_server_s_dicts_give_the_same_outcome() -> None:
@@ -215,9 +226,9 @@ def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     source = logging.getLogger("agent.mcp.servers")
-    with telling_of_installs(PlainWatcher("en"), "en"):
+    with showing_installs(PlainWatcher("en"), "en"):
         source.info("installing the map server once (npm ci)")
-    with telling_of_installs(PlainWatcher("zh"), "zh"):
+    with showing_installs(PlainWatcher("zh"), "zh"):
         source.info("installing the map server once (npm ci)")
         source.info("map server installed in 12 s")
     source.info("not heard")

@@ -3,8 +3,8 @@
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
+from agent.assistants.common.reading import canonical
 from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
-from agent.assistants.deep_research.switch_topic import canonical
 from agent.assistants.deep_research.tools import (
     Past,
     last_thought,

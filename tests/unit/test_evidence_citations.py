@@ -46,6 +46,18 @@ def test_d12_an_id_nobody_issued_is_removed_and_counted() -> None:
     assert [item["id"] for item in citer.used] == ["w0-0"]
 
 
+@pytest.mark.parametrize(
+    "broken", ["[^w01]", "[^a12]", "[^w1-]", "[^w0-1-2]", "[^w0]", "[^p7, ^a1]"]
+)
+def test_a_marker_that_is_spelt_wrongly_goes_beside_one_that_is_right(broken: str) -> None:
+    for size in (1, 3, 100):
+        text, citer = f"人少适合拍照。{broken}[^w0-1]然后", Citer(LEDGER)
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        shown = "".join(map(citer.feed, pieces)) + citer.flush()
+        assert shown == f"人少适合拍照。{link(1, 'w0-1')}然后"
+        assert citer.unknown_ids_removed
+
+
 def test_d10_an_id_of_the_turn_before_is_cited_under_its_new_name() -> None:
     before = [source("w0-0", "https://old.example/"), source("w0-1")]
     carried = carry_over(before, "p0")
@@ -80,19 +92,85 @@ def test_variants_of_a_marker_that_models_write_are_understood(
 
 
 @pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("(w0-0)", ["w0-0"]),
+        ("（w0-0）", ["w0-0"]),
+        ("(see w0-0, w0-1)", ["w0-0", "w0-1"]),
+        ("{w0-0}", ["w0-0"]),
+        ("[^w1-0, p. 1]", ["w1-0"]),
+        ("[^w1-0, pp. 3-4]", ["w1-0"]),
+        ("[^w1-0，第 3 页]", ["w1-0"]),
+        ("【w1-0†source】", ["w1-0"]),
+        ("【w1-0†L3-L5】", ["w1-0"]),
+        ("[w0-0–w0-1]", ["w0-0", "w0-1"]),
+        ("[w0-0-w0-1]", ["w0-0", "w0-1"]),
+        ("<w0-1>", ["w0-1"]),
+        ("[^w0-0/w0-1]", ["w0-0", "w0-1"]),
+        ("[^w0-0|w0-1]", ["w0-0", "w0-1"]),
+        ("[^w0-0 and w0-1]", ["w0-0", "w0-1"]),
+        ("[来源: w0-0]", ["w0-0"]),
+        ("（来源：w0-0、a1-0）", ["w0-0", "a1-0"]),
+        ("[Source: w0-0]", ["w0-0"]),
+        ("[w0-0: the official site]", ["w0-0"]),
+    ],
+)
+def test_f9_no_habit_of_citing_leaks_an_id_into_the_text(written: str, read: list[str]) -> None:
+    links = "".join(link(number, name) for number, name in enumerate(read, 1))
+    assert cite(f"a{written}。b") == f"a{links}。b"
+    pieces = Citer(LEDGER)
+    assert "".join(map(pieces.feed, f"a{written}。b")) + pieces.flush() == f"a{links}。b"
+
+
+def test_f9_words_beside_an_id_in_round_brackets_stay() -> None:
+    assert cite("a (about 5 min, w0-0) b") == f"a (about 5 min{link(1, 'w0-0')}) b"
+    assert cite("(w9-9) and (A4-5) and (see below)") == "(w9-9) and (A4-5) and (see below)"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("an interface [^1].", "an interface."),
+        ("票价未知 [^w9-9]，请致电。", "票价未知，请致电。"),
+        ("one [^w9-9] two", "one two"),
+        ("end [^w9-9]\nnext", "end\nnext"),
+    ],
+)
+def test_f9_a_removed_marker_leaves_no_blank_before_what_follows(written: str, kept: str) -> None:
+    assert cite(written) == kept
+    pieces = Citer(LEDGER)
+    assert "".join(map(pieces.feed, written)) + pieces.flush() == kept
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("官方菜单见 https://menu.example/x 。", "官方菜单见（链接略）。"),
+        ("见 <https://menu.example/x>，或 http://b.example/", "见（链接略），或（链接略）"),
+        ("[the menu](https://menu.example/x) lists it", "the menu lists it"),
+    ],
+)
+def test_a_removed_url_leaves_no_hole_in_its_sentence(written: str, kept: str) -> None:
+    citer = Citer(LEDGER, omitted="（链接略）")
+    assert citer.feed(written) + citer.flush() == kept
+    pieces = Citer(LEDGER, omitted="（链接略）")
+    assert "".join(map(pieces.feed, written)) + pieces.flush() == kept
+
+
+@pytest.mark.parametrize(
     ("written", "kept", "removed"),
     [
         ("see [the site](https://evil.example/x) now", "see the site now", 1),
         ("see [x](javascript:alert(1)).", "see x.", 1),
         ("see [x](</a b> 'title').", "see x.", 1),
         ("![pic](https://evil.example/a.png) after", " after", 1),
-        ("bare https://evil.example/a?b=1, and", "bare , and", 1),
+        ("bare https://evil.example/a?b=1, and", "bare, and", 1),
         ("裸链接https://evil.example/路径", "裸链接路径", 1),
         ("www.evil.example/x is", " is", 1),
         ("javascript:alert(1) x", " x", 1),
         ("<https://evil.example> x", " x", 1),
         ("<tg:resolve> x", " x", 1),
-        ("as in [1](https://old.example/) it", "as in  it", 1),
+        ("as in [1](https://old.example/) it", "as in it", 1),
         ("[`code`](https://evil.example) x", "`code` x", 1),
         ("[https://a.example](https://b.example) x", " x", 2),
         ("a[^w0-0](https://evil.example) b", f"a{link(1, 'w0-0')} b", 1),
@@ -192,11 +270,12 @@ def test_text_is_held_back_only_while_it_may_be_a_marker() -> None:
     assert citer.feed("，你好[^w0") == "，你好"
     assert citer.feed("-2") == ""
     assert citer.feed("]。") == f"{link(1, 'w0-2')}。"
-    assert citer.feed("open [bracket") == "open "
-    assert citer.feed("\n") == "[bracket\n"
+    assert citer.feed("open [bracket") == "open"
+    assert citer.feed("\n") == " [bracket\n"
     assert len(citer.feed("[" + "x" * 300)) == 301
-    assert citer.feed("see ht") == "see "
-    assert citer.feed("ml") == "html"
+    assert citer.feed("see ht") == "see"
+    assert citer.feed("ml (x") == " html"
+    assert citer.feed(" < y)") == " (x < y)"
     assert citer.flush() == ""
 
 

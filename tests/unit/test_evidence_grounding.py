@@ -8,6 +8,7 @@ from agent.evidence.grounding import (
     get_citations,
     ground,
     insert_citation_markers,
+    says_not_found,
 )
 from agent.evidence.types import Source
 
@@ -69,7 +70,7 @@ def test_snake_case_metadata_means_the_same() -> None:
     assert result.text == "One. Two.[^w3-0]"
     assert result.queries == ["q1", "q2"]
     assert result.search_entry_point == "<div>x</div>"
-    assert result.grounded
+    assert result.searched
     assert result.sources == [
         Source(
             id="w3-0",
@@ -273,3 +274,35 @@ def test_get_citations_reads_only_what_is_usable() -> None:
         ]
     }
     assert get_citations(metadata) == [Support(text="A", start=0, end=1, part=0, chunks=(0, 2))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "没有查到2026年的官方票价。",
+        "网上没有相关资料。",
+        "查不到官网。",
+        "门票暂无说明。",
+        "No page found gives monthly active users of Zed for October 2026.",
+        "None of these pages says which one is nearest to the Eiffel Tower.",
+        "The official page found does not name the default.",
+        "The date could not be found.",
+    ],
+)
+def test_a_sentence_that_something_was_not_found_is_known_as_one(text: str) -> None:
+    assert says_not_found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zed has more than 150,000 monthly active users according to its founders.",
+        "Its founders speak of 150,000 users, but no source confirms it.",
+        "请告诉我您所在的城市或区域，我才能推荐附近适合老人散步的公园。",
+        "故宫周一闭馆，不收现金。",
+        "北京无障碍出租车可以预约。",
+        "A park found nowhere else; it opens at six.",
+    ],
+)
+def test_a_claim_is_not_taken_for_a_remark_that_nothing_was_found(text: str) -> None:
+    assert not says_not_found(text)

@@ -1,14 +1,22 @@
+import pytest
+
 from agent.evidence.citations import (
     Citer,
     carry_over,
     cited_ids,
-    references,
     renumber_for_prompt,
     restamp,
+)
+from agent.evidence.markdown import link_url
+from agent.evidence.references import (
+    SourceListFilter,
+    provenance_lines,
+    references,
+    resolved,
     strip_references,
     with_targets,
 )
-from agent.evidence.markdown import link_url
+from agent.evidence.types import Source
 from tests.support.page_sources import source
 
 
@@ -18,9 +26,7 @@ def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:
         source("a1-0", "", "地点"),
     ]
     assert references(used, "zh") == (
-        "**来源**\n\n"
-        "1. [A \\[b\\](c) \\*d\\* 1. x](https://e.example/%28a%29) — Google\n"
-        "2. 地点 — Google"
+        "**来源**\n\n1. [A \\[b\\](c) \\*d\\* 1. x](https://e.example/%28a%29) — e.example\n2. 地点"
     )
     assert references(used, "en").startswith("**Sources**\n\n1. ")
     assert references([], "en") == ""
@@ -55,7 +61,7 @@ def test_redirect_links_are_replaced_by_where_they_lead_each_once() -> None:
         other["url"]: "https://dpm.org.cn/x)![y](https://evil.example",
         third["url"]: "javascript:alert(1)",
     }
-    text, used = with_targets(answer, citer.used, targets)
+    text, used = with_targets(answer, targets), resolved(citer.used, targets)
     assert text == (
         "a[1](https://r.example/1) b[2](https://dpm.org.cn/x%29!%5By%5D%28https://evil.example)"
         " (https://r.example/0) c[3](https://r.example/2)"
@@ -66,7 +72,8 @@ def test_redirect_links_are_replaced_by_where_they_lead_each_once() -> None:
         "https://r.example/2",
     ]
     assert one["url"] == "https://r.example/0"
-    assert with_targets(answer, citer.used, {}) == (answer, citer.used)
+    assert [item.get("unresolved", False) for item in used] == [False, False, True]
+    assert (with_targets(answer, {}), resolved(citer.used, {})) == (answer, citer.used)
 
 
 def test_a_cited_source_has_the_url_that_its_link_has() -> None:
@@ -87,3 +94,76 @@ def test_a_url_with_a_lone_surrogate_or_a_split_scheme_is_no_trouble() -> None:
     assert link_url("https://e.example/\ud800") == "https://e.example/%3F"
     assert link_url("ht\ntps://e.example/") == ""
     assert link_url("\x01https://e.example/") == ""
+
+
+REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/AUZIYQca97"
+
+
+def _found_by_google(title: str) -> Source:
+    return Source(**{**source("w0-0", REDIRECT, title), "site": title})
+
+
+def test_a_source_of_googles_is_called_by_its_site_and_address_never_by_google() -> None:
+    found = _found_by_google("github.com")
+    [named] = resolved([found], {REDIRECT: "https://github.com/langchain-ai/langgraph?tab=readme"})
+    assert references([named], "en").splitlines()[-1] == (
+        "1. [github.com/langchain-ai/langgraph](https://github.com/langchain-ai/langgraph?tab=readme)"
+    )
+    [unresolved] = resolved([found], {REDIRECT: None})
+    assert references([unresolved], "en").splitlines()[-1] == f"1. [github.com]({REDIRECT})"
+    assert (found.get("unresolved"), unresolved.get("unresolved")) == (None, True)
+
+
+def test_a_title_of_the_pages_own_stays_with_its_site_behind_it() -> None:
+    found = source("w0-0", "https://www.sqlite.org/whentouse.html", "Appropriate Uses For SQLite")
+    assert references([found], "en").splitlines()[-1] == (
+        "1. [Appropriate Uses For SQLite](https://www.sqlite.org/whentouse.html) — sqlite.org"
+    )
+
+
+def test_a_writer_sees_which_site_each_cited_page_is_on_and_from_when() -> None:
+    dated = Source(**{**source("w0-1", "https://www.sqlite.org/x"), "published": "2026-04"})
+    place = Source(**{**source("a0-0"), "kind": "place"})
+    sources = [_found_by_google("github.com"), dated, source("w0-2"), place]
+    lines = provenance_lines(sources, ["one[^w0-0], two[^w0-1]", "three[^a0-0]"])
+    assert lines == "w0-0 github.com\nw0-1 sqlite.org · 2026-04"
+
+
+def _without_list(text: str, size: int) -> str:
+    kept = SourceListFilter()
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    return "".join(map(kept.feed, chunks)) + kept.flush()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "It is so [^w0-0].\n\n**Sources:** 2: Merge documentation [^w0-1]",
+            "It is so [^w0-0].\n\n",
+        ),
+        ("如此[^w0-0]。\n\n## 参考资料\n\n1. 官网 [^w0-0]\n2. [^w0-1]\n", "如此[^w0-0]。\n\n"),
+        ("So.\n\nReferences\n- [^w0-0] SQLite\n- https://sqlite.org/x\n", "So.\n\n"),
+        ("如此。\n\n**来源**：[^w0-0]、[^w0-1]", "如此。\n\n"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_list_of_sources_that_the_model_writes_itself_is_dropped(
+    text: str, shown: str, size: int
+) -> None:
+    assert _without_list(text, size) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The sources of the Nile are two [^w0-0].\n\n- one\n",
+        "## Sources\n\nThe White Nile comes from Lake Victoria [^w0-0].\n\nMore.",
+        "Sources: the White Nile begins at Lake Victoria and is the longer one [^w0-0].",
+        "**来源**\n\n1. 长江发源于唐古拉山。[^w0-0]\n",
+        "a\n- s\n  so\n\n# Source code\n",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_text_about_sources_is_no_list_of_them(text: str, size: int) -> None:
+    assert _without_list(text, size) == text

@@ -3,8 +3,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from agent.evidence.constraints import judged
 from agent.evidence.markdown import link_url
-from agent.evidence.types import Point
+from agent.evidence.types import Point, Source
 from agent.export.html import html_page
 from agent.export.markdown import answer_html, markdown_document, place_table
 from agent.export.svg_map import Pin, draw_map, nice_step
@@ -172,7 +173,15 @@ def test_the_markdown_document_is_complete() -> None:
     assert written.startswith("# 王府井附近适合遛娃的好去处\n")
     assert ANSWER in written
     assert "| [儿童乐园](https://uri.amap.com/marker?poiid=B1) | 220 m | 4.6 |" in written
-    assert "数据 © 高德地图 · 数据时间 2026-11-21 11:40 UTC" in written
+    assert "数据 © 高德地图 · 数据时间 2026-11-21 19:40（北京时间）" in written
+
+
+def test_every_export_says_which_demand_a_place_breaks() -> None:
+    demanding = answer(places=judged([place(1)], {"max_cost": 50}, "zh"))
+    verdict = "不符合：人均 ¥88，超过 ¥50"
+    assert verdict in markdown_document(demanding)
+    assert f'<p class="demands">{verdict}</p>' in html_page(demanding)
+    assert 'class="demands"' not in html_page(answer())
 
 
 def test_a_name_cannot_break_out_of_its_cell() -> None:
@@ -190,6 +199,18 @@ def test_an_address_that_a_map_wrote_is_no_link_in_a_table() -> None:
     assert "| b |" in table
 
 
-def test_who_found_a_source_is_named_as_on_the_page() -> None:
-    page = html_page(answer(sources=[{**source(), "provider": "bocha"}]))
-    assert " · Bocha</span>" in page
+def test_a_redirect_link_whose_target_is_unknown_is_told_as_one() -> None:
+    redirect = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/AUZIYQca97"
+    found = Source(**{**source(1, redirect, "lyswzyy.com"), "site": "lyswzyy.com"})
+    known = html_page(answer(sources=[found]))
+    assert "未能解析" not in known
+    unresolved = answer(sources=[Source(**{**found, "unresolved": True})])
+    assert "lyswzyy.com · 跳转链接，未能解析" in html_page(unresolved)
+    last = markdown_document(unresolved).split("## 地点")[0].strip().splitlines()[-1]
+    assert last == f"1. [lyswzyy.com]({redirect}) · 跳转链接，未能解析"
+
+
+def test_a_page_is_told_by_its_site_never_by_who_found_it() -> None:
+    page = html_page(answer())
+    assert '<span class="site">example.com</span>' in page
+    assert "Google" not in page

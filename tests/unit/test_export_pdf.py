@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
+from agent.evidence.constraints import judged
 from agent.export.pdf import pdf_document
 from tests.unit.export_samples import NOTICE, answer, place, source
 
@@ -151,3 +152,9 @@ def test_any_shape_of_text_finds_room(shape: str, language: str) -> None:
 
 def test_a_character_that_no_font_has_is_a_box() -> None:
     assert "□" in text_of(read(answer="温度😀"))
+
+
+def test_the_table_of_places_says_which_demand_a_place_breaks() -> None:
+    text = text_of(read(places=judged([place(1)], {"max_cost": 50}, "zh")))
+    assert "不符合" in text
+    assert "¥50" in text

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.writer import all_failed, gap_section, refuse_if_all_failed
+from agent.assistants.common.gaps import gap_of, reader_note
+from agent.assistants.common.writer import all_failed, refuse_if_all_failed
 from agent.core.errors import (
     AgentError,
     BudgetExceeded,
@@ -20,12 +20,13 @@ from agent.core.errors import (
 )
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_message
-from agent.search.gaps import failure_gap
+from agent.search.gaps import failure_gap, search_gap
 from agent.search.types import WebTask
 from agent.texts import table
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
+LANGUAGES: tuple[Language, ...] = ("zh", "en")
 REASONS = table("reasons", "en")
 _OF_OTHER_ERRORS = ("store_failed", "budget_", "configuration", "web_search")
 MACHINE = "gemini-9: HTTP 500 of upstream at line 3"
@@ -104,18 +105,56 @@ def _gap(query: str, message: str) -> Gap:
     return Gap(query=query, provider="google", code="no_results", message=message)
 
 
-def test_a_reason_stands_once_with_the_queries_it_concerns() -> None:
-    gaps = [_gap(query, "Bocha 没有找到相关的结果。") for query in ("甲", "乙", "甲")]
-    assert gap_section(gaps, "zh").splitlines()[1:] == ["- Bocha 没有找到相关的结果（甲；乙）"]
-    many = [_gap(f"q{n}", "Bocha found nothing.") for n in range(5)]
-    assert gap_section(many, "en").splitlines()[1:] == [
-        "- Bocha found nothing (q0; q1; q2; 5 in all)"
-    ]
+def test_search_strings_settings_and_codes_are_not_told_to_the_reader() -> None:
+    spent = Gap(
+        query="杭州西湖一日游路线安排攻略 2026",
+        provider="amap",
+        code="budget_max_map_calls",
+        message="本次运行的地图调用次数已用完（max_map_calls），其余地图查询已跳过",
+    )
+    failed = failure_gap(
+        WebTask("王府井 室内亲子乐园", "", "zh", "2026-11-21", "google:gemini-9"),
+        "tavily",
+        ProviderRefused("tavily", MACHINE, code="search_key_invalid"),
+        text="failed",
+    )
+    note = reader_note([spent, failed, spent], "可以去公园。", "zh")
+    assert note == "*另：只查了一部分，本次运行的额度已用完；网上的资料没有查全。*"
 
 
-def test_an_address_in_a_query_stays_harmless_also_where_the_query_is_cut() -> None:
-    query = "见" * 50 + " http://[::ffff:1.2.3.4]/login"
-    assert "http" not in gap_section([_gap(query, "no")], "zh")
+def test_what_was_not_found_is_told_in_its_own_words_once_and_on_one_line() -> None:
+    gaps = [_gap(query, "没有查到中国儿童艺术剧院2026年的演出和票价。") for query in ("甲", "乙")]
+    gaps += [_gap("丙", f"没有查到{n}。") for n in "一二三"]
+    note = reader_note(gaps, "可以去公园。", "zh")
+    assert note == "*另：没有查到中国儿童艺术剧院2026年的演出和票价；没有查到一。*"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("票价没有查到，请以官网为准。", "没有查到中国儿童艺术剧院2026年的演出和票价。"),
+        ("No current user count was found.", "No figure for the number of Zed users was found."),
+        ("只用了三个网页：有 2 个网页没能读到全文。", "有 2 个网页没能读到全文，只用了摘要"),
+    ],
+)
+def test_what_the_text_says_already_is_not_told_again(text: str, message: str) -> None:
+    assert reader_note([_gap("q", message)], text, "zh") == ""
+
+
+def test_one_search_of_several_that_found_nothing_is_not_told() -> None:
+    for language in LANGUAGES:
+        gap = search_gap(WebTask("q", "", language, "2026-11-21", "m"), "google", "no_results")
+        assert reader_note([gap], "Go to the park, on the web or not.", language) == ""
+
+
+def test_what_something_else_stood_in_for_is_not_told() -> None:
+    gap = Gap(query="q", provider="google", code="timeout", message="x", recovered=True)
+    assert reader_note([gap], "", "zh") == ""
+    assert reader_note([gap], "", "en", unfinished=True) == "*Note: the text is not complete.*"
+
+
+def test_an_address_in_a_gap_stays_harmless() -> None:
+    assert "http" not in reader_note([_gap("q", "见 http://[::ffff:1.2.3.4]/login")], "", "zh")
 
 
 def test_a_question_that_nothing_answers_is_told_every_reason_and_what_to_do() -> None:

@@ -3,13 +3,14 @@ import time
 from typing import Any
 
 import pytest
-from evals.geo_intent import first_design_detector, first_design_intent, load, score
+from evals.geo_intent import RESEARCH, first_design_detector, first_design_intent, load, score
 
 from agent.evidence.intent import (
     detect_location_query,
     extract_place,
     has_location_intent,
     map_task_by_rules,
+    names_known_place,
     needs_place,
     valid_map_task,
 )
@@ -247,3 +248,23 @@ def test_random_text_never_raises() -> None:
     for _ in range(2000):
         text = "".join(pick.choice(pieces) for _ in range(pick.randrange(8)))
         assert (map_task_by_rules(text) is None) is (not detect_location_query(text)), text
+
+
+def test_research_about_no_place_is_offered_no_map_two_times_in_a_hundred_at_most() -> None:
+    rows = load(RESEARCH)
+    wrong = [row["query"] for row in rows if not row["geo"] and names_known_place(row["query"])]
+    about_none = sum(not row["geo"] for row in rows)
+    assert about_none >= 60
+    assert len(wrong) <= about_none * 0.02, wrong
+    assert [
+        row["query"] for row in rows if row["geo"] and not names_known_place(row["query"])
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["AI agents in 2026", "from Airflow to Dagster", "How does it differ from TCP?"]
+)
+def test_a_year_and_a_product_behind_a_preposition_are_no_place_to_offer_the_map_for(
+    text: str,
+) -> None:
+    assert not names_known_place(text)

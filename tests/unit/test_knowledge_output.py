@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from agent.cli import COMMANDS, ingest
-from agent.cli.ingest import BarTell, told
+from agent.cli.ingest import BarListener, told
 from agent.cli.parser import build_parser
 from agent.cli.search import snippet
 from agent.knowledge.ingest import FileResult, Outcome, Report
@@ -46,7 +46,7 @@ def test_the_name_of_a_file_cannot_steer_the_terminal() -> None:
 def test_a_bar_shows_the_rate_and_writes_failures_above_it() -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=100, highlight=False)
-    shown = BarTell(console)
+    shown = BarListener(console)
     report = report_of(READ, FAILED)
     with shown.bar:
         shown.began(2)

@@ -1,7 +1,7 @@
 import pytest
 
 from agent.texts import has, say, table
-from agent.texts.language import detect_language, filled
+from agent.texts.language import detect_language, fill
 
 
 @pytest.mark.parametrize(
@@ -36,18 +36,19 @@ def test_an_english_question_that_names_a_chinese_place_is_english(text: str) ->
 
 def test_a_text_is_filled_by_name_and_other_braces_stay() -> None:
     text = '{name} 要一个检索式，如 {"query": "…"}；{name}: {limit} {}'
-    assert filled(text, {"name": "搜索", "absent": "x"}) == (
+    assert fill(text, {"name": "搜索", "absent": "x"}) == (
         '搜索 要一个检索式，如 {"query": "…"}；搜索: {limit} {}'
     )
 
 
 def test_braces_in_a_value_stay() -> None:
-    assert filled("{a}, {b}", {"a": "{b}", "b": "x"}) == "{b}, x"
+    assert fill("{a}, {b}", {"a": "{b}", "b": "x"}) == "{b}, x"
 
 
 def test_a_text_is_said_by_its_key_with_its_values() -> None:
     assert say("gaps.web", "zh", reason="超时") == "网页搜索没有进行：超时"
-    assert say("answer.more_queries", "en", count=7) == "; 7 in all"
+    whole = "7 pages can be quoted on “tea”."
+    assert say("sample.pages", "en", topic="tea", count=7) == whole
 
 
 def test_an_unknown_key_is_an_error() -> None:

@@ -78,6 +78,7 @@ def test_a_gap_names_what_was_asked_and_what_to_do() -> None:
     assert "Web服务" in gap["message"]
 
 
-def test_a_spent_budget_is_worded_too() -> None:
+def test_a_spent_budget_is_told_without_the_name_of_a_setting() -> None:
     error: AgentError = BudgetExceeded("max_map_calls", 12)
-    assert "max_map_calls" in map_message(error, "zh")
+    assert map_message(error, "zh") == "地图只查了一部分"
+    assert "max_map_calls" not in map_message(error, "en")

@@ -5,7 +5,7 @@ import pytest
 
 from agent.core.errors import ProviderRefused
 from agent.evidence.geo import wgs84_of
-from agent.mcp.amap.prefetch import by_name, chinese_city, find_anchor, merged, same_city
+from agent.mcp.amap.prefetch import by_name, chinese_city, find_anchor, interleaved, same_city
 from agent.mcp.amap.records import (
     PRESENTATION,
     AmapReader,
@@ -67,7 +67,6 @@ def test_a_looked_up_place_becomes_a_record_with_a_source() -> None:
     (source,) = amap.records.result.sources
     assert (source["id"], source["title"], source["provider"]) == ("a3-0", "某咖啡馆", "高德地图")
     assert "评分 4.6" in source["quotes"][0]
-    assert amap.records.result.attribution == "数据 © 高德地图 · 2026-11-21 04:05 UTC"
 
 
 def test_a_place_found_twice_is_entered_once() -> None:
@@ -262,13 +261,26 @@ async def test_a_route_may_end_at_a_whole_city() -> None:
     assert (await find_anchor(ask, "北京", None, wide=True)).city == "北京市"
 
 
-def test_hits_of_several_searches_are_merged_by_rank_and_keep_their_words() -> None:
+def test_each_keywords_best_hit_comes_before_what_fits_all_a_little() -> None:
     first = [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"name": "without an id"}]
     second = [{"id": "c"}, {"id": "b"}, {"id": "d"}]
-    ranked = merged([first, second], ["咖啡", "书店"])
-    assert [hit["id"] for hit, _ in ranked] == ["c", "b", "a", "d"]
-    assert ranked[0][1] == ["咖啡", "书店"]
-    assert ranked[2][1] == ["咖啡"]
+    ranked = interleaved([first, second], ["咖啡", "书店"])
+    assert [hit["id"] for hit, _ in ranked] == ["a", "c", "b", "d"]
+    assert [words for _, words in ranked] == [
+        ["咖啡"],
+        ["咖啡", "书店"],
+        ["咖啡", "书店"],
+        ["书店"],
+    ]
+
+
+def test_searches_with_the_same_hits_have_as_many_turns_as_one_with_its_own() -> None:
+    play = [{"id": "playground"}, {"id": "toys"}, {"id": "park"}, {"id": "museum"}]
+    food = [{"id": "hotpot"}, {"id": "pizza"}]
+    ranked = interleaved([play, play, food], ["亲子乐园", "儿童游乐场", "亲子餐厅"])
+    assert [hit["id"] for hit, _ in ranked] == [
+        "playground", "toys", "hotpot", "park", "museum", "pizza",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

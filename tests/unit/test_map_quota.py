@@ -1,12 +1,19 @@
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp.types import CallToolResult, TextContent
 
+from agent.core.calls import Calls
+from agent.core.concurrency import BoundedCache
 from agent.core.errors import ProviderError, ProviderRefused, RateLimited
-from agent.mcp.amap.tools import CACHE_SECONDS, QUOTA, SHANGHAI
-from agent.mcp.gateway import ReplyCache
-from agent.mcp.quota import DailySearches, Pauses, WindowPace
+from agent.mcp.amap.tools import QUOTA, SHANGHAI
+from agent.mcp.gateway import Gateway
+from agent.mcp.quota import DailySearches, Pauses, window_pace
+from agent.mcp.servers import amap_server
+from agent.settings import Settings
+from tests.support.map_fixtures import meter
 
 
 class Clock:
@@ -19,7 +26,7 @@ class Clock:
 
 def test_no_window_of_the_pace_holds_more_than_its_burst() -> None:
     clock = Clock()
-    pace = WindowPace(2.5, clock)
+    pace = window_pace(2.5, clock)
     starts = [clock.now + pace.reserve() for _ in range(10)]
     assert starts[:3] == [1000.0] * 3
     for start in starts:
@@ -29,7 +36,7 @@ def test_no_window_of_the_pace_holds_more_than_its_burst() -> None:
 
 @pytest.mark.parametrize(("rate", "burst"), [(0.5, 1), (1, 1), (2, 2), (30, 3)])
 def test_a_slow_pace_has_no_burst(rate: float, burst: int) -> None:
-    pace = WindowPace(rate, Clock())
+    pace = window_pace(rate, Clock())
     waits = [pace.reserve() for _ in range(burst + 1)]
     assert waits[:burst] == [0.0] * burst
     assert waits[burst] == pytest.approx(burst / rate)
@@ -93,26 +100,46 @@ def test_a_ban_and_a_refused_key_pause_everything_for_a_minute(error: ProviderEr
     pauses.check("maps_weather")
 
 
-def test_replies_are_forgotten_in_time_and_the_oldest_first() -> None:
-    clock = Clock()
-    cache = ReplyCache(CACHE_SECONDS, size=2, clock=clock)
-    cache.put("maps_weather", "w", "rain")
-    cache.put("maps_geo", "g", "here")
-    clock.now += 1801
-    assert cache.get("w") is None
-    assert cache.get("g") == "here"
-    cache.put("maps_geo", "h", "there")
-    assert cache.get("g") == "here"
-    cache.put("maps_geo", "i", "elsewhere")
-    assert cache.get("h") is None
-    assert cache.get("g") == "here"
+class Answering:
+    """A session of a server that answers everything, but knows no place called "nowhere"."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    async def ready(self) -> None:
+        """It is."""
+
+    async def call_tool(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        self.calls.append(tool)
+        lost = arguments.get("address") == "nowhere"
+        text = "Geocoding failed: ENGINE_RESPONSE_DATA_ERROR" if lost else '{"return": []}'
+        return CallToolResult(content=[TextContent(type="text", text=text)], isError=lost)
 
 
-def test_a_place_not_found_is_remembered_for_ten_minutes() -> None:
-    clock = Clock()
-    cache = ReplyCache(clock=clock)
-    error = ProviderRefused("amap", "nothing", code="map_place_not_found")
-    cache.put_not_found("k", error)
-    assert cache.get("k") is error
-    clock.now += 601
-    assert cache.get("k") is None
+async def test_replies_hold_as_long_as_those_of_their_tool() -> None:
+    clock, session = Clock(), Answering()
+    cache: BoundedCache[str, str | ProviderError] = BoundedCache(9, seconds=600, clock=clock)
+    gateway = Gateway(amap_server(Settings()), session, Calls(), qps=1000, cache=cache)
+
+    async def ask() -> None:
+        for tool, arguments in (("maps_geo", {"address": "here"}), ("maps_weather", {"city": "a"})):
+            await gateway.call(tool, arguments, meter=meter())
+
+    await ask()
+    clock.now += 1799
+    await ask()
+    assert session.calls == ["maps_geo", "maps_weather"]
+    clock.now += 2
+    await ask()
+    assert session.calls == ["maps_geo", "maps_weather", "maps_weather"]
+
+
+async def test_a_place_not_found_is_remembered_for_ten_minutes() -> None:
+    clock, session = Clock(), Answering()
+    cache: BoundedCache[str, str | ProviderError] = BoundedCache(9, seconds=600, clock=clock)
+    gateway = Gateway(amap_server(Settings()), session, Calls(), qps=1000, cache=cache)
+    for seconds, calls in ((0, 1), (599, 1), (2, 2)):
+        clock.now += seconds
+        with pytest.raises(ProviderError) as caught:
+            await gateway.call("maps_geo", {"address": "nowhere"}, meter=meter())
+        assert (caught.value.code, len(session.calls)) == ("map_place_not_found", calls)

@@ -9,8 +9,8 @@ import httpx
 import jsonschema
 import pytest
 
-from agent.server import mcp_endpoint
-from agent.server.mcp_call import Teller
+from agent.server import mcp_call, mcp_endpoint
+from agent.server.mcp_call import CallProgress
 from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.mcp_tools import output_schema
 from tests.support.mcp_client import HEADERS, events, message
@@ -77,6 +77,7 @@ async def test_a_run_is_durable_resumable_and_gets_only_what_was_said(
 async def test_a_run_without_an_answer_is_one_line(
     monkeypatch: pytest.MonkeyPatch, ends: Part | Exception, said: str
 ) -> None:
+    monkeypatch.setattr(mcp_call, "_AWAY_SECONDS", 0.0)
     result = await call(ServerApi(ends), monkeypatch)
     (block,) = result["content"]
     assert result["isError"]
@@ -191,10 +192,10 @@ async def test_a_silent_run_is_told_of_again_and_again_until_it_ends() -> None:
         if len(told) == 4:
             enough.set()
 
-    teller = Teller(notify, "en", quiet_seconds=0.01)
-    async with teller.telling():
-        await teller.event({"type": "search_started", "text": "pandas"})
-        await teller.event({"type": "done"})
+    progress = CallProgress(notify, "en", quiet_seconds=0.01)
+    async with progress.running():
+        await progress.event({"type": "search_started", "text": "pandas"})
+        await progress.event({"type": "done"})
         await enough.wait()
     assert [number for number, _ in told] == [1, 2, 3, 4]
     assert [words for _, words in told[:2]] == ["Starting", "Searching: pandas"]
@@ -202,8 +203,8 @@ async def test_a_silent_run_is_told_of_again_and_again_until_it_ends() -> None:
 
 
 async def test_who_asked_for_no_progress_costs_no_time_in_a_silence() -> None:
-    teller = Teller(None, "en", quiet_seconds=0.01)
-    async with teller.telling(), asyncio.timeout(5):
+    progress = CallProgress(None, "en", quiet_seconds=0.01)
+    async with progress.running(), asyncio.timeout(5):
         await asyncio.sleep(0.05)
 
 

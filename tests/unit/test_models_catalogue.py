@@ -13,10 +13,10 @@ from agent.models.catalogue import (
     clamp,
     parse,
     price,
-    retired,
+    retirement,
     search_price,
 )
-from agent.models.client import paced
+from agent.models.client import pace_of
 
 NOVEMBER, JANUARY = date(2026, 11, 20), date(2027, 1, 1)
 
@@ -68,7 +68,7 @@ def test_an_unknown_price_is_none_and_a_routed_model_costs_what_its_successor_do
 def test_retired_models_have_living_successors_and_no_default_is_retired() -> None:
     assert set(RETIRED.values()) <= set(GOOGLE_MODELS)
     fields = Configuration.model_fields
-    assert all(retired(fields[name].default) is None for name in MODEL_FIELDS)
+    assert all(retirement(fields[name].default) is None for name in MODEL_FIELDS)
     assert all(fields[name].default in GOOGLE_MODELS for name in MODEL_FIELDS)
 
 
@@ -88,7 +88,7 @@ def test_thinking_is_clamped_to_what_the_model_takes() -> None:
 
 @pytest.mark.parametrize("rpm", [1, 2, 5, 15, 60, 1000])
 def test_pacing_never_exceeds_the_limit_in_a_minute(rpm: int) -> None:
-    rate, burst = paced(rpm)
+    rate, burst = pace_of(rpm)
     assert burst >= 1
     assert rate > 0
     assert burst - 1 + rate * 60 <= rpm

@@ -12,7 +12,7 @@ from agent.models.client import from_text, to_text
 from agent.models.connections import is_socks, proxy_for
 from agent.models.google import restore_ids
 from agent.models.types import Response
-from agent.models.validation import find_object, parsed, with_schema
+from agent.models.validation import find_object, parse_reply, schema_of, with_schema
 
 GOOGLE = "https://generativelanguage.googleapis.com"
 
@@ -59,7 +59,7 @@ def test_a_proxy_of_no_use_names_its_variable_and_hides_its_password(
     ],
 )
 def test_json_is_found_among_other_words(text: str) -> None:
-    assert parsed(text, Plan) == Plan(queries=["a"])
+    assert parse_reply(text, Plan) == Plan(queries=["a"])
 
 
 @pytest.mark.parametrize("text", ["", "no", '{"queries": ["a"', "[1]"])
@@ -68,9 +68,49 @@ def test_half_an_object_is_none(text: str) -> None:
         find_object(text)
 
 
+class Piece(BaseModel):
+    text: str
+    title: str | None = None
+    kinds: list[str] = []
+    note: str = ""
+
+
+class Pieces(BaseModel):
+    part: list[Piece]
+
+
+def test_a_comma_too_many_costs_no_repair() -> None:
+    text = '{"part": [{"text": "a, ]b", "kinds": ["x", ],},\n],}'
+    assert parse_reply(text, Pieces) == Pieces(part=[Piece(text="a, ]b", kinds=["x"])])
+
+
+def test_texts_where_objects_belong_and_nulls_for_unset_cost_no_repair() -> None:
+    assert parse_reply('{"part": ["a", "b"]}', Pieces) == Pieces(
+        part=[Piece(text="a"), Piece(text="b")]
+    )
+    text = '{"part": [{"text": "a", "title": null, "kinds": null, "note": null}]}'
+    assert parse_reply(text, Pieces) == Pieces(part=[Piece(text="a")])
+    with pytest.raises(ValueError, match=r"^part.0.text: "):
+        parse_reply('{"part": [{"text": null}]}', Pieces)
+
+
+def test_an_object_within_a_broken_one_is_not_taken_for_the_answer() -> None:
+    with pytest.raises(ValueError, match=r"Expecting ',' delimiter, line 2 of it"):
+        parse_reply('{"part": [{"text": "a"}\n{"text": "b"}]}', Pieces)
+
+
+def test_a_schema_is_sent_without_titles_and_null_defaults() -> None:
+    shape = schema_of(Pieces)
+    part = shape["$defs"]["Piece"]
+    assert part["properties"].keys() == {"text", "title", "kinds", "note"}
+    assert part["properties"]["title"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    assert part["properties"]["text"] == {"type": "string"}
+    assert "title" not in {*shape, *part}
+
+
 def test_what_does_not_fit_is_told_without_its_value() -> None:
     with pytest.raises(ValueError, match=r"^queries: ") as caught:
-        parsed('{"queries": "secret words"}', Plan)
+        parse_reply('{"queries": "secret words"}', Plan)
     assert "secret words" not in str(caught.value)
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from pypdf import PdfReader
 
-from agent.sample.papers import paper_names, paper_pdf, pdf, sample_documents
+from agent.sample.pages import paper_names, paper_pdf, pdf, sample_documents
 from agent.sample.scholar import sample_articles, sample_papers
 
 

@@ -44,7 +44,7 @@ _TOLD: list[dict[str, Any]] = [
 
 
 def test_the_page_and_the_terminal_have_the_same_line_for_every_event() -> None:
-    kinds = (*get_args(EventType), "enough", "unknown")
+    kinds = (*get_args(EventType), "enough", "short", "unknown")
     events = [{"type": kind, "node": "n", **told} for kind in kinds for told in _TOLD]
     expected = [[event_line(told, language) for language in LANGUAGES] for told in events]
 

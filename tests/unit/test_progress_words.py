@@ -21,3 +21,11 @@ def test_calls_of_the_map_are_told_without_the_names_of_its_tools(
 ) -> None:
     told = event("map_call", "n", text=asked)
     assert (event_line(told, "zh"), event_line(told, "en")) == (zh, en)
+
+
+def test_enough_was_found_is_said_only_where_a_model_said_so() -> None:
+    enough = event("reflection", "reflection", text="", count=0)
+    short = event("reflection", "reflection", text="the ticket price of 2026", count=0)
+    assert event_line(enough, "en") == "Reflection: enough was found"
+    assert event_line(short, "en") == "Reflection: still missing the ticket price of 2026"
+    assert event_line(short, "zh") == "反思：还缺 the ticket price of 2026"

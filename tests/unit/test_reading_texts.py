@@ -8,7 +8,7 @@ import pytest
 from agent.core.errors import MalformedReply, ProviderRefused
 from agent.reading.extract import kind_of, page_text
 from agent.reading.extractors import html_text
-from agent.reading.fetch import Body, KeptPages, Robots
+from agent.reading.fetch import Body, Robots
 
 
 def unpacked(encoding: str, sent: bytes, *, limit: int = 1000, step: int = 7) -> bytes:
@@ -118,21 +118,6 @@ def test_the_text_of_a_page_comes_without_menus_and_its_title_with_it() -> None:
     assert "免费* 开放 [注]，雷峰塔门票 40 元。" in found.text
     assert "75 元" in found.text
     assert "alert" not in found.text
-
-
-def test_kept_pages_are_bounded_by_bytes_and_age() -> None:
-    now = [0.0]
-    kept: KeptPages[bytes] = KeptPages(len, max_bytes=10, seconds=5, clock=lambda: now[0])
-    kept.keep("a", b"1234")
-    kept.keep("b", b"1234")
-    assert kept.get("a") == b"1234"
-    kept.keep("c", b"1234")
-    assert (kept.get("a"), kept.get("b"), kept.get("c")) == (b"1234", None, b"1234")
-    kept.keep("d", b"x" * 11)
-    assert kept.get("d") is None
-    kept.keep("a", b"1")
-    now[0] = 5.0
-    assert kept.get("a") is None
 
 
 async def test_robots_is_asked_once_and_obeyed_by_name() -> None:

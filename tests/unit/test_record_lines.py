@@ -1,11 +1,37 @@
-"""Records as lines: lengths and times as people read them, days by their names."""
+"""Records as lines: lengths, times and hours as people read them, in their language."""
+
+from typing import Any
 
 import pytest
 
-from agent.assistants.common.records import weather_texts
+from agent.assistants.common.records import place_lines, weather_texts
+from agent.assistants.common.writer import record_sections
 from agent.evidence.geo import distance_text, duration_text
-from agent.evidence.types import Weather, WeatherDay
+from agent.evidence.places import mentioned
+from agent.evidence.records import (
+    china_time,
+    days_asked_for,
+    hours_text,
+    kind_text,
+    weather_text,
+)
+from agent.evidence.types import Place, Weather, WeatherDay
 from agent.texts.language import Language
+from tests.unit.test_map_places import DETAIL, reader
+
+
+def place(**changes: Any) -> Place:
+    entered = reader().add_place({**DETAIL, **changes})
+    assert entered is not None
+    return entered
+
+
+def weather(*days: tuple[str, str]) -> Weather:
+    forecast = [
+        WeatherDay(date=date, day=sky, night=sky, low_c=11, high_c=20, wind="东北风 1-3 级")
+        for date, sky in days
+    ]
+    return Weather(id="w", city="杭州市", days=forecast, source="m1", fetched_at="")
 
 
 @pytest.mark.parametrize(
@@ -21,12 +47,89 @@ def test_a_way_is_told_in_metres_or_kilometres_and_minutes(
 @pytest.mark.parametrize(
     ("date", "language", "shown"),
     [
-        ("2026-11-21", "zh", "杭州 2026-11-21 周六 · 晴"),
-        ("2026-11-22", "en", "杭州 2026-11-22 Sun · 晴"),
-        ("tomorrow", "en", "杭州 tomorrow · 晴"),
+        ("2026-11-21", "zh", "杭州 2026-11-21 周六，晴"),
+        ("2026-11-22", "en", "杭州 2026-11-22 Sun, clear"),
+        ("tomorrow", "en", "杭州 tomorrow, clear"),
     ],
 )
 def test_a_forecast_names_the_day_of_the_week(date: str, language: Language, shown: str) -> None:
     day = WeatherDay(date=date, day="晴", night="晴", low_c=None, high_c=None, wind=None)
     weather = Weather(id="w", city="杭州", days=[day], source="m1", fetched_at="")
     assert weather_texts(weather, language) == [shown]
+
+
+def test_weather_is_one_line_about_the_day_that_was_asked_for() -> None:
+    forecast = weather(("2026-11-22", "晴"), ("2026-11-23", "小雨"), ("2026-11-24", "多云"))
+    days = days_asked_for("明天杭州天气怎么样", "2026-11-22")
+    assert weather_text(forecast, "zh", days) == (
+        "杭州市：2026-11-23 周一，小雨，11–20 °C，东北风 1-3 级"
+    )
+    assert weather_text(forecast, "en", days) == (
+        "杭州市: 2026-11-23 Mon, light rain, 11–20 °C, wind NE, force 1-3"
+    )
+    assert weather_text(forecast, "zh").count("°C") == 3
+    assert "\n" not in weather_text(forecast, "zh")
+    (section,) = record_sections([], [forecast], "zh", days=days)
+    assert section.count("\n- ") == 1
+    assert "小雨" in section
+    beyond = days_asked_for("下周六呢", "2026-11-22")
+    assert weather_text(forecast, "zh", beyond).count("°C") == 3
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("这周末北京适合去爬长城吗", ["22"]),
+        ("下周末呢", ["28", "29"]),
+        ("明天和后天的天气", ["23", "24"]),
+        ("大后天", ["25"]),
+        ("周三去西湖", ["25"]),
+        ("11月26日出发，28号回来", ["26", "28"]),
+        ("Will it rain the day after tomorrow?", ["24"]),
+        ("Is it warm tomorrow or on Friday?", ["23", "27"]),
+        ("the weather on 2026-11-25", ["25"]),
+        ("杭州的天气", []),
+    ],
+)
+def test_the_days_of_a_question_are_read_from_its_words(question: str, days: list[str]) -> None:
+    """22 November 2026 is a Sunday."""
+    today = "2026-11-22 周日 18:02 (UTC+8)"
+    assert days_asked_for(question, today) == [f"2026-11-{day}" for day in days]
+
+
+@pytest.mark.parametrize(
+    ("listed", "shown"),
+    [
+        ("周一至周日 09:00-20:00", "daily 09:00–20:00"),
+        ("周二至周日 09:00-17:00", "Tue–Sun 09:00–17:00"),
+        ("全天开放", "open 24 hours"),
+        ("24小时营业", "open 24 hours"),
+        ("急诊全天", "emergency open 24 hours"),
+        ("周一至周五 09:00-18:00；周六 10:00-次日02:00",
+         "Mon–Fri 09:00–18:00; Sat 10:00-next day 02:00"),
+        ("周二至周日 09:00-17:00，16:00停止入场，周一闭馆",
+         "Tue–Sun 09:00–17:00, 16:00 last entry, Mon closed"),
+        ("05:20-23:20", "05:20–23:20"),
+    ],
+)  # fmt: skip
+def test_english_answers_have_english_hours(listed: str, shown: str) -> None:
+    there = place(opentime2=listed)
+    assert hours_text(there, "en") == shown
+    assert hours_text(there, "zh") == listed
+
+
+def test_english_answers_have_english_kinds_and_the_name_as_listed_with_an_english_one() -> None:
+    there = place(name="王府井书店", alias="Wangfujing Bookstore", type="购物服务;专营店;书店")
+    assert kind_text(there, "en") == "bookshop"
+    assert place_lines([there], "en").startswith(
+        "[^a3-0] 王府井书店 (Wangfujing Bookstore) | bookshop | ★4.6 | ¥35 | daily 08:00–22:00"
+    )
+    assert place_lines([there], "zh").startswith("[^a3-0] 王府井书店 | 书店 | ★4.6")
+    assert set(mentioned([there], "Try Wangfujing Bookstore.")) == {there["id"]}
+    assert "name_en" not in place(alias="新华书店")
+
+
+def test_data_of_the_map_is_dated_in_chinas_time_which_is_said() -> None:
+    assert china_time("2026-11-22T17:48:00+00:00", "zh") == "2026-11-23 01:48（北京时间）"
+    assert china_time("2026-11-22T17:48:00+00:00", "en") == "2026-11-23 01:48 (UTC+8)"
+    assert china_time("yesterday", "en") == "yesterday"

@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import pytest
 
-from agent.knowledge.markup import heading_level, markdown_blocks, plain_blocks, unwrapped
+from agent.knowledge.markup import heading_level, markdown_blocks, plain_blocks, unwrap
 from agent.knowledge.split import (
     OVERLAP,
     SIZE,
     Block,
     Piece,
     Sections,
-    packed,
+    pack_units,
     sentences,
     split,
     tail,
@@ -57,7 +57,7 @@ def test_signs_within_fenced_code_are_no_headings() -> None:
 
 @pytest.mark.parametrize("sentence", [ZH, EN])
 def test_a_long_text_is_cut_between_sentences_with_an_overlap(sentence: str) -> None:
-    found = list(packed([Block(sentence * 60)]))
+    found = list(pack_units([Block(sentence * 60)]))
     assert len(found) > 2
     assert all(len(text) <= SIZE for text in found)
     assert all(text.rstrip()[-1] in "。！？.?!" for text in found)
@@ -75,7 +75,7 @@ def test_nothing_is_lost_whatever_the_text() -> None:
             Block("".join(chance.choices(alphabet, k=chance.randrange(3000))))
             for _ in range(chance.randrange(1, 5))
         ]
-        found = list(packed(blocks))
+        found = list(pack_units(blocks))
         assert all(0 < len(text) <= SIZE for text in found)
         held = "".join("".join(found).split())
         parts = [part for block in blocks for part in sentences(block.text)]
@@ -83,7 +83,7 @@ def test_nothing_is_lost_whatever_the_text() -> None:
 
 
 def test_a_word_longer_than_a_stretch_is_cut_anywhere() -> None:
-    found = list(packed([Block("x" * 2000)]))
+    found = list(pack_units([Block("x" * 2000)]))
     assert [len(text) for text in found] == [800, 800, 400]
 
 
@@ -147,6 +147,6 @@ def test_a_numbered_heading_may_follow_the_one_it_belongs_to() -> None:
 
 
 def test_lines_broken_for_the_page_are_joined_without_a_gap_in_chinese() -> None:
-    assert unwrapped(["宁德时代的钠离", "子电池已经量产"]) == "宁德时代的钠离子电池已经量产"
-    assert unwrapped(["the capa-", "city of cells", "is high."]) == "the capacity of cells is high."
-    assert unwrapped(["a long line of a paragraph", "short", "cells 1 2"]).count("\n") == 1
+    assert unwrap(["宁德时代的钠离", "子电池已经量产"]) == "宁德时代的钠离子电池已经量产"
+    assert unwrap(["the capa-", "city of cells", "is high."]) == "the capacity of cells is high."
+    assert unwrap(["a long line of a paragraph", "short", "cells 1 2"]).count("\n") == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.evidence.intent import map_task_by_rules
+from agent.evidence.intent import map_task_by_rules, needs_origin
 from agent.evidence.places import route_ends
 
 SAID = {
@@ -72,3 +72,27 @@ def test_a_question_without_two_ends_has_none(text: str) -> None:
 )
 def test_what_only_sounds_like_a_way_is_no_question_for_the_map(text: str) -> None:
     assert map_task_by_rules(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("导航到故宫", True),
+        ("带我去天安门", True),
+        ("Navigate to the Bund", True),
+        ("从杭州东站导航到西湖", False),
+        ("Directions to the Forbidden City from Wangfujing", False),
+        ("汽车导航系统原理", False),
+        ("惯性导航到底是什么", False),
+        ("王府井附近适合遛娃的好去处", False),
+    ],
+)
+def test_guidance_to_a_place_without_a_start_asks_where_from(text: str, lacking: bool) -> None:
+    assert needs_origin(text) is lacking
+
+
+def test_the_word_for_navigation_is_no_place_to_start_from() -> None:
+    assert route_ends("导航到故宫") is None
+    ends = route_ends("从杭州东站导航到西湖")
+    assert ends is not None
+    assert (ends.origin, ends.destination) == ("杭州东站", "西湖")

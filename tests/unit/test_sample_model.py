@@ -1,5 +1,6 @@
 """The sample's model, task by task: it quotes, cites what it was shown, and says what it lacks."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,6 +69,65 @@ def test_an_unknown_task_gets_the_honest_minimum_of_its_schema() -> None:
     assert reply(turn).json == {"enough": False, "items": [], "kind": "none", "part": None}
     assert least({"$ref": "#/$defs/Part"}, schema) == {"n": {}}
     assert "language model" in text_of(reply(Turn(turn.system, "hello")))
+
+
+def test_a_task_that_the_model_knows_fits_a_schema_that_has_grown_or_shrunk() -> None:
+    query = {
+        "type": "object",
+        "required": ["query", "web", "weight"],
+        "properties": {
+            "query": {"type": "string"},
+            "web": {"type": "boolean", "default": True},
+            "weight": {"type": "integer", "minimum": 1},
+        },
+    }
+    schema = {
+        "type": "object",
+        "required": ["question", "constraints", "query", "verdict"],
+        "properties": {
+            "question": {"type": "string"},
+            "constraints": {"type": "array", "items": {"$ref": "#/$defs/Constraint"}},
+            "query": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Query"}]}},
+            "verdict": {"enum": ["supported", "contradicted", "not_there"]},
+            "plan": {"type": "string"},
+        },
+        "$defs": {"Query": query, "Constraint": {"type": "object"}},
+    }
+    turn = replace(ask("generate_query", question="王府井的历史", count="1"), schema=schema)
+    asked = {"query": "王府井的历史", "web": True, "weight": 1}
+    whole = {
+        "question": "王府井的历史",
+        "query": [asked],
+        "constraints": [],
+        "verdict": "not_there",
+    }
+    assert reply(turn).json == whole
+    assert reply(replace(turn, system="<task>check_claims</task>")).json == {
+        **whole, "question": "", "query": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(REPLIES))
+def test_no_task_breaks_on_a_schema_that_it_has_never_seen(name: str) -> None:
+    schema = {"type": "object", "required": ["new"], "properties": {"new": {"type": "array"}}}
+    answer = reply(replace(ask(name, question="王府井的历史", query="王府井"), schema=schema))
+    assert answer.json in (None, {"new": []})
+    assert answer.json or answer.text or answer.grounded or answer.calls
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Should I buy a coffee grinder with a steel burr or a ceramic burr?",
+        "sodium-ion battery cost and sodium-ion battery safety",
+        "hand coffee grinder vs electric grinder for espresso",
+    ],
+)
+def test_no_english_query_says_a_word_twice(question: str) -> None:
+    schema_free = reply(ask("generate_query", "en", count="4", question=question))
+    for query in schema_free.json["query"][1:]:
+        words = query["query"].casefold().split()
+        assert len(words) == len(set(words)), query["query"]
 
 
 def test_the_queries_are_the_question_and_its_aspects() -> None:
@@ -240,3 +300,27 @@ def test_a_dossier_quotes_only_documents_on_its_subject() -> None:
     text = text_of(reply(ask("dossier", **values)))
     assert "宁德时代的技术路线有两条。[^e1-0]" in text
     assert set(cited_ids(text)) == {"e1-0"}
+
+
+UNFIT = (
+    "[^a0-0] 皇家宴会厅 | 西餐厅 | 迪士尼 178 m | ★4.4 | ¥500 | 随乐园开放 | 城堡内"
+    " | 不符合：人均 ¥500，超过 ¥100\n"
+    "[^a0-1] 部落丰盛堂 | 快餐厅 | 迪士尼 239 m | 不符合：人均 ¥110，超过 ¥100"
+)
+
+
+def test_a_place_that_breaks_a_demand_is_not_listed_where_another_meets_it() -> None:
+    fits = "[^a0-2] 面馆 | 快餐厅 | ¥55 | 符合：人均 ¥55，不超过 ¥100"
+    web = "皇家宴会厅要预订。[^w0-0]中午人多。[^w0-0]"
+    turn = ask("answer", question="人均100以内", places=f"{UNFIT}\n{fits}", findings=web)
+    text = text_of(reply(turn))
+    assert cited(text) == {"a0-2", "w0-0"}
+    assert "皇家宴会厅" not in text
+
+
+def test_where_no_place_meets_a_demand_each_is_listed_with_what_it_breaks() -> None:
+    text = text_of(reply(ask("answer", question="人均100以内", places=UNFIT)))
+    assert "都不合要求" in text
+    for line in (line for line in text.splitlines() if line.startswith("- ")):
+        assert "不符合：" in line
+    assert cited(text) == {"a0-0", "a0-1"}

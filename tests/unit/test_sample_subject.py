@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.sample.model.subject import aspects_of, resolved, searched_as, subject_of
+from agent.sample.model.subject import aspects_of, resolve_references, searched_as, subject_of
 
 SAID = ["user: 王府井附近适合遛娃的好去处", "assistant: 可以去和平菓局。[1]"]
 
@@ -40,7 +40,7 @@ def test_a_question_has_a_subject_and_the_aspects_it_names(
 def test_any_question_can_be_read(question: str) -> None:
     assert len(aspects_of(question)) <= 3
     assert subject_of(question).is_named_in("") is (not subject_of(question).names)
-    assert resolved(question, [], []) == question
+    assert resolve_references(question, [], []) == question
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_a_place_is_searched_with_its_city() -> None:
 def test_a_question_that_points_back_reads_alone(
     question: str, said: list[str], places: list[str], alone: str
 ) -> None:
-    assert resolved(question, said, places) == alone
+    assert resolve_references(question, said, places) == alone
 
 
 def test_nearby_means_the_last_place_that_was_named() -> None:
     asked = ["user: 王府井附近适合遛娃的好去处", "user: 附近还有适合下雨天去的室内场所吗？"]
-    assert "王府井" in resolved("附近有什么书店？", asked, [])
+    assert "王府井" in resolve_references("附近有什么书店？", asked, [])

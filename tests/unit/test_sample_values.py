@@ -10,7 +10,7 @@ import pytest
 
 from agent.sample.model.subject import subject_of
 from agent.sample.model.text import Record
-from agent.sample.model.values import of_record, of_sentence, program, wanted
+from agent.sample.model.values import of_record, of_sentence, program, value_kind
 
 TEA = Record("a0-1", ("鹤鸣茶社", "茶艺馆", "★4.6", "¥30", "周一至周日 07:00-20:00", "少城路12号"))
 
@@ -49,7 +49,7 @@ def test_a_value_is_of_the_kind_the_unit_and_the_subject_asked_for(
     ],
 )
 def test_a_fact_of_a_place_comes_from_its_record(question: str, value: str) -> None:
-    found = of_record(TEA, wanted(question))
+    found = of_record(TEA, value_kind(question))
     assert found is not None
     assert (found.text, found.id) == (value, "a0-1")
 
@@ -65,7 +65,7 @@ def test_a_fact_of_a_place_comes_from_its_record(question: str, value: str) -> N
     ],
 )
 def test_what_needs_a_language_model_has_no_value(question: str) -> None:
-    assert wanted(question) == ""
+    assert value_kind(question) == ""
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from agent.search.http import retry_after, said
 from agent.search.types import WebChoice
 from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
+from agent.texts import say
 from tests.support.search_scripts import GOOGLE, ScriptedModels, grounded_reply, meter, task
 
 
@@ -124,16 +125,16 @@ async def test_sources_without_a_list_of_searches_count_as_one_search() -> None:
     assert account.usage["searches"] == 1
 
 
-async def test_pages_that_support_no_sentence_are_kept_but_told() -> None:
+async def test_a_text_whose_pages_support_no_sentence_of_it_is_no_finding() -> None:
     reply = grounded_reply()
     assert reply.grounding is not None
     reply.grounding["grounding_supports"].clear()  # type: ignore[attr-defined]
     models = ScriptedModels([reply])
     found = await GoogleSearch(models).research(task(model=GOOGLE), meter=meter())
-    assert len(models.asked) == 2
-    assert "[^" not in found.text
-    assert found.sources
-    assert [gap["code"] for gap in found.gaps] == ["ungrounded"]
+    assert len(models.asked) == 1
+    assert (found.text, found.sources) == ("", [])
+    assert [gap["code"] for gap in found.gaps] == ["no_results"]
+    assert found.gaps[0]["message"] != say("search.no_results", "zh", service="Google")
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def state(question: str = "青岚大桥哪年通车？", **given: Any) -> TeamSt
         "turn": {"question": question, "language": "zh", "today": "2026-11-21"},
         "analysis": {
             "asked": "通车的年份",
-            "answer_type": "date",
             "format_requirement": "四位数字",
-            "region": "china",
+            "needs_map": False,
+            "steps": [],
         },
         "failures": 0,
         **given,
@@ -91,7 +91,7 @@ def test_the_blocks_hold_the_question_what_is_known_and_the_rounds_left() -> Non
         transcript=[turn(1, tools=1)],
     )
     text = str(turn_prompt(given, configured(max_group_chat_rounds=5), "verifier")[1].text)
-    assert block(text, "sub_questions") == "在哪\n何时"
+    assert block(text, "sub_questions") == "1. 在哪\n2. 何时"
     assert block(text, "hypotheses") == "H1 [0.8] 1987年"
     assert block(text, "gaps") == "搜索失败"
     assert block(text, "rounds_left") == "4"

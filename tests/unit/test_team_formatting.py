@@ -4,12 +4,14 @@ import random
 
 import pytest
 
-from agent.assistants.team_answer.format_answer import (
+from agent.assistants.team_answer.answer_form import (
     formatted,
-    is_extract,
     presentable,
+    same_answer,
     shows_capitals,
+    unmet,
 )
+from agent.assistants.team_answer.format_answer import is_extract
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_a_capital_that_only_begins_a_sentence_is_no_example(requirement: str) -
 def test_digit_groups_and_decimals_are_kept_where_the_requirement_shows_them() -> None:
     assert formatted("1,234", "带千分位，如 5,678") == "1,234"
     assert formatted("3.00", "保留两位小数") == "3.00"
-    assert formatted("3.00", "with one decimal, like 2.5") == "3.00"
+    assert formatted("3.00", "like 2.5") == "3.00"
     assert formatted("3.00", "an integer") == "3"
 
 
@@ -137,7 +139,7 @@ def test_digits_and_words_survive_the_rules() -> None:
     ("answer", "raw", "faithful"),
     [
         ("1987年", "通车年份是1987年", True),
-        ("1987", "1987年9月1日", True),
+        ("1987-09-01", "1987年9月1日", True),
         ("1986年", "通车年份是1987年", False),
         ("12", "1234", False),
         ("", "1987", False),
@@ -146,13 +148,56 @@ def test_digits_and_words_survive_the_rules() -> None:
         ("x" * 100, "x", False),
     ],
 )
-def test_without_a_requirement_an_extract_holds_nothing_new(
+def test_another_form_is_kept_and_another_answer_is_not(
     answer: str, raw: str, faithful: bool
 ) -> None:
-    assert is_extract(answer, raw, "", "zh") is faithful
+    assert is_extract(answer, raw) is faithful
 
 
-def test_a_requirement_or_the_questions_language_may_change_the_words() -> None:
-    assert is_extract("1987-09-01", "1987年9月1日", "YYYY-MM-DD", "zh")
-    assert is_extract("Beijing", "北京", "", "en")
-    assert not is_extract("京城", "北京", "", "zh")
+@pytest.mark.parametrize(
+    ("answer", "requirement", "form"),
+    [
+        ("2.00", "保留两位小数", "2.00"),
+        ("2.509", "round to two decimals", "2.51"),
+        ("3.0", "精确到十分位", "3.0"),
+        ("6,650 km", "", "6650 km"),
+        ("6.1 公里", "", "6.1公里"),
+        ("237.86 米", "保留一位小数", "237.9米"),
+        ("6,650 km", "with a thousands separator", "6,650 km"),
+    ],
+)
+def test_numbers_and_their_units_are_brought_into_one_form(
+    answer: str, requirement: str, form: str
+) -> None:
+    assert presentable(answer, requirement) == form
+
+
+@pytest.mark.parametrize(
+    ("answer", "requirement", "missed"),
+    [
+        ("2023-10-02", "YYYY-MM-DD", False),
+        ("2 October 2023", "YYYY-MM-DD", True),
+        ("1987年", "", False),
+        ("It was a very long sentence that says much more than was asked of it", "", True),
+    ],
+)
+def test_rules_see_where_a_form_is_not_met(answer: str, requirement: str, missed: bool) -> None:
+    assert unmet(answer, requirement) is missed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("237.86 米", "237.86米", True),
+        ("1987", "1987年9月1日", True),
+        ("Guinness: 6,650 km", "6650 km", True),
+        ("2.52", "2.51", False),
+        ("1", "1987", False),
+        ("Just van Rossum", "Guido van Rossum", False),
+        ("", "1987", False),
+    ],
+)
+def test_two_answers_are_the_same_by_their_figures_or_words(
+    one: str, other: str, same: bool
+) -> None:
+    assert same_answer(one, other) is same

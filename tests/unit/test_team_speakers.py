@@ -3,8 +3,8 @@
 import pytest
 
 from agent.assistants.team_answer.speakers import (
+    agreed_of,
     chosen,
-    ends_discussion,
     hypothesis_lines,
     next_in_turn,
     said_text,
@@ -57,24 +57,8 @@ def test_a_speaker_who_is_no_candidate_is_not_chosen() -> None:
         "TERMINATE\nVERDICT: AGREE",
     ],
 )
-def test_a_last_line_that_is_only_terminate_ends_the_discussion(text: str) -> None:
-    assert ends_discussion(text)
+def test_a_line_that_is_only_terminate_is_not_shown(text: str) -> None:
     assert "TERMINATE" not in without_signals(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "The process should TERMINATE",
-        "TERMINATE\n但是还要再查。",
-        "他说 TERMINATE 是什么意思？",
-        "TERMINATED",
-        "We terminate\nterminate when sure",
-    ],
-)
-def test_terminate_inside_a_sentence_or_before_other_words_means_nothing(text: str) -> None:
-    assert not ends_discussion(text)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +73,32 @@ def test_terminate_inside_a_sentence_or_before_other_words_means_nothing(text: s
         ("VERDICT: NOT AGREE", None),
         ("my VERDICT: AGREE", None),
         ("VERDICT: AGREEABLE", None),
+        ("VERDICT: AGREE 237.86 米 [^s1-0]", "agree"),
+        ("VERDICT: AGREED", "agree"),
+        ("VERDICT - DISAGREED: 年份不对", "disagree"),
+        ("## VERDICT\n**AGREE**", "agree"),
+        ("结论：同意 1987年", "agree"),
+        ("VERDICT: AGREE with reservations", "unsure"),
         ("I agree.", None),
     ],
 )
 def test_the_last_verdict_line_counts(text: str, verdict: str | None) -> None:
     assert verdict_of(text) == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "agreed"),
+    [
+        ("VERDICT: AGREE 237.86 米 [^s1-0]", "237.86 米"),
+        ("**VERDICT: AGREE 6,650 km**", "6,650 km"),
+        ("VERDICT：AGREE NOT FOUND", "NOT FOUND"),
+        ("VERDICT: AGREE\nTERMINATE", ""),
+        ("VERDICT: DISAGREE 1990年", ""),
+        ("VERDICT: AGREE 1987\nVERDICT: UNSURE", ""),
+    ],
+)
+def test_a_verdict_says_what_it_agrees_to(text: str, agreed: str) -> None:
+    assert agreed_of(text) == agreed
 
 
 def test_hypotheses_are_read_with_scores_and_what_was_pruned() -> None:

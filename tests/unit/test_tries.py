@@ -149,5 +149,5 @@ def test_many_peers_do_not_fill_the_memory() -> None:
     tries = Tries()
     for number in range(10_000):
         tries.failed(str(number), "wrong")
-    assert len(tries._failed) <= 4096
+    assert len(tries._failed._entries) <= 4096
     assert access().wrong_keys == MOST

@@ -1,4 +1,4 @@
-"""What ANSWERS may look like: the rows themselves, GAIA's submission, or id and answer."""
+"""Keep the rows of a batch, and write ANSWERS from them in one of three formats."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ class Row(TypedDict):
     seconds: float
     config: str
     attempt: int
-    """How many rows of this (id, config) came before, from 0."""
+    """Rows of this (id, config) that came before."""
     earlier_cost_usd: NotRequired[float]
     """US dollars that attempts before this row had cost."""
 
@@ -61,7 +61,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def parsed(line: bytes) -> Row | None:
-    """None for what is no row; a field that a foreign hand left out or broke is empty."""
+    """Return a line's row, or None; a field that a foreign hand left out or broke is empty."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -92,14 +92,14 @@ def cost_of(row: Row) -> float:
 
 
 _FIRST = b'{"id"'
-"""How every line that we write begins."""
+"""The beginning of every line that we write."""
 Key = tuple[str, str]
 """id and config"""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is kept in memory of the last row of one (id, config)."""
+    """Hold in memory what is needed of the last row of one (id, config)."""
 
     status: Status
     attempts: int
@@ -111,7 +111,7 @@ class Entry:
 
 
 class _Index:
-    """Where the last row of each key is; built line by line."""
+    """Find the last row of each key; built line by line."""
 
     def __init__(self) -> None:
         self.entries: dict[Key, Entry] = {}
@@ -271,7 +271,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _is_begun(tail: bytes) -> bool:
-    """Whether this may be the beginning of one of our lines, or a block never filled."""
+    """Return True for the beginning of one of our lines, or for a block never filled."""
     return _FIRST.startswith(tail[: len(_FIRST)]) or not tail.strip(b"\0 \r\n\t")
 
 
@@ -332,7 +332,7 @@ class RowFile:
         return self._store.index.cost_usd
 
     def entry(self, id: str, config: str) -> Entry | None:
-        """What the file holds about this question under this configuration."""
+        """Return what the file holds about this question under this configuration."""
         return self._store.index.entries.get((id, config))
 
     async def append(self, row: Row) -> None:

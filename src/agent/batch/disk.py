@@ -12,7 +12,7 @@ if sys.platform != "win32":
 
 
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
-    """The whole new content or the whole old one is on disk, whenever the power goes."""
+    """Replace a file so that the whole new or the whole old content survives a crash."""
     path = path.resolve()
     temporary = unfinished(path)
     try:
@@ -31,7 +31,7 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def unfinished(path: Path) -> Path:
-    """Where a replacement is written; a crash leaves it behind, and it means nothing."""
+    """Return the path of an unfinished replacement, which a crash leaves and nobody reads."""
     return path.with_name(f".{path.name}.tmp")
 
 

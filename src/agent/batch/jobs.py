@@ -1,4 +1,4 @@
-"""One question on its way: its thread, its run, what is asked, and what came of it."""
+"""Describe one question of a batch: its thread, its run, its input, its result."""
 
 import uuid
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _NAMESPACE = uuid.UUID("6f0c2a53-1f0b-5a0e-9a51-3d1c0c7f2b44")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a batch writes, and under which assistant and configuration it asks."""
+    """Name a batch's file of rows, its assistant and its configuration."""
 
     rows: Path
     """Absolute; part of every thread's name."""
@@ -25,7 +25,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Job:
-    """One attempt at one question; the ids are the same in every process that works on it."""
+    """Hold one attempt at one question; the ids are the same in every process that works on it."""
 
     question: Question
     attempt: int
@@ -34,7 +34,7 @@ class Job:
     message_id: str
 
     def graph_input(self, *, formatted: bool) -> dict[str, Any]:
-        """What the assistant gets; `formatted`: whether it takes a format requirement."""
+        """Return the input of the run; `formatted` means that the assistant takes a format."""
         message = {"role": "user", "content": self.question.text, "id": self.message_id}
         given: dict[str, Any] = {"messages": [message]}
         if formatted and self.question.format_requirement:
@@ -44,7 +44,7 @@ class Job:
     def accepted(
         self, assistant: str, context: Mapping[str, Any], *, formatted: bool
     ) -> AcceptedRun:
-        """The run as `checkpointer.run_config` takes it."""
+        """Return the run as `threads.run_config` takes it."""
         return AcceptedRun(
             run_id=self.run_id,
             thread_id=self.thread_id,
@@ -55,7 +55,7 @@ class Job:
 
 
 def job_of(question: Question, attempt: int, place: Place) -> Job:
-    """The same thread for the same attempt, so that a killed question goes on where it was.
+    """Return the job of an attempt, always on the same thread: a killed question goes on there.
 
     The question's words are part of the name: a changed question never takes over a thread.
     """
@@ -72,13 +72,13 @@ def job_of(question: Question, attempt: int, place: Place) -> Job:
 
 
 def unreviewed() -> AgentError:
-    """Where a server's own setting pauses the runs of a batch."""
+    """Return the error of a run that a server's own setting pauses."""
     return AgentError("review_plan: the run waits for a review, which a batch cannot give")
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A run's last values, also where it failed; `error` is then what to show."""
+    """Hold a run's last values, also where it failed; `error` is then what to show."""
 
     values: Mapping[str, Any]
     seconds: float
@@ -86,7 +86,7 @@ class Finished:
 
 
 class Worker(Protocol):
-    """Who runs the questions: this process, or a server."""
+    """Run questions, in this process or on a server."""
 
     @property
     def models(self) -> Mapping[str, str]:

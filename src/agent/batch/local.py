@@ -1,4 +1,4 @@
-"""Questions in this process: one graph, one set of services, a thread for each question."""
+"""Answer questions in this process: one graph, one set of services, a thread for each question."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ Values = Mapping[str, Any]
 
 @asynccontextmanager
 async def local_worker(assistant: str, context: Mapping[str, Any]) -> AsyncIterator["LocalWorker"]:
-    """A worker over the threads in TANLU_DATA_DIR; closes everything. Raises AgentError."""
+    """Open a worker over the threads in TANLU_DATA_DIR; closes everything. Raises AgentError."""
     try:
         async with open_threads(read_settings()) as threads:
             services = await asyncio.to_thread(process_services)
@@ -38,7 +38,7 @@ async def local_worker(assistant: str, context: Mapping[str, Any]) -> AsyncItera
 
 
 class LocalWorker:
-    """Runs questions on SQLite threads; a killed one goes on from its last step."""
+    """Run questions on SQLite threads; a killed one goes on from its last step."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class LocalWorker:
         return await self._graph.aget_state({"configurable": {"thread_id": job.thread_id}})
 
     async def _left(self, job: Job) -> Values:
-        """What the steps before a failure had found and spent."""
+        """Return what the steps before a failure had found and spent."""
         values: Values = (await self._found(job)).values
         return values
 
@@ -136,7 +136,7 @@ class LocalWorker:
         return before + max(0.0, self._services.now().timestamp() - until)
 
     def _seconds(self, values: Values, began: float) -> float:
-        """The run's own count, which knows of earlier processes; else ours."""
+        """Return the run's own seconds, which count earlier processes; else ours."""
         messages = values.get("messages") or []
         kept = getattr(messages[-1], "additional_kwargs", {}) if messages else {}
         counted = (kept.get("usage") or {}).get("seconds")

@@ -1,4 +1,4 @@
-"""How a batch goes, on stderr: a bar on a terminal, a line a question elsewhere; then a table."""
+"""Show a batch on stderr: a bar on a terminal, else a line a question; then a table."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ from agent.batch.answers import Row, Status
 from agent.batch.runner import Counts, Progress
 from agent.batch.scoring import Summary, Tally
 from agent.core.redaction import scrub
-from agent.texts.language import counted
+from agent.texts.language import count_noun
 
 _LONGEST = 160
 _SHOWN: tuple[Status, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
@@ -54,7 +54,7 @@ class LineProgress:
 
     def began(self, counts: Counts) -> None:
         already = f", {counts.before} already done" if counts.before else ""
-        self.said(f"{counted(counts.asked, 'question')}{already}")
+        self.said(f"{count_noun(counts.asked, 'question')}{already}")
 
     def told(self, row: Row, counts: Counts) -> None:
         self.said(f"[{counts.before + counts.done}/{counts.asked}] {_told(row)}")
@@ -97,7 +97,7 @@ class BarProgress:
         self.bar.reset(self._task, total=counts.asked - counts.before)
         self.bar.update(self._task, description=_state(counts))
         if counts.before:
-            self.said(f"{counted(counts.asked, 'question')}, {counts.before} already done")
+            self.said(f"{count_noun(counts.asked, 'question')}, {counts.before} already done")
 
     def told(self, row: Row, counts: Counts) -> None:
         self.bar.update(self._task, completed=counts.done, description=_state(counts))

@@ -1,4 +1,4 @@
-"""Reads a file of questions: JSON lines or CSV, in the shapes of the common benchmarks.
+"""Read a file of questions: JSON lines or CSV, in the shapes of the common benchmarks.
 
 The text is XORed with a repeated key and written as base64; the row carries its key in the
 column `canary`. BrowseComp takes the SHA-256 digest of the canary as key, xbench its bytes.
@@ -23,7 +23,7 @@ from agent.core.strings import valid_text
 
 
 def is_encrypted(text: str, canary: str) -> bool:
-    """Whether a row with this canary holds `text` encrypted; decrypted copies keep the canary."""
+    """Return True if `text` is encrypted by the row's canary, which decrypted copies keep."""
     return bool(canary and text) and _cipher(text) is not None
 
 
@@ -65,7 +65,7 @@ _NOT_UTF8 = "not UTF-8 (a file in GBK or the like must be saved as UTF-8)"
 
 class Record(NamedTuple):
     line: int
-    """Where it begins, from 1."""
+    """Its first line, from 1."""
     fields: dict[str, Any]
     """By column name in lower case with single underscores; empty where there is a problem."""
     problem: str | None = None
@@ -222,9 +222,10 @@ _FILES = (
     *("image", "image_path", "images"),
 )
 _HIDDEN = "?"
-"""What GAIA's test set has in place of the answers it does not publish."""
+"""GAIA's test set has this in place of the answers it does not publish."""
 _MAX_NOTES = 20_000
 _MAX_ID = 200
+_DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ class Question:
     """The file's own id, else the first 16 digits of the SHA-1 of the text."""
     text: str
     line: int
-    """Where the row begins in the file, from 1."""
+    """The row's first line in the file, from 1."""
     format_requirement: str | None = None
     expected: str | None = None
     """None: not given. "": known to have no answer."""
@@ -268,13 +269,13 @@ def read_questions(path: Path, *, decrypt: bool = False) -> tuple[list[Question]
 def _take(
     found: dict[str, Question], line: int, fields: Mapping[str, Any], *, decrypt: bool
 ) -> str | None:
-    """Adds the row's question; what is wrong with it where it cannot be used."""
+    """Add the row's question; return the problem of one that cannot be used."""
+    if _is_too_deep(list(fields.values())):
+        return "nested too deeply"
     try:
         question = _question(line, fields, decrypt=decrypt)
     except ValueError as error:
         return str(error)
-    except RecursionError:
-        return "nested too deeply"
     if question.id in found:
         return f"the id {question.id!r} is that of line {found[question.id].line}"
     found[question.id] = question
@@ -291,6 +292,20 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError("QUESTIONS", f"{path} cannot be read: {reason}") from error
+
+
+def _is_too_deep(values: list[Any]) -> bool:
+    """Return whether JSON is nested beyond `_DEEPEST`; interpreters differ in what they bear."""
+    for _ in range(_DEEPEST):
+        insides = [v.values() if isinstance(v, dict) else v for v in values if _holds_others(v)]
+        values = [value for inside in insides for value in inside]
+        if not values:
+            return False
+    return True
+
+
+def _holds_others(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _question(line: int, fields: Mapping[str, Any], *, decrypt: bool) -> Question:

@@ -1,4 +1,4 @@
-"""From a finished run to its row and its trace."""
+"""Turn a finished run into its row and its trace."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ SPENT = frozenset({"model_quota_day", "model_quota", "search_quota", "map_quota_
 
 
 def spent_quota(gaps: Iterable[Gap], error: AgentError | None = None) -> str | None:
-    """What is spent, in words; None if nothing is."""
+    """Return the quota that is spent, in words, or None."""
     if error is not None and error.code in SPENT:
         return error.message
     for gap in gaps:
@@ -93,12 +93,12 @@ _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls
 
 @dataclass(frozen=True)
 class Result:
-    """A row and what is told beside it."""
+    """Hold a row, its trace, and the quota that paused it."""
 
     row: Row
     trace: dict[str, Any]
     quota: str | None = None
-    """What is spent, where the row is paused for it."""
+    """The quota that is spent, where the row is paused for it."""
 
 
 def result_of(
@@ -136,7 +136,7 @@ def result_of(
         config=config,
         attempt=job.attempt,
     )
-    cleaned: Row = _scrubbed(row)
+    cleaned: Row = scrubbed(row)
     return Result(cleaned, _trace(cleaned, values, outcome, job), quota)
 
 
@@ -198,18 +198,18 @@ def _trace(
     text = outcome.answer if outcome else ""
     sources = outcome.sources if outcome else values.get("sources_gathered") or []
     whole = {**row, "thread_id": job.thread_id, "text": text, **steps, "sources": sources}
-    cleaned: dict[str, Any] = _scrubbed(whole)
+    cleaned: dict[str, Any] = scrubbed(whole)
     return cleaned
 
 
-def _scrubbed(value: Any) -> Any:
-    """Plain JSON values without any key in any text."""
+def scrubbed(value: Any) -> Any:
+    """Return plain JSON values without any key in any text."""
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, Mapping):
-        return {str(name): _scrubbed(inner) for name, inner in value.items()}
+        return {str(name): scrubbed(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_scrubbed(inner) for inner in value]
+        return [scrubbed(inner) for inner in value]
     if value is None or isinstance(value, bool | int | float):
         return value
     return scrub(json.dumps(value, ensure_ascii=False, default=str))

@@ -1,4 +1,4 @@
-"""Runs the questions that are left, a few at a time; every row is on disk before it is counted."""
+"""Run the questions that are left, a few at a time; every row is on disk before it is counted."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ Stop = Literal["interrupted", "max_cost", "quota", "error"]
 
 @dataclass
 class Counts:
-    """What this start of the batch did; rows of earlier starts are in `before`."""
+    """Count what this start of the batch did; rows of earlier starts are in `before`."""
 
     asked: int = 0
     """Questions this start was to see to, those of earlier starts included."""
@@ -57,7 +57,7 @@ class Counts:
 
 
 class Progress(Protocol):
-    """Shows how a batch goes."""
+    """Show how a batch goes."""
 
     def began(self, counts: Counts) -> None: ...
 
@@ -72,7 +72,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """How a batch goes about it."""
+    """Limit a batch: questions at once, retries, cost."""
 
     concurrency: int = 8
     retry_failed: bool = False

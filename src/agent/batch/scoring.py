@@ -1,4 +1,4 @@
-"""Compares answers with expected ones by GAIA's rule."""
+"""Compare answers with expected ones by GAIA's rule."""
 
 import math
 import re
@@ -110,7 +110,7 @@ def _same_elements(given: str, wanted: str) -> bool:
 
 
 def _same_texts(given: str, wanted: str) -> bool:
-    """What is nothing but punctuation is compared as it is."""
+    """Compare bare texts; one of nothing but punctuation is compared as it is."""
     bare = _bare(wanted)
     return _bare(given) == bare if bare else given.strip() == wanted.strip()
 

@@ -27,9 +27,13 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. 0 done, 1 failed (one line says why), 2 bad usage, 130 after a signal."""
     prepare_streams()
-    given = join_negative_values(sys.argv[1:] if argv is None else argv)
+    words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
-        arguments = build_parser(COMMANDS).parse_args(given)
+        parser = build_parser(COMMANDS)
+        if not words:
+            parser.print_help()
+            return 0
+        arguments = parser.parse_args(words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     _end_like_ctrl_c_on_termination()

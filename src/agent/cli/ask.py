@@ -1,21 +1,28 @@
-"""`tanlu ask`: a question, its progress, its answer."""
+"""Run `tanlu ask`: show the progress of a question, its answer, and save what was asked for."""
 
 import asyncio
+import contextlib
 import os
 import shlex
 import sys
 from argparse import Namespace
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from agent.batch.results import TraceFolder
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_terminal
 from agent.cli.environment import configure_logging, read_environment
+from agent.cli.record import RunRecord
 from agent.cli.request import Request, read_request
 from agent.cli.review import review, spoken
 from agent.client.run_result import Outcome, Pause
-from agent.core.errors import AgentError, ConfigurationError, StoreFailed
+from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
+from agent.export.gpx import gpx
 from agent.export.markdown import markdown_document
+from agent.texts import say
 from agent.texts.language import Language, detect_language
 from agent.texts.reasons import stop_of
 
@@ -24,14 +31,23 @@ def run(arguments: Namespace) -> int:
     """0 answered, 1 failed, 2 bad usage, 130 after Ctrl-C."""
     try:
         read_environment(offline=arguments.offline)
+        if arguments.follow_last:
+            asyncio.run(_name_last_thread(arguments))
         request = read_request(arguments)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file)
+        record = RunRecord(TraceFolder(Path(arguments.trace_dir)) if arguments.trace_dir else None)
     except AgentError as error:
         return fail(error.message, code=USAGE)
+    if request.url is not None and (arguments.trace_dir or arguments.log_file):
+        _say(say("terminal.server_keeps", _language(request)))
     accepted = asyncio.Event()
     try:
-        _answered(request, arguments, accepted)
+        with record.listening(log_file=arguments.log_file is not None):
+            outcome = _answered(request, arguments, accepted)
+        _save(outcome, arguments, record)
     except AgentError as error:
+        with contextlib.suppress(AgentError):  # the folder's own problem came first
+            record.fail(request.thread_id, error)
         return fail(error.message, code=_code(error))
     except StoreFailed as error:
         return fail(f"{stop_of(error, _language(request))}{_go_on(request, arguments, accepted)}")
@@ -40,17 +56,35 @@ def run(arguments: Namespace) -> int:
     return ANSWERED
 
 
+async def _name_last_thread(arguments: Namespace) -> None:
+    """Set the thread, and the assistant if none was chosen, to those of the last run.
+
+    Raises InputError where nothing was asked yet.
+    """
+    from agent.runs.threads import last_run
+    from agent.settings import read_settings
+
+    if arguments.url is not None:
+        raise InputError("--continue", "is about this data folder; a server's: --thread ID")
+    last = await last_run(read_settings())
+    if last is None:
+        raise InputError("--continue", "nothing was asked here yet")
+    arguments.thread = last.thread_id
+    if arguments.assistant == "agent":
+        arguments.assistant = last.assistant
+
+
 def _go_on(request: Request, arguments: Namespace, accepted: asyncio.Event) -> str:
     return f"; go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
 
 
 def _code(error: AgentError) -> int:
-    """What only shows later (a thread or a setting a server does not know) is bad usage, too."""
+    """Return the exit code; a thread or setting a server does not know is bad usage, too."""
     named = isinstance(error, ConfigurationError) and error.name.startswith("--")
     return USAGE if named else FAILED
 
 
-def _answered(request: Request, arguments: Namespace, accepted: asyncio.Event) -> None:
+def _answered(request: Request, arguments: Namespace, accepted: asyncio.Event) -> Outcome:
     """Ask, with a person's word in between where the run wants it, and show the answer."""
     language, shown = _language(request), False
     while True:
@@ -66,17 +100,17 @@ def _answered(request: Request, arguments: Namespace, accepted: asyncio.Event) -
         answer = review(came, language)
         request = replace(request, question=None, follows_up=True, resume=answer)
     _show(came, request, arguments, notice_shown=shown)
-    _save(came, arguments)
+    return came
 
 
 async def _ask(
     request: Request, arguments: Namespace, accepted: asyncio.Event, language: Language
 ) -> tuple[Outcome | Pause, bool]:
-    """What came of it, and whether the notice of sample data was shown on the way."""
-    from agent.cli.watch import telling_of_installs, watching
+    """Return what came of it, and True if the notice of sample data was shown on the way."""
+    from agent.cli.watch import showing_installs, watching
 
     silent = arguments.json
-    with watching(language, silent=silent) as watcher, telling_of_installs(watcher, language):
+    with watching(language, silent=silent) as watcher, showing_installs(watcher, language):
         came: Outcome | Pause
         if request.url is None:
             from agent.cli.local import ask_here
@@ -127,25 +161,51 @@ def _command(request: Request, arguments: Namespace, question: str) -> str:
     return shlex.join(words) + (f" {question}" if question else "")
 
 
-def _save(outcome: Outcome, arguments: Namespace) -> None:
-    """Write the files that were asked for. Raises AgentError naming the option."""
-    if arguments.geojson is not None:
-        _write("--geojson", arguments.geojson, answer_geojson(outcome.finished()))
-    if arguments.markdown is not None:
-        _write("--markdown", arguments.markdown, markdown_document(outcome.finished()))
-    if arguments.html is not None:
-        from agent.export.html import html_page
+def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
+    """Write the files that were asked for, and name each. Raises AgentError naming the option."""
+    trace = record.finish(outcome)
+    files = [str(trace)] if trace else []
+    for option, render in _FORMATS.items():
+        if (file := getattr(arguments, option)) is not None:
+            _write(f"--{option}", file, render(outcome.finished()))
+            files.append(file)
+    if not arguments.json:
+        for file in files:
+            _say(say("terminal.saved", outcome.language, file=file))
 
-        _write("--html", arguments.html, html_page(outcome.finished()))
-    if arguments.pdf is not None:
-        from agent.export.pdf import pdf_document
 
-        _write("--pdf", arguments.pdf, pdf_document(outcome.finished()))
+def _gpx(answer: FinishedAnswer) -> str:
+    return gpx(answer.places, title=answer.question, generated_at=answer.generated_at)
+
+
+def _html(answer: FinishedAnswer) -> str:
+    from agent.export.html import html_page
+
+    return html_page(answer)
+
+
+def _pdf(answer: FinishedAnswer) -> bytes:
+    from agent.export.pdf import pdf_document
+
+    return pdf_document(answer)
+
+
+_FORMATS: Mapping[str, Callable[[FinishedAnswer], str | bytes]] = {
+    "geojson": answer_geojson,
+    "gpx": _gpx,
+    "markdown": markdown_document,
+    "html": _html,
+    "pdf": _pdf,
+}
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201
 
 
 def _write(option: str, file: str, content: str | bytes) -> None:
-    written = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     try:
-        Path(file).write_bytes(written)
+        Path(file).write_bytes(data)
     except OSError as error:
         raise AgentError(f"{option}: {file} cannot be written: {error.strerror}") from None

@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def wrong(self) -> Path:
-        """Where the wrong answers go."""
+        """Return the path of the wrong answers."""
         return beside(self.answers, ".wrong.jsonl")
 
     def context(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _answers(arguments: Namespace) -> Path:
 
 
 def _effective(sets: dict[str, str], *, local: bool) -> dict[str, Any]:
-    """What tells two configurations apart: what differs from the defaults, here or in `--set`.
+    """Return the settings that differ from the defaults, here or in `--set`.
 
     Defaults are left out, so that a new version of this program does not ask everything again.
     """
@@ -180,7 +180,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _is_usage(error: AgentError) -> bool:
-    """What only a server knows (its assistants, its settings) is bad usage, too."""
+    """Return True for bad usage; a server's own assistants and settings are part of it."""
     return isinstance(error, ConfigurationError) and error.name.startswith("--")
 
 
@@ -225,7 +225,7 @@ def _tell_damage(file: RowFile, progress: Progress) -> None:
 
 
 def _worker(plan: Plan) -> AbstractAsyncContextManager[Worker]:
-    """Who runs the questions: this process, or a server."""
+    """Open the worker: this process, or a server."""
     if plan.url is None:
         from agent.batch.local import local_worker
 

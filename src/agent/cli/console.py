@@ -12,14 +12,14 @@ _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
 
 
 def prepare_streams() -> None:
-    """What a console cannot show (GBK, ASCII) is replaced instead of ending the command."""
+    """Replace what a console cannot show (GBK, ASCII) instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def printable(text: str) -> str:
-    """The text without what would steer a terminal (escape sequences, reversed writing)."""
+    """Return the text without what would steer a terminal (escape sequences, reversed writing)."""
     return valid_text(text).replace("\r", "")
 
 
@@ -33,15 +33,15 @@ def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:
 
 
 def is_utf8(stream: TextIO) -> bool:
-    """Whether every character can be written to the stream."""
+    """Return True if every character can be written to the stream."""
     return (stream.encoding or "").lower().replace("-", "").startswith("utf")
 
 
 def is_terminal() -> bool:
-    """Whether somebody can be asked here; the answer may go into a file meanwhile."""
+    """Return True if somebody can be asked here; the answer may go into a file."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def called_as() -> list[str]:
-    """How this program was started, so that a command we print works as it stands."""
+    """Return the words that started this program, so that a printed command works."""
     return ["uv", "run", "tanlu"] if "UV_RUN_RECURSION_DEPTH" in os.environ else ["tanlu"]

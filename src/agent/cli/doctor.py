@@ -114,7 +114,7 @@ def _addresses(settings: Settings) -> list[Check]:
 
 
 def _access() -> Check:
-    """Whom a server with this environment would answer."""
+    """Check whom a server with this environment would answer."""
     from agent.server.auth.api_keys import access
 
     rules = access()
@@ -175,7 +175,7 @@ async def _node() -> list[Check]:
 
 
 def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[list[Check]]]:
-    """What asks the services themselves, all at once."""
+    """Return the checks that ask the services themselves, all at once."""
     if settings.mode == "online" and not settings.model_configured:
         return []
     from agent.services import process_services

@@ -1,18 +1,21 @@
-"""The environment of a command: `.env`, `--offline`, and where its log lines go."""
+"""Prepare a command's environment: `.env`, `--offline`, and the writers of its log."""
 
 import contextlib
 import logging
 import os
 import sys
 from contextvars import ContextVar
+from io import TextIOWrapper
 from pathlib import Path
 
 from agent.cli.console import fail
 from agent.core.errors import ConfigurationError
+from agent.core.private_files import FILE
 from agent.core.redaction import ScrubbingFilter
 from agent.settings import load_env_file
 
-RUN_ID: ContextVar[str] = ContextVar("tanlu_run_id", default="-")
+NO_RUN = "-"
+RUN_ID: ContextVar[str] = ContextVar("tanlu_run_id", default=NO_RUN)
 """The run that this task works for; each line carries it."""
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s [%(run_id)s] %(message)s"
@@ -28,16 +31,22 @@ class _RunId(logging.Filter):
 
 
 class _LogFile(logging.FileHandler):
-    """A log that cannot be written (a full disk) is told in one line, once."""
+    """Write a log, to its user alone; say in one line, once, that it cannot be written."""
 
-    told = False
+    has_failed = False
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        if not path.exists():
+            path.touch(mode=FILE)
+        return super()._open()
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
         problem = sys.exc_info()[1]
         if not isinstance(problem, OSError):
             super().handleError(record)
-        elif not self.told:
-            self.told = True
+        elif not self.has_failed:
+            self.has_failed = True
             fail(f"the log {self.baseFilename} cannot be written: {problem.strerror}")
 
     def close(self) -> None:
@@ -87,7 +96,7 @@ def _writer(writer: logging.Handler, level: str | None, otherwise: str) -> loggi
 
 
 def read_environment(*, offline: bool) -> None:
-    """Take `.env` over (the process environment wins). Raises ConfigurationError."""
+    """Read `.env` (the process environment wins). Raises ConfigurationError."""
     try:
         load_env_file()
     except UnicodeDecodeError:

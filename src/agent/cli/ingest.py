@@ -42,7 +42,7 @@ from agent.core.strings import one_line
 from agent.knowledge.files import Target
 from agent.knowledge.ingest import FileResult, Ingest, Outcome, Report, Tell
 from agent.knowledge.sqlite import check_names
-from agent.sample.papers import sample_documents
+from agent.sample.pages import sample_documents
 from agent.settings import read_settings
 
 _LONGEST = 160
@@ -50,7 +50,7 @@ _WORDS = {"same": "the same", "left_out": "left out"}
 
 
 def told(result: FileResult) -> str:
-    """What became of a file, in one printable line."""
+    """Return a file's outcome in one printable line."""
     word = _WORDS.get(result.outcome, result.outcome)
     reason = result.reason or result.note
     line = f"{word} {result.path}" + (f": {reason}" if reason else "")
@@ -59,7 +59,7 @@ def told(result: FileResult) -> str:
     return one_line(printable(line), longest=_LONGEST)
 
 
-class LineTell:
+class LineListener:
     """For pipes and logs; unchanged files are not told."""
 
     def began(self, total: int) -> None:
@@ -81,7 +81,7 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:.1f} files/s" if speed else "–", style="cyan")
 
 
-class BarTell:
+class BarListener:
     """A bar; what failed is written above it."""
 
     def __init__(self, console: Console) -> None:
@@ -117,12 +117,12 @@ class BarTell:
 
 @contextmanager
 def telling() -> Iterator[Tell]:
-    """What fits this standard error; a bar leaves nothing behind."""
+    """Open the listener that fits this standard error; a bar leaves nothing behind."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:
-        yield LineTell()
+        yield LineListener()
         return
-    shown = BarTell(console)
+    shown = BarListener(console)
     with shown.bar:
         yield shown
 

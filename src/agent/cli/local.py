@@ -1,11 +1,11 @@
-"""Asking in this process: the graph on the SQLite threads, written down before it starts."""
+"""Ask in this process: the graph on the stored threads, in the run log before it starts."""
 
 import asyncio
 import logging
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -23,27 +23,26 @@ from agent.services import close_process_services
 from agent.settings import read_settings
 
 log = logging.getLogger(__name__)
-Tell = Callable[[str], None]
 
 
 async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) -> Outcome | Pause:
     """Run the assistant to its answer, or to where it waits for one.
 
-    `accepted` is set once the run is in the outbox.
+    `accepted` is set once the run is in the run log.
 
     Runs of killed processes are brought to their end besides, or before if they are on the same
     thread. Cancelling ends the run and closes everything. Raises AgentError.
     """
     try:
         async with open_threads(read_settings()) as threads:
-            course = _Course(threads, request, watcher)
+            local_run = _LocalRun(threads, request, watcher)
             if request.follows_up and request.question is not None:
-                await course.finish_others()
-                return await course.ask(accepted)
-            run = await course.taken_up()
-            others = asyncio.create_task(course.finish_others())
+                await local_run.finish_others()
+                return await local_run.ask(accepted)
+            run = await local_run.take_up()
+            others = asyncio.create_task(local_run.finish_others())
             try:
-                outcome = await course.ask(accepted, run)
+                outcome = await local_run.ask(accepted, run)
                 await others
             finally:
                 others.cancel()
@@ -53,21 +52,21 @@ async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) 
         await close_process_services()
 
 
-class _Course:
-    """One question on its way through this process."""
+class _LocalRun:
+    """Run one question in this process."""
 
     def __init__(self, threads: Threads, request: Request, watcher: Watcher) -> None:
         self._threads, self._request, self._watcher = threads, request, watcher
         self._graphs: dict[str, Graph] = {}
 
     def graph(self, assistant: str) -> Graph:
-        """The assistant's graph over these threads."""
+        """Return the assistant's graph over these threads."""
         if assistant not in self._graphs:
             self._graphs[assistant] = compiled(assistant, self._threads.saver)
         return self._graphs[assistant]
 
-    async def taken_up(self) -> AcceptedRun | None:
-        """The run on this thread whose process was killed, as ours."""
+    async def take_up(self) -> AcceptedRun | None:
+        """Take over the run on this thread whose process was killed; return it or None."""
         if self._request.question is not None or self._request.resume is not None:
             return None
         for run in await self._threads.runs.unfinished():
@@ -78,7 +77,7 @@ class _Course:
     async def finish_others(self) -> None:
         """Bring what killed processes left to its end; a failure there is not ours."""
         try:
-            await continue_interrupted(self._threads, self.graph, self._tell)
+            await continue_interrupted(self._threads, self.graph, self._report)
         except Exception:
             log.exception("continuing an interrupted run failed")
 
@@ -99,14 +98,14 @@ class _Course:
         accepted.set()
         RUN_ID.set(run.run_id)
         log.info("run accepted: assistant=%s thread=%s", run.assistant, run.thread_id)
-        values = await self._worked(run)
+        values = await self._work(run)
         if pause := pause_of(values):
             return pause
         seconds = time.monotonic() - began
         return outcome_of(values, RunName(run.assistant, run.thread_id, run.run_id), seconds)
 
     async def _ended(self) -> Outcome | None:
-        """The last answer of a thread on which nothing is left to do."""
+        """Return the last answer of a thread on which nothing is left to do, else None."""
         request = self._request
         graph = self.graph(request.assistant)
         found = await graph.aget_state({"configurable": {"thread_id": request.thread_id}})
@@ -118,11 +117,11 @@ class _Course:
         name = RunName(request.assistant, request.thread_id, run_id)
         return outcome_of(found.values, name, 0.0)
 
-    async def _worked(self, run: AcceptedRun) -> dict[str, Any]:
+    async def _work(self, run: AcceptedRun) -> dict[str, Any]:
         """Stream the run to its last values, and write down how it ended."""
         status: End = "cancelled"
         try:
-            values = await self._streamed(run)
+            values = await self._stream(run)
             status = "interrupted" if pause_of(values) else "success"
         except Exception as error:
             status = "error"
@@ -139,7 +138,7 @@ class _Course:
         except StoreFailed as error:
             log.info("run=%s is not closed: %s", run_id, error)
 
-    async def _streamed(self, run: AcceptedRun) -> dict[str, Any]:
+    async def _stream(self, run: AcceptedRun) -> dict[str, Any]:
         values: dict[str, Any] = {}
         parts: AsyncIterator[Any] = self.graph(run.assistant).astream(
             run.graph_input,
@@ -157,7 +156,7 @@ class _Course:
                 values = part
         return values
 
-    def _tell(self, run: AcceptedRun, status: str) -> None:
+    def _report(self, run: AcceptedRun, status: str) -> None:
         command = " ".join([*called_as(), "ask", "--thread", run.thread_id])
         if status == "continuing":
             line = f"continuing a question that was interrupted (see it with: {command})"

@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 from agent import __version__
 
@@ -44,7 +45,7 @@ def declare_batch(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 
 def _declare_files(batch: argparse.ArgumentParser) -> None:
-    """What is read and written beside the rows."""
+    """Declare the files beside the rows."""
     batch.add_argument("--format", choices=("rows", "gaia", "minimal"), default="rows",
                        help="what ANSWERS looks like (default: rows)")  # fmt: skip
     batch.add_argument("--score", action="store_true",
@@ -131,7 +132,7 @@ _NEGATIVE = re.compile(r"-[\d.]")
 _TANLU_EPILOG = """examples:
   tanlu ask "王府井附近适合遛娃的好去处"
   tanlu ask "coffee near me" --near 116.41,39.91 --html answer.html
-  tanlu ask --thread ID "那附近有停车场吗"
+  tanlu ask -c "那附近有停车场吗"
   tanlu ask --assistant team_answer "故宫博物院是哪一年成立的？" --format-requirement "年份"
   tanlu batch questions.jsonl -o answers.jsonl --score
   tanlu ingest ~/reports --collection reports
@@ -139,9 +140,40 @@ _TANLU_EPILOG = """examples:
   tanlu doctor"""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Refuse an unknown command or option with the one that was probably meant."""
+
+    command: str | None = None
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """Parse as usual, and note the command, whose options may be meant."""
+        namespace, rest = super().parse_known_args(args, namespace)
+        self.command = getattr(namespace, "command", None)
+        return namespace, rest
+
+    def error(self, message: str) -> NoReturn:
+        """End with usage and the message; a close command or option is named."""
+        import difflib
+
+        match = re.search(r"invalid choice: '([^']*)'|unrecognized arguments: (-[^\s=]+)", message)
+        word = (match[1] or match[2]) if match else ""
+        meant = difflib.get_close_matches(word, self._words(), 1)
+        super().error(f"{message}; did you mean {meant[0]}?" if meant else message)
+
+    def _words(self) -> list[str]:
+        """Return the commands, and the options of the one that was given."""
+        words = [option for action in self._actions for option in action.option_strings]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                words += action.choices
+                chosen = action.choices.get(self.command or "")
+                words += chosen._option_string_actions if chosen else []
+        return words
+
+
 def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     """The parser of `tanlu`; `commands` are those this installation has."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="tanlu",
         description="Research on the web and on the map, answered with sources you can check.",
         epilog=_TANLU_EPILOG,
@@ -181,11 +213,15 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
                      help="own documents to read (plan_execute; repeatable)")  # fmt: skip
     ask.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     ask.add_argument("--geojson", metavar="FILE", help="save the places as GeoJSON (WGS-84)")
+    ask.add_argument("--gpx", metavar="FILE", help="save the places as GPX, for navigation")
     ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")
     ask.add_argument("--markdown", metavar="FILE", help="save answer and sources as Markdown")
     ask.add_argument("--pdf", metavar="FILE", help="save the same as PDF (needs tanlu[pdf])")
     ask.add_argument("--url", metavar="SERVER", help="ask a running server (key: TANLU_API_KEY)")
-    ask.add_argument("--thread", metavar="ID", help="follow up, or continue an interrupted run")
+    thread = ask.add_mutually_exclusive_group()
+    thread.add_argument("-c", "--continue", action="store_true", dest="follow_last",
+                        help="go on with the last question of this data folder")  # fmt: skip
+    thread.add_argument("--thread", metavar="ID", help="follow up, or continue an interrupted run")
     ask.add_argument("--near", metavar="LNG,LAT", help="where you are, WGS-84 degrees")
     ask.add_argument(
         "--set",
@@ -196,7 +232,10 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="a setting of this run, such as max_research_loops=1 (repeatable)",
     )
     ask.add_argument("--offline", action="store_true", help="use the bundled sample, no key needed")
-    ask.add_argument("--log-file", metavar="FILE", help="write the log to this file")
+    ask.add_argument("--log-file", metavar="FILE",
+                     help="write the log, with all prompts, replies and tool calls")  # fmt: skip
+    ask.add_argument("--trace-dir", metavar="DIR",
+                     help="write the same as one JSON file of the run")  # fmt: skip
 
 
 def _declare_doctor(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -1,23 +1,32 @@
-"""Asking a running server through its SDK: the same request, the same outcome."""
+"""Ask a running server through its SDK: the same request, the same outcome."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.schema import Command
 
 from agent.cli.request import Request
 from agent.cli.watch import Watcher
-from agent.client.connection import connected, find_assistant, message_of, refusal
+from agent.client.connection import connected, find_assistant, refusal, status_of
+from agent.client.follow import (
+    FollowedRun,
+    FollowLimits,
+    RunFollower,
+    RunListener,
+    RunRequest,
+    ended_run,
+    max_run_seconds,
+)
 from agent.client.run_result import Outcome, Pause, RunName, outcome_of, pause_of
 from agent.client.settings_schema import checked_settings
-from agent.core.errors import AgentError, InputError
+from agent.core.errors import InputError
 
-_CANCEL_SECONDS = 5.0
+_QUEUE_SECONDS = 3600.0
+"""A person sees that the question waits, and has Ctrl-C."""
+_AWAY_SECONDS = 120.0
 
 
 async def ask_server(
@@ -30,110 +39,92 @@ async def ask_server(
     url = request.url or ""
     async with connected(url) as client:
         try:
-            return await _Course(client, request, watcher).ask(accepted)
+            return await _ask(client, request, _Listener(watcher, accepted))
         except httpx.HTTPError as error:
             raise refusal(url, error) from None
 
 
-class _Course:
-    """One question on its way through a server."""
+class _Listener(RunListener):
+    """Show what a run does."""
 
-    def __init__(self, client: LangGraphClient, request: Request, watcher: Watcher) -> None:
-        self._client, self._request, self._watcher = client, request, watcher
-        self._thread_id = request.thread_id
-        self._run_id = ""
-        self._values: dict[str, Any] = {}
+    def __init__(self, watcher: Watcher, accepted: asyncio.Event) -> None:
+        self._watcher, self._accepted = watcher, accepted
 
-    async def ask(self, accepted: asyncio.Event) -> Outcome | Pause:
-        began = time.monotonic()
-        assistant = await find_assistant(self._client, self._request.assistant)
-        context = await self._context(assistant)
-        if self._request.question is None:
-            state = await self._state()
-            if not state["next"]:
-                self._run_id = str((state.get("metadata") or {}).get("run_id") or "")
-                return self._outcome(state["values"], 0.0)
-        else:
-            await self._client.threads.create(
-                thread_id=self._thread_id, if_exists="do_nothing", graph_id=assistant["graph_id"]
-            )
-        try:
-            await self._stream(assistant["assistant_id"], context, accepted)
-        except asyncio.CancelledError:
-            await self._cancel()
-            raise
-        if pause := pause_of(self._values):
-            return pause
-        return self._outcome(self._values, time.monotonic() - began)
+    async def accepted(self, run_id: str) -> None:
+        self._accepted.set()
+        self._watcher.restart()
 
-    async def _context(self, assistant: Mapping[str, Any]) -> dict[str, Any]:
-        schemas = await self._client.assistants.get_schemas(assistant["assistant_id"])
-        taken = (schemas.get("input_schema") or {}).get("properties", {})
-        if self._request.format_requirement is not None and "format_requirement" not in taken:
-            hint = f"is not taken by {self._request.assistant}"
-            raise InputError("--format-requirement", hint)
-        schema = schemas.get("context_schema") or schemas.get("config_schema") or {}
-        return checked_settings(self._request.context, schema, saves=self._request.saves)
+    async def event(self, event: Mapping[str, Any]) -> None:
+        self._watcher.event(event)
 
-    async def _state(self) -> Mapping[str, Any]:
-        """The thread as it is once nothing runs on it any more."""
-        try:
-            for run in await self._client.runs.list(self._thread_id, limit=1):
-                if run["status"] in ("pending", "running"):
-                    await self._client.runs.join(self._thread_id, run["run_id"])
-            state = await self._client.threads.get_state(self._thread_id)
-        except httpx.HTTPStatusError as error:
-            if error.response is not None and error.response.status_code == 404:
-                raise InputError("--thread", f"the server has no {self._thread_id}") from None
-            raise
+    async def token(self, text: str) -> None:
+        self._watcher.token(text)
+
+    async def lost(self) -> None:
+        self._watcher.event({"type": "reconnecting"})
+
+
+async def _ask(client: LangGraphClient, request: Request, listener: RunListener) -> Outcome | Pause:
+    began = time.monotonic()
+    assistant = await find_assistant(client, request.assistant)
+    schemas = await client.assistants.get_schemas(assistant["assistant_id"])
+    follower = _follower(client, request, assistant, schemas, listener)
+    if request.question is not None or request.resume is not None:
+        await follower.begin()
+    elif not await _rejoined(request, follower):
+        state = await client.threads.get_state(request.thread_id)
         if not state["values"]:
-            raise InputError("--thread", f"there is nothing on {self._thread_id}")
-        return state
+            raise InputError("--thread", f"there is nothing on {request.thread_id}")
+        if not state["next"]:
+            return _outcome(request, ended_run(state), 0.0)
+        await follower.begin()
+    try:
+        run = await follower.follow()
+    except asyncio.CancelledError:
+        await follower.cancel()
+        raise
+    if run.error:
+        raise run.error
+    return pause_of(run.values) or _outcome(request, run, time.monotonic() - began)
 
-    async def _stream(
-        self, assistant_id: str, context: dict[str, Any], accepted: asyncio.Event
-    ) -> None:
-        parts = self._client.runs.stream(
-            self._thread_id,
-            assistant_id,
-            input=self._request.graph_input(),
-            command=Command(resume=resume) if (resume := self._request.resume) else None,
-            context=context or None,
-            stream_mode=["custom", "messages-tuple", "values"],
-            stream_resumable=True,
-            durability="sync",
-        )
-        failure = ""
-        async for part in parts:
-            match part.event:
-                case "metadata":
-                    self._run_id = str(part.data.get("run_id") or self._run_id)
-                    accepted.set()
-                case "custom":
-                    self._watcher.event(part.data)
-                case "messages":
-                    self._hear(part.data)
-                case "values":
-                    self._values = part.data
-                case "error":
-                    failure = message_of(part.data)
-        # Raised only now: a stream left before its end complains when it is collected.
-        if failure:
-            raise AgentError(failure)
 
-    def _hear(self, data: Any) -> None:
-        chunk = data[0] if isinstance(data, list) and data else {}
-        if chunk.get("type") == "AIMessageChunk":
-            content = chunk.get("content")
-            self._watcher.token(content if isinstance(content, str) else "")
+def _follower(
+    client: LangGraphClient,
+    request: Request,
+    assistant: Mapping[str, Any],
+    schemas: Mapping[str, Any],
+    listener: RunListener,
+) -> RunFollower:
+    """Return the follower of a run with checked settings; raise ConfigurationError."""
+    properties = (schemas.get("input_schema") or {}).get("properties", {})
+    if request.format_requirement is not None and "format_requirement" not in properties:
+        raise InputError("--format-requirement", f"is not taken by {request.assistant}")
+    schema = schemas.get("context_schema") or schemas.get("config_schema") or {}
+    context = checked_settings(request.context, schema, saves=request.saves)
+    run = RunRequest(
+        assistant,
+        request.thread_id,
+        input=request.graph_input(),
+        resume=request.resume,
+        context=context,
+        stream_mode=("custom", "messages-tuple", "values"),
+    )
+    seconds = max_run_seconds(context, schema)
+    limits = FollowLimits(run=seconds, queue=_QUEUE_SECONDS, away=_AWAY_SECONDS)
+    return RunFollower(client, run, server=request.url or "", limits=limits, listener=listener)
 
-    async def _cancel(self) -> None:
-        """Tell the server, but do not wait for one that is gone."""
-        if self._run_id:
-            with contextlib.suppress(httpx.HTTPError, TimeoutError):
-                async with asyncio.timeout(_CANCEL_SECONDS):
-                    await self._client.runs.cancel(self._thread_id, self._run_id, wait=True)
 
-    def _outcome(self, values: Any, seconds: float) -> Outcome:
-        run = RunName(self._request.assistant, self._thread_id, self._run_id)
-        return outcome_of(values, run, seconds)
+async def _rejoined(request: Request, follower: RunFollower) -> bool:
+    """Take over what is under way on the thread; raise InputError where there is no thread."""
+    try:
+        return await follower.rejoin()
+    except httpx.HTTPStatusError as error:
+        if status_of(error) != 404:
+            raise
+        raise InputError("--thread", f"the server has no {request.thread_id}") from None
+
+
+def _outcome(request: Request, run: FollowedRun, seconds: float) -> Outcome:
+    return outcome_of(
+        run.values, RunName(request.assistant, request.thread_id, run.run_id), seconds
+    )

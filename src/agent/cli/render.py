@@ -1,4 +1,4 @@
-"""One finished run on standard output: for people, as Markdown in a pipe, or as one object."""
+"""Print a finished run: for people, as Markdown in a pipe, or as one object."""
 
 import json
 import re
@@ -12,12 +12,13 @@ from rich.text import Text
 
 from agent.cli.console import is_utf8, printable
 from agent.client.run_result import Outcome
+from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.types import Place
 from agent.export.finished import by_mention, without_notice
 from agent.export.markdown import place_table
 from agent.export.wording import credit, metres, rating
 from agent.texts import say
-from agent.texts.language import Language, counted
+from agent.texts.language import Language, count_noun
 
 MOST_PLACES = 15
 _LINK = re.compile(
@@ -28,7 +29,7 @@ _UNSEEN = re.compile(r"[\x7f-\x9f]")
 
 
 def print_json(outcome: Outcome) -> None:
-    """Exactly one object and a line break; ASCII where the console cannot show everything."""
+    """Print exactly one object and a line break; ASCII where the console cannot show everything."""
     text = json.dumps(outcome.as_json(), ensure_ascii=not is_utf8(sys.stdout), allow_nan=False)
     text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     print(text, flush=True)  # noqa: T201
@@ -37,7 +38,7 @@ def print_json(outcome: Outcome) -> None:
 def print_outcome(
     outcome: Outcome, *, follow_up: str, notice: str = "", console: Console | None = None
 ) -> None:
-    """Answer, table of places, what was used, and the command for a follow-up.
+    """Print the answer, its places, what was used, and the command for a follow-up.
 
     `notice` is what was said on the terminal already and opens the answer; it is not repeated.
     """
@@ -49,7 +50,7 @@ def print_outcome(
 
 
 def usage_line(outcome: Outcome) -> str:
-    """What the run used, in one line."""
+    """Return what the run used, in one line."""
     usage, language = outcome.usage, outcome.language
     line = say(
         "terminal.used",
@@ -67,11 +68,11 @@ def usage_line(outcome: Outcome) -> str:
 
 def _counted(language: Language, count: int, one: str, many: str = "") -> str:
     """Return the number, in English with its noun: the text cannot know its plural."""
-    return str(count) if language == "zh" else counted(count, one, many)
+    return str(count) if language == "zh" else count_noun(count, one, many)
 
 
 def follow_up_line(command: str, language: Language) -> str:
-    """How to go on."""
+    """Return the line that says how to go on."""
     return say("terminal.follow_up", language, command=command)
 
 
@@ -98,7 +99,7 @@ def _print_pretty(console: Console, outcome: Outcome, follow_up: str, notice: st
 
 
 def shown_places(places: Sequence[Place]) -> list[Place]:
-    """Those the answer names, and as many others as fit."""
+    """Return the places that the answer names, and as many others as fit."""
     ordered = by_mention(list(places))
     named = sum(place["mentioned"] for place in ordered)
     return ordered[: max(named, MOST_PLACES)]
@@ -107,7 +108,8 @@ def shown_places(places: Sequence[Place]) -> list[Place]:
 def _place_table(places: Sequence[Place], language: Language) -> Table:
     caption = Text(credit(list(places), language), style="dim")
     table = Table(title=None, caption=caption, caption_justify="left", header_style="bold")
-    for key in ("name", "distance", "rating", "hours", "address"):
+    demands = ["demands"] if any(place.get("verdicts") for place in places) else []
+    for key in ("name", "distance", "rating", "hours", "address", *demands):
         number = key in ("distance", "rating")
         table.add_column(
             say(f"export.{key}", language),
@@ -117,8 +119,9 @@ def _place_table(places: Sequence[Place], language: Language) -> Table:
         )
     for place in places:
         style = "" if place["mentioned"] else "dim"
-        cells = [place["name"], metres(place["distance_m"]), rating(place),
-                 place["open_time"] or "", place["address"] or ""]  # fmt: skip
+        cells = [name_text(place, language), metres(place["distance_m"]), rating(place),
+                 hours_text(place, language), place["address"] or ""]  # fmt: skip
+        cells += [" · ".join(verdict_texts(place, language))] if demands else []
         table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
     return table
 

@@ -1,4 +1,4 @@
-"""The arguments of `tanlu ask` as one checked request. What is wrong here is bad usage."""
+"""Read the arguments of `tanlu ask` as one checked request; a fault here is bad usage."""
 
 import importlib
 import os
@@ -39,12 +39,12 @@ class Request:
     collections: tuple[str, ...] | None = None
     """Own documents to read, for assistants that do; None is all."""
     saves: bool = False
-    """Whether the answer goes into a file, in which links should last."""
+    """True if the answer goes into a file, in which links should last."""
     resume: dict[str, Any] | None = None
-    """What a person answered to the run's question, with which it goes on."""
+    """A person's reply to the run's question, with which it goes on."""
 
     def graph_input(self) -> dict[str, Any] | None:
-        """What the assistant gets; None goes on with what the thread has."""
+        """Return the run's input; None goes on with what the thread has."""
         if self.question is None:
             return None
         given: dict[str, Any] = {"messages": [{"role": "user", "content": self.question}]}
@@ -63,7 +63,7 @@ def read_request(arguments: Namespace) -> Request:
     url = server_url(arguments.url, offline=arguments.offline)
     if url is None:
         known_assistant(arguments.assistant)
-    for option in ("html", "markdown", "pdf", "geojson", "log_file"):
+    for option in ("html", "markdown", "pdf", "geojson", "gpx", "log_file"):
         writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
     if arguments.pdf is not None:
         _pdf_extra()
@@ -223,7 +223,7 @@ def _review(arguments: Namespace, context: Mapping[str, Any], *, asked: bool) ->
 
 
 def _saves(arguments: Namespace) -> bool:
-    files = (arguments.html, arguments.markdown, arguments.pdf, arguments.geojson)
+    files = (arguments.html, arguments.markdown, arguments.pdf, arguments.geojson, arguments.gpx)
     return any(file is not None for file in files)
 
 
@@ -236,7 +236,7 @@ def _pdf_extra() -> None:
 
 
 def writable(option: str, file: str | None) -> None:
-    """Better to say it before the question is paid for."""
+    """Raise InputError for a file that cannot be written, before the question is paid for."""
     if file is None:
         return
     path = Path(file)

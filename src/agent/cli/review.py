@@ -1,4 +1,4 @@
-"""A plan shown on the terminal, changed there by a person, and given back to its run."""
+"""Show a plan on the terminal, let a person change it, and return it to its run."""
 
 import sys
 import unicodedata
@@ -22,7 +22,7 @@ def spoken(pause: Pause) -> Language:
 
 
 def review(pause: Pause, language: Language) -> dict[str, Any]:
-    """What the person decides: {queries} or {cancel}. Ctrl-C and Ctrl-D: KeyboardInterrupt."""
+    """Return the person's decision, {queries} or {cancel}; Ctrl-C, Ctrl-D: KeyboardInterrupt."""
     queries = [dict(query) for query in pause.review.get("queries") or []]
     desk = _Desk(queries, language)
     desk.show(pause.review)

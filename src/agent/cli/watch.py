@@ -1,4 +1,4 @@
-"""Telling what a run does while it works, on stderr: live on a terminal, plain lines elsewhere."""
+"""Show what a run does on stderr: live on a terminal, plain lines elsewhere."""
 
 import logging
 import sys
@@ -22,7 +22,7 @@ _TAIL_LINES = 8
 
 _PASSING = (
     *("search_started", "map_started", "map_call", "reading", "answering", "turn_started"),
-    "task_started",
+    *("task_started", "reconnecting"),
 )
 """Shown while they last; what came of them is said afterwards."""
 
@@ -31,45 +31,54 @@ _INSTALLS = ("progress.installing", "progress.installed")
 
 
 class Watcher(Protocol):
-    """Hears a run's progress events and the answer's pieces as they come."""
+    """Listen to a run's progress events and to the pieces of its answer."""
 
     notice_shown: bool
 
-    def event(self, told: Mapping[str, Any]) -> None: ...
+    def event(self, event: Mapping[str, Any]) -> None: ...
 
     def token(self, text: str) -> None: ...
 
+    def restart(self) -> None:
+        """Forget the pieces of the answer: a run that is continued writes it anew."""
+
 
 class SilentWatcher:
-    """For `--json`: one object is printed, nothing else."""
+    """Show nothing, for `--json`: one object is printed, nothing else."""
 
     notice_shown = False
 
-    def event(self, told: Mapping[str, Any]) -> None:
+    def event(self, event: Mapping[str, Any]) -> None:
         """Nothing is shown."""
 
     def token(self, text: str) -> None:
         """Nothing is shown."""
 
+    def restart(self) -> None:
+        """Nothing is shown."""
+
 
 class PlainWatcher:
-    """One line an event, for logs and pipes."""
+    """Print one line an event, for logs and pipes."""
 
     notice_shown = False
 
     def __init__(self, language: Language) -> None:
         self._language = language
 
-    def event(self, told: Mapping[str, Any]) -> None:
-        if line := event_line(told, self._language):
+    def event(self, event: Mapping[str, Any]) -> None:
+        if line := event_line(event, self._language):
             print(f"- {line}", file=sys.stderr, flush=True)  # noqa: T201
 
     def token(self, text: str) -> None:
         """The answer is printed once, at the end."""
 
+    def restart(self) -> None:
+        """Nothing of it was printed."""
+
 
 class LiveWatcher:
-    """Finished steps as lines, what goes on now with a spinner, the end of the growing answer."""
+    """Show finished steps, the present one with a spinner, and the end of the growing answer."""
 
     def __init__(self, console: Console, language: Language) -> None:
         self.notice_shown = False
@@ -78,22 +87,25 @@ class LiveWatcher:
         self._spinner = Spinner("line" if console.options.ascii_only else "dots")
         self._answer = ""
 
-    def event(self, told: Mapping[str, Any]) -> None:
-        line = event_line(told, self._language)
+    def event(self, event: Mapping[str, Any]) -> None:
+        line = event_line(event, self._language)
         if not line:
             return
-        if told["type"] in _PASSING:
+        if event["type"] in _PASSING:
             self._now = line
             return
-        if told["type"] == "notice":
+        if event["type"] == "notice":
             self.notice_shown = True
-            self._console.print(Text(printable(str(told["text"])), style="yellow"))
+            self._console.print(Text(printable(str(event["text"])), style="yellow"))
             return
-        style = "yellow" if told["type"] == "gap" else "dim"
+        style = "yellow" if event["type"] == "gap" else "dim"
         self._console.print(Text(f"  {line}", style=style))
 
     def token(self, text: str) -> None:
         self._answer += text
+
+    def restart(self) -> None:
+        self._answer = ""
 
     def __rich__(self) -> Group:
         self._spinner.update(text=Text(self._now, style="cyan", no_wrap=True, overflow="ellipsis"))
@@ -102,7 +114,7 @@ class LiveWatcher:
 
 
 class _Slow(logging.Handler):
-    """Passes on what is worth telling while nothing else happens: the map server's installation."""
+    """Pass on what is worth telling while nothing else happens: the map server's installation."""
 
     def __init__(self, watcher: Watcher, language: Language) -> None:
         super().__init__(logging.INFO)
@@ -118,7 +130,7 @@ class _Slow(logging.Handler):
 
 
 @contextmanager
-def telling_of_installs(watcher: Watcher, language: Language) -> Iterator[None]:
+def showing_installs(watcher: Watcher, language: Language) -> Iterator[None]:
     """Installing the map server once takes seconds to minutes; without a word it looks stuck."""
     slow, source = _Slow(watcher, language), logging.getLogger("agent.mcp.servers")
     level = source.level
@@ -133,7 +145,7 @@ def telling_of_installs(watcher: Watcher, language: Language) -> Iterator[None]:
 
 @contextmanager
 def watching(language: Language, *, silent: bool) -> Iterator[Watcher]:
-    """The watcher that fits this standard error; a live one leaves only its lines behind."""
+    """Open the watcher that fits this standard error; a live one leaves only its lines."""
     if silent:
         yield SilentWatcher()
         return

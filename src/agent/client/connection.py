@@ -1,4 +1,4 @@
-"""A running assistant server as its clients see it: connection, key, assistants, refusals."""
+"""Connect to a running assistant server: its key, its assistants, its refusals."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
 from agent import __version__
-from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.core.redaction import hide
 from agent.models.connections import is_loopback, proxy_for
 
@@ -21,7 +21,10 @@ KEY_NAME = "TANLU_API_KEY"
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[LangGraphClient]:
-    """A client with our key; loopback never goes through a proxy. Raises ConfigurationError."""
+    """Open a client with our key; loopback never goes through a proxy.
+
+    Raises ConfigurationError.
+    """
     key = os.environ.get(KEY_NAME) or None
     hide(key)
     if key is not None and not (key.isascii() and key.isprintable()):
@@ -39,7 +42,7 @@ async def connected(url: str) -> AsyncIterator[LangGraphClient]:
 
 
 def refusal(url: str, error: httpx.HTTPError) -> AgentError:
-    """What went wrong with a server, in one line that says what to do."""
+    """Return a server's refusal as an error of one line that says what to do."""
     if isinstance(error, httpx.HTTPStatusError):
         status = status_of(error)
         if status in (401, 403):
@@ -54,26 +57,35 @@ def refusal(url: str, error: httpx.HTTPError) -> AgentError:
 
 
 def status_of(error: httpx.HTTPError) -> int:
-    """The status a server answered with; 0 where there was no answer."""
+    """Return the status a server answered with; 0 where there was no answer."""
     response = error.response if isinstance(error, httpx.HTTPStatusError) else None
     return response.status_code if response is not None else 0
 
 
-async def find_assistant(client: LangGraphClient, wanted: str) -> Mapping[str, Any]:
-    """The assistant by graph, id or name; raises InputError naming those that exist."""
+async def find_assistant(client: LangGraphClient, name: str) -> Mapping[str, Any]:
+    """Return the assistant by graph, id or name; raise InputError naming those that exist."""
     with contextlib.suppress(NotFoundError):  # what the server says to an unknown graph
-        for assistant in await client.assistants.search(graph_id=wanted, limit=1):
+        for assistant in await client.assistants.search(graph_id=name, limit=1):
             return assistant
-    all_of_them = await client.assistants.search(limit=100)
-    for assistant in all_of_them:
-        if wanted in (assistant["assistant_id"], assistant["name"]):
+    assistants = await client.assistants.search(limit=100)
+    for assistant in assistants:
+        if name in (assistant["assistant_id"], assistant["name"]):
             return assistant
-    known = ", ".join(sorted({a["graph_id"] for a in all_of_them})) or "none"
-    raise InputError("--assistant", f"the server has no {wanted!r}; known: {known}")
+    names = ", ".join(sorted({a["graph_id"] for a in assistants})) or "none"
+    raise InputError("--assistant", f"the server has no {name!r}; known: {names}")
 
 
-def message_of(failure: Any) -> str:
-    """What a run's error says; servers send {error, message}."""
+def run_error(failure: Any) -> AgentError:
+    """Return a run's failure as ours; servers send {error, message}.
+
+    A wrong setting of the server is a ConfigurationError, a full disk has the code `store_failed`:
+    every other run there would meet them, too.
+    """
+    kind = failure.get("error") if isinstance(failure, Mapping) else None
     if isinstance(failure, Mapping):
-        return str(failure.get("message") or failure.get("error") or "the run failed")
-    return str(failure or "the run failed")
+        failure = failure.get("message") or kind
+    message = str(failure or "the run failed")
+    if kind == ConfigurationError.__name__:
+        name, _, problem = message.partition(": ")
+        return ConfigurationError(name, problem or "cannot be used")
+    return AgentError(message, code=StoreFailed.code if kind == StoreFailed.__name__ else None)

@@ -1,4 +1,4 @@
-"""What one question came to, the same from this process and from a server."""
+"""Read a finished run out of its thread's values, of this process or of a server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,13 +14,14 @@ from agent.texts.language import Language, detect_language
 
 _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls")
 _CHECKS = ("cited", "unknown_ids_removed", "places_rejected")
+"""Counted by every assistant; each has others besides."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One finished run; the fields up to `verified` are the object `--json` prints.
+    """Hold a finished run; the fields up to `verified` begin the object that `--json` prints.
 
-    The last three of these are None for assistants that write no bare answer.
+    The last three of these are None for assistants that write no bare answer. `further` follows.
     """
 
     assistant: str
@@ -35,7 +36,7 @@ class Outcome:
     gaps: list[Gap]
     queries: list[dict[str, Any]]
     usage: dict[str, Any]
-    checks: dict[str, int]
+    checks: dict[str, Any]
     degraded: bool
     needs: str | None
     final_answer: str | None = None
@@ -46,20 +47,25 @@ class Outcome:
     language: Language = "en"
     search_entry_points: list[str] = field(default_factory=list)
     geojson: dict[str, Any] | None = None
+    further: dict[str, Any] = field(default_factory=dict)
+    """All else that the assistant put beside its message, whole."""
+    state: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The thread's values, for a trace of the run."""
 
     def as_json(self) -> dict[str, Any]:
-        """The object of `--json`: these keys, always all of them."""
+        """Return the object of `--json`: these keys, always all of them, then the assistant's."""
         names = list(self.__dataclass_fields__)
-        return {name: getattr(self, name) for name in names[: names.index("question")]}
+        common = {name: getattr(self, name) for name in names[: names.index("question")]}
+        return common | {name: value for name, value in self.further.items() if name not in common}
 
     @property
     def notice(self) -> str:
-        """What an answer from sample data says first."""
+        """Return the notice that an answer from sample data begins with."""
         first = self.answer.partition("\n")[0]
         return first.removeprefix("> ") if self.mode == "offline" and first[:2] == "> " else ""
 
     def finished(self) -> FinishedAnswer:
-        """The same as what exports take."""
+        """Return the answer as exports take it."""
         return FinishedAnswer(
             question=self.question,
             answer=self.answer,
@@ -75,23 +81,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Pause:
-    """A run that waits for a person: what it shows, as `state.PlanReview`."""
+    """Hold a run that waits for a person: its question to them, as `state.PlanReview`."""
 
     review: Mapping[str, Any]
 
 
 def pause_of(values: Mapping[str, Any]) -> Pause | None:
-    """What a thread's last values wait for, in process or from a server; None if for nothing."""
-    waiting = values.get("__interrupt__")
-    if not waiting:
+    """Return the pending interrupt in a thread's values, of either side of a server, or None."""
+    interrupts = values.get("__interrupt__")
+    if not interrupts:
         return None
-    shown = _part(waiting[0], "value")
-    return Pause(shown if isinstance(shown, Mapping) else {})
+    value = _part(interrupts[0], "value")
+    return Pause(value if isinstance(value, Mapping) else {})
 
 
 @dataclass(frozen=True)
 class RunName:
-    """Whose run it is, and on which thread."""
+    """Name a run, its assistant and its thread."""
 
     assistant: str
     thread_id: str
@@ -99,7 +105,7 @@ class RunName:
 
 
 def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outcome:
-    """The outcome in a thread's last values; raises AgentError if no answer is there.
+    """Return the outcome in a thread's last values; raise AgentError if no answer is there.
 
     Messages may be objects (in process) or dicts (from a server); `seconds` counts where the
     run itself did not.
@@ -108,62 +114,64 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
     last = messages[-1] if messages else None
     if last is None or _role(last) != "ai" or not (answer := _text(last).strip()):
         raise AgentError("the run ended without an answer", code="no_answer")
-    answer, kept = valid_text(answer), valid_json(_part(last, "additional_kwargs") or {})
+    answer, metadata = valid_text(answer), valid_json(_part(last, "additional_kwargs") or {})
     turn = values.get("turn") or {}
-    asked = valid_text(next((_text(m) for m in reversed(messages) if _role(m) == "human"), ""))
+    question = valid_text(next((_text(m) for m in reversed(messages) if _role(m) == "human"), ""))
     return Outcome(
-        assistant=kept.get("assistant") or run.assistant,
-        mode=kept.get("mode") or "online",
+        assistant=metadata.get("assistant") or run.assistant,
+        mode=metadata.get("mode") or "online",
         thread_id=run.thread_id,
         run_id=run.run_id,
         answer=answer,
-        sources=list(kept.get("sources") or []),
-        places=list(kept.get("places") or []),
-        routes=list(kept.get("routes") or []),
-        weather=list(kept.get("weather") or []),
-        gaps=list(kept.get("gaps") or []),
-        queries=[_query(query) for query in kept.get("queries") or []],
-        usage=_usage(kept.get("usage") or {}, seconds),
-        checks={name: int((kept.get("checks") or {}).get(name) or 0) for name in _CHECKS},
-        degraded=bool(kept.get("degraded")),
-        needs=kept.get("needs"),
-        final_answer=kept.get("final_answer"),
-        answered=kept.get("answered"),
-        verified=kept.get("verified"),
-        question=asked,
-        language=turn.get("language") or detect_language(asked or answer),
-        search_entry_points=list(kept.get("search_entry_points") or []),
-        geojson=valid_json(values.get("geojson")) or _map_of(kept, asked),
+        sources=list(metadata.get("sources") or []),
+        places=list(metadata.get("places") or []),
+        routes=list(metadata.get("routes") or []),
+        weather=list(metadata.get("weather") or []),
+        gaps=list(metadata.get("gaps") or []),
+        queries=[_query(query) for query in metadata.get("queries") or []],
+        usage=_usage(metadata.get("usage") or {}, seconds),
+        checks={**dict.fromkeys(_CHECKS, 0), **(metadata.get("checks") or {})},
+        degraded=bool(metadata.get("degraded")),
+        needs=metadata.get("needs"),
+        final_answer=metadata.get("final_answer"),
+        answered=metadata.get("answered"),
+        verified=metadata.get("verified"),
+        question=question,
+        language=turn.get("language") or detect_language(question or answer),
+        search_entry_points=list(metadata.get("search_entry_points") or []),
+        geojson=valid_json(values.get("geojson")) or _map_of(metadata, question),
+        further=metadata,
+        state=values,
     )
 
 
 def turn_of(
     values: Mapping[str, Any], message_id: str | None = None
 ) -> tuple[dict[str, Any] | None, bool]:
-    """A thread's values as they were when it had this answer last, and whether it still has.
+    """Return a thread's values as of an answer, and whether the answer is its last.
 
     Without an id it is the last answer. None where there is no such answer.
     """
     messages = list(values.get("messages") or [])
     answers = [n for n, message in enumerate(messages) if _role(message) == "ai"]
-    asked = [n for n in answers if message_id in (None, _part(messages[n], "id"))]
-    if not asked:
+    matches = [n for n in answers if message_id in (None, _part(messages[n], "id"))]
+    if not matches:
         return None, False
-    until = asked[-1] + 1
-    kept = {"messages": messages[:until]}
+    until = matches[-1] + 1
+    until_then = {"messages": messages[:until]}
     # What else the state holds belongs to the turn that came last.
     is_last = until == len(messages)
-    return ({**values, **kept} if is_last else kept), is_last
+    return ({**values, **until_then} if is_last else until_then), is_last
 
 
-def _map_of(kept: Mapping[str, Any], question: str) -> dict[str, Any] | None:
-    """The places of a message as a collection, where the thread's own is that of a later turn."""
-    places = list(kept.get("places") or [])
+def _map_of(metadata: Mapping[str, Any], question: str) -> dict[str, Any] | None:
+    """Return a message's places as a collection, for where the thread's is of a later turn."""
+    places = list(metadata.get("places") or [])
     if not places:
         return None
     newest = max(place["fetched_at"] for place in places)
     return feature_collection(
-        places, anchor=kept.get("anchor"), query=question, generated_at=newest
+        places, anchor=metadata.get("anchor"), query=question, generated_at=newest
     )
 
 
@@ -171,10 +179,10 @@ def _query(query: Mapping[str, Any]) -> dict[str, Any]:
     return {"query": query["query"], "map": query.get("map"), "round": query.get("round", 1)}
 
 
-def _usage(given: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    usage: dict[str, Any] = {name: int(given.get(name) or 0) for name in _USAGE}
-    usage["seconds"] = round(float(given.get("seconds") or seconds), 2)
-    usage["cost_usd"] = given.get("cost_usd")
+def _usage(spent: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    usage: dict[str, Any] = {name: int(spent.get(name) or 0) for name in _USAGE}
+    usage["seconds"] = round(float(spent.get("seconds") or seconds), 2)
+    usage["cost_usd"] = spent.get("cost_usd")
     return usage
 
 
@@ -187,7 +195,7 @@ def _role(message: Any) -> str:
 
 
 def _text(message: Any) -> str:
-    """A message's text, whether its content is a text or a list of blocks."""
+    """Return a message's text, of a content that is a text or a list of blocks."""
     content = _part(message, "content")
     if isinstance(content, str):
         return content

@@ -8,7 +8,7 @@ from agent.core.errors import ConfigurationError
 
 
 def checked_settings(
-    given: Mapping[str, str], schema: Mapping[str, Any], *, saves: bool = False
+    texts: Mapping[str, str], schema: Mapping[str, Any], *, saves: bool = False
 ) -> dict[str, Any]:
     """The values in the schema's types; raises ConfigurationError naming the key.
 
@@ -16,30 +16,30 @@ def checked_settings(
     """
     properties = schema.get("properties") or {}
     checked: dict[str, Any] = {}
-    for key, text in given.items():
+    for key, text in texts.items():
         if key not in properties:
-            known = ", ".join(properties) or "none"
+            names = ", ".join(properties) or "none"
             raise ConfigurationError(
-                f"--set {key}", f"the server has no such setting; known: {known}"
+                f"--set {key}", f"the server has no such setting; known: {names}"
             )
-        checked[key] = _checked(key, text, _resolved(properties[key], schema))
+        checked[key] = _parse_value(key, text, _resolve_reference(properties[key], schema))
     if saves and "resolve_links" in properties:
         checked.setdefault("resolve_links", True)
     return checked
 
 
-def _resolved(rule: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve_reference(rule: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The rule behind a `$ref`, or the one of a union that is not null."""
     if reference := rule.get("$ref"):
         name = str(reference).rsplit("/", 1)[-1]
-        return _resolved((schema.get("$defs") or {}).get(name, {}), schema)
+        return _resolve_reference((schema.get("$defs") or {}).get(name, {}), schema)
     for choice in rule.get("anyOf", []):
         if choice.get("type") != "null":
-            return _resolved(choice, schema)
+            return _resolve_reference(choice, schema)
     return rule
 
 
-def _checked(key: str, text: str, rule: Mapping[str, Any]) -> Any:
+def _parse_value(key: str, text: str, rule: Mapping[str, Any]) -> Any:
     value = _typed(key, text, rule.get("type"))
     options = rule.get("enum")
     if options is not None and value not in options:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 
@@ -92,6 +92,12 @@ class Budget:
         reserve = 0.0 if answering else self.limits.answer_seconds
         return self.limits.max_run_seconds - reserve - self.seconds()
 
+    def left(self, kind: Spending) -> int:
+        """Return the calls of that kind that may still be made."""
+        limit: int = getattr(self.limits, f"max_{kind}")
+        with self._lock:
+            return max(0, limit - self._spent[kind])
+
     def reserve(self, kind: Spending, count: int, *, answering: bool) -> None:
         """Book `count` calls before they are made, or raise BudgetExceeded."""
         limit = f"max_{kind}"
@@ -118,18 +124,27 @@ class Budget:
         with self._lock:
             self._spent = add_usage(self._spent, usage)
 
-    def meter(self, *, answering: bool = False) -> "Meter":
-        """Return an account of one step's own share."""
-        return Meter(self, answering=answering)
+    def meter(
+        self, *, answering: bool = False, share: Mapping[Spending, int] | None = None
+    ) -> "Meter":
+        """Return an account of one step, which may spend `share` at most of what it names."""
+        return Meter(self, answering=answering, share=share)
 
 
 class Meter:
     """Count one step's share of a run's budget; `usage` goes into the step's state update."""
 
-    def __init__(self, budget: Budget, *, answering: bool = False) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        *,
+        answering: bool = False,
+        share: Mapping[Spending, int] | None = None,
+    ) -> None:
         self.budget = budget
         self.answering = answering
         self.usage = no_usage()
+        self._share = share or {}
 
     @property
     def turn_id(self) -> str:
@@ -138,8 +153,17 @@ class Meter:
     def remaining(self) -> float:
         return self.budget.remaining(answering=self.answering)
 
+    def left(self, kind: Spending) -> int:
+        """Return the calls of that kind left to this step: of its share and of the budget."""
+        left = self.budget.left(kind)
+        if kind in self._share:
+            left = min(left, self._share[kind] - self.usage[kind])
+        return max(0, left)
+
     def reserve(self, kind: Spending, count: int = 1) -> None:
         """Book calls before making them; raise BudgetExceeded."""
+        if kind in self._share and self.usage[kind] + count > self._share[kind]:
+            raise BudgetExceeded(f"max_{kind}", self._share[kind])
         self.budget.reserve(kind, count, answering=self.answering)
         self.usage[kind] += count
 

@@ -10,13 +10,13 @@ import hashlib
 import json
 import logging
 import random
-import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from agent.core.budget import Meter, Spending
+from agent.core.concurrency import Breaker, Pace
 from agent.core.errors import (
     BudgetExceeded,
     MalformedReply,
@@ -24,6 +24,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.record import Exchange, record
 from agent.core.strings import valid_text
 
 T = TypeVar("T")
@@ -63,66 +64,6 @@ class Policy:
     """Asked after each failed attempt but the last one."""
 
 
-class Pace:
-    """Limit calls of all threads and loops: a token bucket, `rate` a second, `burst` at once."""
-
-    def __init__(
-        self, rate: float, burst: float = 1, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._interval = 1 / rate if rate > 0 else 0.0
-        self._burst = burst
-        self._clock = clock
-        self._next_free = float("-inf")
-        self._lock = threading.Lock()
-
-    def reserve(self) -> float:
-        """Book the next place; return the seconds to wait for it."""
-        if not self._interval:
-            return 0.0
-        with self._lock:
-            now = self._clock()
-            earliest = now - (self._burst - 1) * self._interval
-            start = max(self._next_free, earliest)
-            self._next_free = start + self._interval
-            return max(0.0, start - now)
-
-    async def wait(self) -> None:
-        """Wait for the next place, however long that takes."""
-        if (delay := self.reserve()) > 0:
-            await asyncio.sleep(delay)
-
-
-class Breaker:
-    """Open for `cool` seconds after `threshold` failures in a row, then let one probe through."""
-
-    def __init__(
-        self, threshold: int = 3, cool: float = 60, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._threshold, self._cool, self._clock = threshold, cool, clock
-        self._failures = 0
-        self._open_until = 0.0
-        self._lock = threading.Lock()
-
-    def check(self, provider: str) -> None:
-        with self._lock:
-            if self._clock() < self._open_until:
-                raise ProviderUnavailable(
-                    provider, "failing repeatedly; not asked again for a while", code="breaker_open"
-                )
-            if self._failures >= self._threshold:
-                self._open_until = self._clock() + self._cool
-
-    def succeeded(self) -> None:
-        with self._lock:
-            self._failures, self._open_until = 0, 0.0
-
-    def failed(self) -> None:
-        with self._lock:
-            self._failures += 1
-            if self._failures >= self._threshold:
-                self._open_until = self._clock() + self._cool
-
-
 class Calls:
     """Make the calls of a process: paces, breakers and the journal by provider."""
 
@@ -153,8 +94,16 @@ class Calls:
             log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
             if policy.spends:
                 meter.recall(policy.spends, key)
+            record(Exchange(policy.provider, request, known))
             return known
-        reply = valid_text(await self.call(policy, send, meter=meter))
+        began = time.monotonic()
+        try:
+            reply = valid_text(await self.call(policy, send, meter=meter))
+        except (ProviderError, BudgetExceeded) as error:
+            took = time.monotonic() - began
+            record(Exchange(policy.provider, request, problem=str(error), seconds=took))
+            raise
+        record(Exchange(policy.provider, request, reply, seconds=time.monotonic() - began))
         meter.budget.paid.add(key)
         if self._journal:
             await self._journal.save(meter.turn_id, key, reply)
@@ -226,37 +175,10 @@ def request_key(provider: str, request: Any) -> str:
 
 
 def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:
-    """Seconds to wait before the next attempt, or None to give up."""
+    """Return the seconds to wait before the next attempt, or None to give up."""
     if attempt >= policy.attempts or not policy.retry_on(error):
         return None
     if isinstance(error, RateLimited) and error.retry_after is not None:
         return error.retry_after if error.retry_after <= policy.max_retry_after else None
     backoff = min(policy.max_delay, policy.base_delay * 2.0 ** (attempt - 1))
     return backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
-
-
-class SingleFlight:
-    """Share one reply among equal calls in flight at the same time on one loop."""
-
-    def __init__(self) -> None:
-        self._flights: dict[tuple[int, str], tuple[asyncio.Task[Any], list[int]]] = {}
-
-    async def do(self, key: str, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the reply of `send`, or that of an equal call already under way.
-
-        One caller's cancellation leaves the call to the others; the last one's ends it.
-        """
-        slot = (id(asyncio.get_running_loop()), key)
-        if slot not in self._flights:
-            task = asyncio.ensure_future(send())
-            self._flights[slot] = (task, [0])
-            task.add_done_callback(lambda _: self._flights.pop(slot, None))
-        task, waiting = self._flights[slot]
-        waiting[0] += 1
-        try:
-            result: T = await asyncio.shield(task)
-            return result
-        finally:
-            waiting[0] -= 1
-            if not waiting[0] and not task.done():
-                task.cancel()

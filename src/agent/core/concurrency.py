@@ -1,11 +1,19 @@
-"""Keep values that belong to one event loop, and limit how much runs at the same time."""
+"""Hold values for a loop or a time, and limit how often and how much at once things are done.
+
+Everything but `PerLoop`'s values may be used from every thread and event loop.
+"""
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from typing import Any, Generic, TypeVar
 
+from agent.core.errors import ProviderUnavailable
+
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
@@ -99,3 +107,226 @@ class Lanes:
         with self._lock:
             for key in [key for key in self._gates if key[0] == turn_id]:
                 del self._gates[key]
+
+
+class Pace:
+    """Limit calls of all threads and loops: a token bucket, `rate` a second, `burst` at once."""
+
+    def __init__(
+        self, rate: float, burst: float = 1, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._interval = 1 / rate if rate > 0 else 0.0
+        self._burst = burst
+        self._clock = clock
+        self._next_free = float("-inf")
+        self._lock = threading.Lock()
+
+    def reserve(self) -> float:
+        """Book the next place; return the seconds to wait for it."""
+        if not self._interval:
+            return 0.0
+        with self._lock:
+            now = self._clock()
+            earliest = now - (self._burst - 1) * self._interval
+            start = max(self._next_free, earliest)
+            self._next_free = start + self._interval
+            return max(0.0, start - now)
+
+    async def wait(self) -> None:
+        """Wait for the next place, however long that takes."""
+        if (delay := self.reserve()) > 0:
+            await asyncio.sleep(delay)
+
+
+class Breaker:
+    """Open for `cool` seconds after `threshold` failures in a row, then let one probe through."""
+
+    def __init__(
+        self, threshold: int = 3, cool: float = 60, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._threshold, self._cool, self._clock = threshold, cool, clock
+        self._failures = 0
+        self._open_until = 0.0
+        self._lock = threading.Lock()
+
+    def check(self, provider: str) -> None:
+        with self._lock:
+            if self._clock() < self._open_until:
+                raise ProviderUnavailable(
+                    provider, "failing repeatedly; not asked again for a while", code="breaker_open"
+                )
+            if self._failures >= self._threshold:
+                self._open_until = self._clock() + self._cool
+
+    def succeeded(self) -> None:
+        with self._lock:
+            self._failures, self._open_until = 0, 0.0
+
+    def failed(self) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= self._threshold:
+                self._open_until = self._clock() + self._cool
+
+
+class SingleFlight:
+    """Share one reply among equal calls in flight at the same time on one loop."""
+
+    def __init__(self) -> None:
+        self._flights: dict[tuple[int, str], tuple[asyncio.Task[Any], list[int]]] = {}
+
+    async def do(self, key: str, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return the reply of `send`, or that of an equal call already under way.
+
+        One caller's cancellation leaves the call to the others; the last one's ends it.
+        """
+        slot = (id(asyncio.get_running_loop()), key)
+        if slot not in self._flights:
+            task = asyncio.ensure_future(send())
+            self._flights[slot] = (task, [0])
+            task.add_done_callback(lambda _: self._flights.pop(slot, None))
+        task, waiting = self._flights[slot]
+        waiting[0] += 1
+        try:
+            result: T = await asyncio.shield(task)
+            return result
+        finally:
+            waiting[0] -= 1
+            if not waiting[0] and not task.done():
+                task.cancel()
+
+
+class SharedSemaphore:
+    """Let `limit` in at a time, first come, first served; `async with` waits for a place."""
+
+    def __init__(self, limit: int) -> None:
+        self._free = limit
+        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+        self._lock = threading.Lock()
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+                return
+            place = loop.create_future()
+            self._waiting.append((loop, place))
+        try:
+            await place
+        except asyncio.CancelledError:
+            with self._lock:
+                entered = (loop, place) not in self._waiting
+                if not entered:
+                    self._waiting.remove((loop, place))
+            if entered:
+                self._leave()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._free += 1
+                    return
+                loop, place = self._waiting.popleft()
+            try:
+                loop.call_soon_threadsafe(_resolve, place)
+            except RuntimeError:  # that loop has ended; the place goes to the next
+                continue
+            return
+
+
+def _resolve(place: "asyncio.Future[None]") -> None:
+    if not place.done():
+        place.set_result(None)
+
+
+class BoundedCache(Generic[K, T]):
+    """Hold values for `seconds` each; beyond `limit` the longest unused ones make room.
+
+    `weigh` says how much of the limit a value takes, by default 1.
+    """
+
+    def __init__(
+        self,
+        limit: float,
+        *,
+        seconds: float,
+        weigh: Callable[[T], float] = lambda _: 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limit, self._seconds, self._weigh, self._clock = limit, seconds, weigh, clock
+        self._entries: OrderedDict[K, tuple[float, T]] = OrderedDict()
+        self._weight = 0.0
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> T | None:
+        """Return the value if it is there and fresh, and count it as used."""
+        with self._lock:
+            if key not in self._entries:
+                return None
+            until, value = self._entries[key]
+            if self._clock() >= until:
+                self._drop(key)
+                return None
+            self._entries.move_to_end(key)
+            return value
+
+    def put(self, key: K, value: T, *, seconds: float | None = None) -> None:
+        """Hold a value, by default as long as all of them."""
+        with self._lock:
+            if key in self._entries:
+                self._drop(key)
+            until = self._clock() + (self._seconds if seconds is None else seconds)
+            self._entries[key] = (until, value)
+            self._weight += self._weigh(value)
+            while self._weight > self._limit:
+                self._drop(next(iter(self._entries)))
+
+    def _drop(self, key: K) -> None:
+        self._weight -= self._weigh(self._entries.pop(key)[1])
+
+
+class SlidingWindow:
+    """Let at most `limit` things into any window of `seconds`.
+
+    A token bucket (`Pace`) of the same rate lets more through at its start than a limit of calls in
+    any one second, which is how services word theirs.
+    """
+
+    def __init__(
+        self, limit: int, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._booked: deque[float] = deque(maxlen=limit)
+        self._lock = threading.Lock()
+
+    def reserve(self) -> float:
+        """Book the next place; return the seconds to wait for it."""
+        with self._lock:
+            now = self._clock()
+            start = max(now, self._next_free(now))
+            self._booked.append(start)
+            return start - now
+
+    def admit(self) -> bool:
+        """Take a place if there is one now; return False otherwise."""
+        with self._lock:
+            now = self._clock()
+            if self._next_free(now) > now:
+                return False
+            self._booked.append(now)
+            return True
+
+    async def wait(self) -> None:
+        """Wait for the next place."""
+        if (delay := self.reserve()) > 0:
+            await asyncio.sleep(delay)
+
+    def _next_free(self, now: float) -> float:
+        full = len(self._booked) == self._booked.maxlen
+        return self._booked[0] + self._seconds if full else now

@@ -1,1 +1,1 @@
-"""What a server loads: its application, checkpointer and patches."""
+"""Hold what a server loads: its application, checkpointer and patches."""

@@ -1,7 +1,4 @@
-"""Citations: markers in, numbered links and a list of sources out, also while a text streams.
-
-The one place to import from; the marker grammar and the stream transformer have files of
-their own.
+"""Turn markers into numbered links, also while a text streams.
 
 A tokenizer: each step, from one position, consumes some text or asks for more. It decides by text
 it has seen the end of, so splitting the stream elsewhere changes nothing.
@@ -9,7 +6,6 @@ it has seen the end of, so splitting the stream elsewhere changes nothing.
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from urllib.parse import urlsplit
 
 from agent.evidence.markdown import (
     URL_BEGINS,
@@ -24,61 +20,72 @@ from agent.evidence.markdown import (
     would_spell,
 )
 from agent.evidence.queries import clean_text
+from agent.evidence.references import strip_references
 from agent.evidence.types import Source
-from agent.texts import say
-from agent.texts.language import Language
 
 ID = r"[a-z]+\d+-\d+"
 MARKER = re.compile(rf"\[\^({ID})\]")
 
 _ID_ONLY = re.compile(ID)
+_ID_WITHIN = re.compile(rf"(?<![A-Za-z0-9]){ID}(?![A-Za-z0-9-])", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
-_TOKENS_ONLY = re.compile(r"[\s\w\-^,;，；、]+")
-_BETWEEN = re.compile(r"[\s,;，；、^]+")
-_FOOTNOTE = re.compile(r"\d{1,3}")
 _USUAL_LETTERS = frozenset({"w", "a", "p"})
+_MARKER_TOKEN = re.compile(
+    rf"(?P<id>{ID})(?![a-z0-9]|-\d)|(?P<broken>[a-z]\d+[\d-]*)(?![a-z0-9-])"
+    r"|(?<![\w-])(?P<note>\d{1,3})(?![\w-])"
+    r"|(?:pp?\.|pages?)\s*\d+(?:\s*[-–]\s*\d+)?|第\s*\d+\s*[页段]|†[\w\s.–-]*"
+    r"|[\s^,;，；、/|&+–—~:：]|-(?=\s|$|[a-z]+\d+-\d)"
+    r"|(?:sources?|refs?|references?|see|and|or|to)\b|来源|出处|参考(?:资料)?|资料|参见|见|和|与|及|至"
+)
 
 
 def id_letters(ids: Iterable[str]) -> frozenset[str]:
-    """The letters that ids begin with: with these, `[w0-2]` is a marker without its caret."""
+    """Return the letters that ids begin with: with these, `[w0-2]` is a marker without caret."""
     return _USUAL_LETTERS | {name.rstrip("0123456789-") for name in ids}
 
 
 def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
-    """The ids between two brackets, in order; None if that is no attempt at a citation.
+    """Return the ids between two brackets, in order; None if that is no attempt at a citation.
 
-    With a caret, an id of ours and a bare footnote number count; without one, only ids.
+    With a caret, an id of ours, one spelt wrongly (`w01`) and a bare footnote number count;
+    without one, only ids. What models write around them (`p. 1`, `†source`, `来源:`, `and`)
+    belongs to the marker.
     """
-    if not _TOKENS_ONLY.fullmatch(content):
+    text = content.lower()
+    with_caret = text.lstrip().startswith("^")
+    names: list[str] = []
+    at = 0
+    while at < len(text):
+        token = _MARKER_TOKEN.match(text, at)
+        if token is None or ((token["note"] or token["broken"]) and not with_caret):
+            return None
+        if name := token["id"] or token["note"] or token["broken"]:
+            names.append(name)
+        at = token.end()
+    if not names or not (with_caret or all(_letters(name) in letters for name in names)):
         return None
-    tokens = [token for token in _BETWEEN.split(content.lower()) if token]
-    with_caret = content.lstrip().startswith("^")
-    if not tokens or not all(_is_id(token, letters, with_caret) for token in tokens):
-        return None
-    return tokens
+    return names
+
+
+def _letters(name: str) -> str:
+    return name.rstrip("0123456789-")
 
 
 def read_quoted_marker(content: str, known: Container[str]) -> list[str]:
-    """The ids of a code span that is nothing but a marker of known ids; else none."""
-    found = _BRACKETED.fullmatch(content.strip())
-    names = read_marker(found[1], _USUAL_LETTERS) if found else None
+    """Return the ids of a code span that is nothing but a marker of known ids; else none."""
+    bracket = _BRACKETED.fullmatch(content.strip())
+    names = read_marker(bracket[1], _USUAL_LETTERS) if bracket else None
     return names if names and all(name in known for name in names) else []
 
 
-def cited_ids(text: str) -> list[str]:
-    """The ids a marked text cites, each once, by first use; spelling variants included."""
-    found: dict[str, None] = {}
+def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
+    """Return the ids a marked text cites, each once, by first use; spelling variants included."""
+    names: dict[str, None] = {}
     for bracket in _BRACKETED.finditer(text):
-        for name in read_marker(bracket[1], _USUAL_LETTERS) or ():
+        for name in read_marker(bracket[1], letters) or ():
             if _ID_ONLY.fullmatch(name):
-                found[name] = None
-    return list(found)
-
-
-def _is_id(token: str, letters: frozenset[str], with_caret: bool) -> bool:
-    if _ID_ONLY.fullmatch(token):
-        return with_caret or token.rstrip("0123456789-") in letters
-    return with_caret and bool(_FOOTNOTE.fullmatch(token))
+                names[name] = None
+    return list(names)
 
 
 class Numbering:
@@ -109,7 +116,12 @@ class Numbering:
 _HOLD = -1
 _MAX_BRACKET = 200
 _MAX_CODE = 500
-_SPECIAL = re.compile(rf"[\[\]!`<【［\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_SPECIAL = re.compile(rf"[\[\]!`<【［(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_BEGINS_URL = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
+_MAX_ASIDE = 40
+_ASIDE = re.compile(rf"[(（{{]([^(){{}}（）\[\]<>`\\\n]{{0,{_MAX_ASIDE}}})")
+_ASIDE_ENDS = {"(": ")）", "（": ")）", "{": "}"}
+_CLOSES = frozenset("\n.,;:!?)。，；：！？、）")
 _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
 _WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
@@ -131,13 +143,15 @@ class Citer:
     """Turns `[^w0-2]` into `[n](url)`, numbered by first use, and lets no other link through.
 
     Unknown ids, links, images and URLs are removed and counted, HTML tags are escaped, code is
-    left alone. Text is held back only while it may be part of one of these.
+    left alone. Text is held back only while it may be part of one of these. `omitted` stands where
+    a URL in running text was.
     """
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(self, sources: Mapping[str, Source], *, omitted: str = "") -> None:
+        self._omitted = omitted
         self.unknown_ids_removed = 0
         self.links_removed = 0
-        self._sources = sources
+        self.sources = sources
         self._letters = id_letters(sources)
         self._known_urls = {source["url"] for source in sources.values()}
         self._numbering = Numbering()
@@ -146,6 +160,7 @@ class Citer:
         self._consumed = ""
         self._out: list[str] = []
         self._tail = ""
+        self._blank = ""
         self._gap = False
         self._lone_tag = False
         self._line = LineHead()
@@ -175,6 +190,9 @@ class Citer:
             at = after
         self._consumed, self._buffer = text[max(at - 1, 0) : at], text[at:]
         self._emit_raw(self._fences.close() if final else "")
+        if final:
+            self._out.append(self._blank)
+            self._blank = ""
         finished, self._out = "".join(self._out), []
         return finished
 
@@ -217,6 +235,8 @@ class Citer:
                 return self._escape(text, at, final)
             case "【" | "［":
                 return self._wide_bracket(text, at, final)
+            case "(" | "（" | "{":
+                return self._aside(text, at, final)
         return self._bare_url(text, at, final)
 
     def _bracket(self, text: str, at: int, final: bool) -> int:
@@ -226,7 +246,7 @@ class Citer:
             return _HOLD
         if text[end : end + 1] != "]":
             return self._literal(text, at, 1)
-        names = read_marker(content, self._letters)
+        names = self._named(content)
         if end + 1 >= len(text) and not final:
             return _HOLD
         after = after_link(text, end + 1, final)
@@ -286,10 +306,47 @@ class Citer:
         content, end = (found[1], found.end()) if found else ("", at + 1)
         if end >= len(text) and not final:
             return _HOLD
-        names = read_marker(content, self._letters) if text[end : end + 1] in "】］" else None
+        names = self._named(content) if text[end : end + 1] in "】］" else None
         if names is None or end >= len(text):
             return self._literal(text, at, 1)
         return self._marker(text, names, end + 1, after_link(text, end + 1, final))
+
+    def _aside(self, text: str, at: int, final: bool) -> int:
+        """Cite the ids of `(w0-0)` where they are ours; words beside them stay in the brackets."""
+        aside = _ASIDE.match(text, at)
+        content, end = (aside[1], aside.end()) if aside else ("", at + 1)
+        if end >= len(text) and not final:
+            return _HOLD
+        closed = text[end : end + 1] and text[end] in _ASIDE_ENDS[text[at]]
+        if not closed or not any(i.lower() in self.sources for i in _ID_WITHIN.findall(content)):
+            return self._literal(text, at, 1)
+        names = read_marker(content, self._letters)
+        if names is not None:
+            self._cite(names)
+            return end + 1
+        if _BEGINS_URL.search(content):
+            return self._literal(text, at, 1)
+        self._emit(text[at])
+        self._cite_within(content)
+        self._emit(text[end])
+        return end + 1
+
+    def _cite_within(self, content: str) -> None:
+        """Put words out with the ids among them as citations."""
+        begin = 0
+        for name in _ID_WITHIN.finditer(content):
+            self._emit(content[begin : name.start()].rstrip(" ^,;:，；：、"))
+            self._cite([name[0].lower()])
+            begin = name.end()
+        self._emit(content[begin:])
+
+    def _named(self, content: str) -> list[str] | None:
+        """Return the ids of a bracket: those it consists of, else those of ours within it."""
+        names = read_marker(content, self._letters)
+        if names is not None or len(content) > _MAX_ASIDE:
+            return names
+        ours = [name.lower() for name in _ID_WITHIN.findall(content)]
+        return [name for name in ours if name in self.sources] or None
 
     def _escape(self, text: str, at: int, final: bool) -> int:
         r"""A backslash: `\[^w0-2\]` is a marker, `:\/\/` a URL; any other escape stays as it is."""
@@ -321,7 +378,7 @@ class Citer:
                 content = text[end : run.start()]
                 if not _is_code_in_cells(content):
                     return self._no_code(end, end - at)
-                names = read_quoted_marker(content, self._sources)
+                names = read_quoted_marker(content, self.sources)
                 self._cite(names)
                 return run.end() if names else self._literal(text, at, run.end() - at)
         if open_end and limit == len(text) and limit < at + _MAX_CODE:
@@ -338,11 +395,14 @@ class Citer:
         if end >= len(text) and not final:
             return _HOLD
         inside = text[at + 1 : end]
+        if text[end : end + 1] == ">" and inside.lower() in self.sources:
+            self._cite([inside.lower()])
+            return end + 1
         if text[end : end + 1] != ">" or not _AUTOLINK_TARGET.fullmatch(inside):
             return self._tag(text, at, final)
         if inside in self._known_urls:
             return self._literal(text, at, end + 1 - at)
-        self._drop_link()
+        self._drop_url()
         return end + 1
 
     def _tag(self, text: str, at: int, final: bool) -> int:
@@ -369,12 +429,13 @@ class Citer:
             return self._literal(text, at, 1)
         if url in self._known_urls:
             return self._literal(text, at, len(url))
-        self._drop_link()
+        self._drop_url()
         return at + len(url)
 
     def _cite(self, names: list[str]) -> None:
+        """Put a numbered link out for each name, once in a row; one nobody issued is counted."""
         for name in names:
-            source = self._sources.get(name)
+            source = self.sources.get(name)
             if source is None:
                 self.unknown_ids_removed += 1
                 self._gap = True
@@ -382,7 +443,7 @@ class Citer:
             number = self._numbering.number(source)
             if number in self._adjacent:
                 continue
-            if self._tail[-1:] in ("!", "\\"):
+            if self._tail[-1:] in ("!", "\\") and not self._blank:
                 self._emit_raw(" ")
             url = link_url(source["url"])
             self._emit_raw(f"[{number}]({url})" if url else f"[{number}]")
@@ -392,23 +453,44 @@ class Citer:
         self.links_removed += count
         self._gap = True
 
+    def _drop_url(self) -> None:
+        """Take out a URL in running text; what a sentence would lack is said in its place."""
+        self._drop_link()
+        if self._omitted and not self._tail.endswith(self._omitted):
+            self._blank = "" if self._omitted[0] == "（" else self._blank
+            self._emit(self._omitted)
+            self._gap = True
+
     def _literal(self, text: str, at: int, length: int) -> int:
         self._emit(text[at : at + length])
         return at + length
 
     def _emit(self, piece: str) -> None:
-        """Put text out; a space keeps what a removal brought together from meaning anything."""
-        if not piece:
+        """Put text out; a space keeps what a removal brought together from meaning anything.
+
+        Blanks wait for what follows them: beside a removal one remains, before punctuation none.
+        """
+        body = piece.lstrip(" ")
+        blank = self._blank + piece[: len(piece) - len(body)]
+        self._blank = blank[:1] if self._gap else blank
+        if not body:
             return
-        joins = self._line.would_join(self._tail[-1:], piece[0])
-        if joins or (self._gap and would_spell(self._tail, piece[0])):
+        if self._gap and body[0] in _CLOSES:
+            self._blank = ""
+        shown = body.rstrip(" ")
+        text = self._blank + shown
+        self._blank = ""
+        joins = self._line.would_join(self._tail[-1:], text[0])
+        if joins or (self._gap and would_spell(self._tail, text[0])):
             self._emit_raw(" ")
-        if not piece.isspace():
+        if not body.isspace():
             self._adjacent.clear()
-        self._emit_raw(piece)
+        self._emit_raw(text)
+        self._blank = body[len(shown) :]
 
     def _emit_raw(self, piece: str) -> None:
         if piece:
+            piece, self._blank = self._blank + piece, ""
             self._out.append(piece)
             self._tail = (self._tail + piece)[-_TAIL:]
             self._gap = False
@@ -424,26 +506,8 @@ def _is_code_in_cells(content: str) -> bool:
     return "`" not in content and apart.feed(text) + apart.flush() == text
 
 
-_MAX_TITLE = 160
 _MAX_LINE = 500
-_MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
 _NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
-_TARGET = re.compile(r"\]\(([^()\s]+)\)")
-_LIST_BEGINS = re.compile(r"\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
-
-
-def references(used: Sequence[Source], language: Language) -> str:
-    """The list of sources as markdown, one numbered line each; empty without sources."""
-    if not used:
-        return ""
-    lines = [_reference(source, number) for number, source in enumerate(used, 1)]
-    return "\n".join([say("answer.sources", language), "", *lines])
-
-
-def strip_references(answer: str) -> str:
-    """An answer without the list of sources at its end."""
-    lists = list(_LIST_BEGINS.finditer(answer))
-    return answer[: lists[-1].start()].rstrip() if lists else answer
 
 
 def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
@@ -480,30 +544,7 @@ def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
     return _NUMBERED_LINK.sub(marker, strip_references(answer))
 
 
-def with_targets(
-    answer: str, used: Sequence[Source], targets: Mapping[str, str]
-) -> tuple[str, list[Source]]:
-    """Return a finished answer and its sources with each redirect link led where it leads.
-
-    A target is foreign text: it is written as any source's URL is, in one pass.
-    """
-    leads = {link_url(url): led for url, target in targets.items() if (led := link_url(target))}
-    text = _TARGET.sub(lambda found: f"]({leads.get(found[1], found[1])})", answer)
-    return text, [Source(**{**s, "url": leads.get(s["url"], s["url"])}) for s in used]
-
-
 def inert(text: str) -> str:
     """One line of foreign text that shows its words and does nothing: no link, image or tag."""
     citer = Citer({})
     return (citer.feed(clean_text(text, _MAX_LINE)) + citer.flush()).strip()
-
-
-def _reference(source: Source, position: int) -> str:
-    number = source.get("number") or position
-    url = link_url(source["url"])
-    named = without_urls(clean_text(source["title"], _MAX_TITLE))[0].strip()
-    title = _MARKDOWN.sub(r"\\\1", named or urlsplit(url).hostname or "–")
-    provider = _MARKDOWN.sub(r"\\\1", clean_text(source["provider"], _MAX_TITLE))
-    linked = f"[{title}]({url})" if url else title
-    provider = provider[:1].upper() + provider[1:]
-    return f"{number}. {linked} — {provider}" if provider else f"{number}. {linked}"

@@ -6,10 +6,7 @@ GCJ-02 is the offset system of maps in mainland China, 30 to 700 m away from WGS
 import re
 from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
 
-from agent.evidence.types import (
-    Location,
-    Point,
-)
+from agent.evidence.types import Location, Point
 from agent.texts import say
 from agent.texts.language import Language
 

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agent.evidence.queries import clean_text
+from agent.evidence.references import is_domain
 from agent.evidence.types import Source, SourceKind
 
 _MAX_TITLE = 200
@@ -29,6 +30,17 @@ _URL = re.compile(rb"https?://[!-~]+")
 _URL_TAIL = b".,;:!?)]}'\"*>"
 _ENDS_SENTENCE = "。！？.!?:：;；…]"
 _MAX_SUPPORTS = 500
+_SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
+_NOT_FOUND = re.compile(
+    r"[没未无不][^，。；！？\n]{0,12}?[查找搜得索]到|[查找搜]不到|(?:尚|暂|并)无|未(?:公布|公开|披露|提及|说明)"
+    r"|没有(?:[^，。；！？\n]{0,12})(?:资料|信息|数据|来源|结果|记载|说明)"
+    r"|\b(?:no|not|none|nothing|never|cannot|\w+n[’']t)\b[^.!?\n]{0,120}?"
+    r"\b(?:found|find|available|published|known|give|name|say|state|confirm|mention|cover)(?:e?[sdn])?\b",
+    re.IGNORECASE,
+)
+_CONTRASTS = re.compile(
+    r"[，,；;]\s*(?:但|不过|然而|只|而)|\b(?:but|however|although|though)\b", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -44,13 +56,17 @@ class Support:
 
 @dataclass(frozen=True)
 class Grounded:
-    """Marked text and its ledger; `grounded` is whether the search brought any source."""
+    """Marked text, the sources of its markers, and what shows that a search ran."""
 
     text: str
     sources: list[Source]
     queries: list[str]
     search_entry_point: str | None
-    grounded: bool
+
+    @property
+    def searched(self) -> bool:
+        """Return True if the reply shows a search, whatever it brought."""
+        return bool(self.queries or self.search_entry_point or self.sources)
 
 
 def ground(
@@ -71,13 +87,27 @@ def ground(
         sources=sources,
         queries=_queries(metadata),
         search_entry_point=entry if isinstance(entry, str) and entry else None,
-        grounded=bool(sources),
     )
 
 
+def not_found_remark(text: str) -> str:
+    """Return the sentences that say something was not found, on one line; empty without any.
+
+    Only these of a text without sources can be kept: they state nothing about the world.
+    """
+    sentences = (sentence.strip() for sentence in _SENTENCE_END.split(text))
+    remarks = [sentence for sentence in sentences if says_not_found(sentence)]
+    return clean_text(" ".join(remarks), _MAX_QUOTE)
+
+
+def says_not_found(text: str) -> bool:
+    """Return True if the text says that something was not found or is not known."""
+    return bool(_NOT_FOUND.search(text)) and not _CONTRASTS.search(text)
+
+
 def get_citations(metadata: Mapping[str, Any] | None) -> list[Support]:
-    """The supported passages of a reply, whatever of them is usable."""
-    found: list[Support] = []
+    """Return the supported passages of a reply, whatever of them is usable."""
+    passages: list[Support] = []
     for support in islice(_items(_get(metadata, "grounding_supports")), _MAX_SUPPORTS):
         segment = _get(support, "segment")
         chunks = [_whole(index) for index in _items(_get(support, "grounding_chunk_indices"))]
@@ -85,7 +115,7 @@ def get_citations(metadata: Mapping[str, Any] | None) -> list[Support]:
         if not usable:
             continue
         text = _get(segment, "text")
-        found.append(
+        passages.append(
             Support(
                 text=text if isinstance(text, str) else "",
                 start=_whole(_get(segment, "start_index")) or 0,
@@ -94,13 +124,13 @@ def get_citations(metadata: Mapping[str, Any] | None) -> list[Support]:
                 chunks=usable,
             )
         )
-    return found
+    return passages
 
 
 def insert_citation_markers(
     parts: Sequence[str], supports: Sequence[Support], ids: Mapping[int, str]
 ) -> str:
-    """The parts as one text, `[^id]` after each supported passage.
+    """Return the parts as one text, `[^id]` after each supported passage.
 
     A passage is found by its byte offsets, else by its words (the nearest occurrence), else
     the markers go to the end of the paragraph. Markers already in the text are forgeries
@@ -122,7 +152,7 @@ def insert_citation_markers(
 def _ledger(
     metadata: Mapping[str, Any] | None, *, prefix: str, provider: str
 ) -> tuple[list[Source], dict[int, str]]:
-    """The sources, and which source each chunk index stands for."""
+    """Return the sources, and which source each chunk index stands for."""
     by_url: dict[str, Source] = {}
     ids: dict[int, str] = {}
     for index, chunk in enumerate(_items(_get(metadata, "grounding_chunks"))):
@@ -131,14 +161,17 @@ def _ledger(
         if not url:
             continue
         if url not in by_url:
+            title = _title(_get(page, "title"), url)
             by_url[url] = Source(
                 id=f"{prefix}-{index}",
                 kind=kind,
-                title=_title(_get(page, "title"), url),
+                title=title,
                 url=url,
                 provider=provider,
                 quotes=[],
             )
+            if is_domain(title):
+                by_url[url]["site"] = title
         ids[index] = by_url[url]["id"]
     return list(by_url.values()), ids
 
@@ -157,7 +190,7 @@ def _title(title: object, url: str) -> str:
 
 
 def _web_url(value: object) -> str:
-    """The value if it is an http(s) URL with a host, else an empty string."""
+    """Return the value if it is an http(s) URL with a host, else an empty string."""
     if not isinstance(value, str):
         return ""
     url = value.strip()
@@ -188,7 +221,7 @@ def _queries(metadata: Mapping[str, Any] | None) -> list[str]:
 
 
 def _locate(encoded: Sequence[bytes], support: Support) -> tuple[int, int]:
-    """The part and the byte offset after which the markers of a passage go."""
+    """Return the part and the byte offset after which the markers of a passage go."""
     part = min(max(support.part, 0), len(encoded) - 1)
     wanted = support.text.encode("utf-8", "replace")
     if not wanted:
@@ -207,7 +240,7 @@ def _locate(encoded: Sequence[bytes], support: Support) -> tuple[int, int]:
 
 
 def _end_without_words(raw: bytes, support: Support) -> int:
-    """Where a passage ends of which only offsets are known."""
+    """Return the end of a passage of which only offsets are known."""
     if support.end is None or not 0 < support.end <= len(raw):
         return _paragraph_end(raw, len(raw) if support.end is None else support.end)
     return support.end
@@ -229,7 +262,7 @@ def _paragraph_end(raw: bytes, offset: int) -> int:
 
 
 def _safe_offset(raw: bytes, offset: int) -> int:
-    """The offset moved forward out of a character or a URL."""
+    """Return the offset moved forward out of a character or a URL."""
     offset = min(max(offset, 0), len(raw))
     while offset < len(raw) and raw[offset] & 0xC0 == 0x80:
         offset += 1
@@ -252,7 +285,7 @@ def _marked(raw: bytes, marks: Mapping[int, Sequence[str]]) -> str:
 
 
 def _join(texts: Sequence[str]) -> str:
-    """Parts run on, except after a finished sentence: line ends between parts get lost."""
+    """Join the parts, in paragraphs after a finished sentence: line ends between them get lost."""
     joined: list[str] = []
     for text in filter(None, texts):
         if joined and joined[-1][-1] in _ENDS_SENTENCE and not text[0].isspace():
@@ -262,7 +295,7 @@ def _join(texts: Sequence[str]) -> str:
 
 
 def _get(mapping: object, key: str) -> Any:
-    """The value under a snake_case key or its camelCase form."""
+    """Return the value under a snake_case key or its camelCase form."""
     if not isinstance(mapping, Mapping):
         return None
     value = mapping.get(key)
@@ -277,7 +310,7 @@ def _items(value: object) -> Iterator[Any]:
 
 
 def _whole(value: object) -> int | None:
-    """A non-negative whole number, also from "3" or 3.0."""
+    """Return a non-negative whole number, also from "3" or 3.0; else None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:

@@ -176,6 +176,9 @@ MINUTES = re.compile(
 )
 
 
+_NAVIGATE = re.compile(
+    r"导航(?:到|去|至)|带我(?:去|到)|\bnavigate (?:me )?to\b|\b(?:directions|take me) to\b", _I
+)
 _MAX_TEXT = 400
 _MAX_NAME = 80
 _MAX_KEYWORDS = 3
@@ -212,12 +215,34 @@ def has_location_intent(text: str) -> bool:
     return bool(named or _known_place(plain) or place_after_preposition(plain))
 
 
+def names_known_place(text: str) -> bool:
+    """Return whether a question is about a place that maps know, coordinates, or what is near.
+
+    A capitalised name after "in", "from" or "of" is none by itself: it may be a year or a product.
+    """
+    plain = _spatial(text)
+    if LNGLAT.search(plain) or city_in(plain) or landmark_in(plain):
+        return True
+    if detect_language(text) == "zh":
+        return shaped_place(plain) is not None or detect_location_query(text)
+    return bool(NEAR_ME.search(plain) or ROUTE.search(plain)) and detect_location_query(text)
+
+
 def needs_place(text: str) -> bool:
     """Whether something is wanted "near me" and neither place nor coordinates are given."""
     plain = _spatial(text)
     if LNGLAT.search(plain) or not NEAR_ME.search(plain):
         return False
     return detect_location_query(text) and extract_place(text) is None
+
+
+def needs_origin(text: str) -> bool:
+    """Return whether guidance to a named place is wanted, and not said from where."""
+    plain = _spatial(text)
+    wanted = _NAVIGATE.search(plain)
+    if not wanted or LNGLAT.search(plain) or route_ends(plain):
+        return False
+    return extract_place(plain[wanted.end() :]) is not None
 
 
 def extract_place(text: str) -> tuple[str, str | None] | None:

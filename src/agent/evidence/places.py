@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from agent.evidence.citations import strip_references
+from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.texts.language import Language
 
@@ -158,7 +158,7 @@ _NOT_IN_NAME = re.compile(
     r"|与|或|每|某|各|多|全|不|哪)"
 )
 _BARE = re.compile(
-    rf"(?:{_SUFFIX}|大|小|老|新|好|地|市|商|城|街|专|全|夜|社|郊|市中心|购物|公共|儿童|主题)+"
+    rf"(?:{_SUFFIX}|大|小|老|新|好|地|市|商|城|街|专|全|夜|社|郊|园|景|校|厂|市中心|购物|公共|儿童|主题)+"
 )
 _CITY_SUFFIX = re.compile(rf"(?<![{_HAN}])([{_HAN}]{{2,4}}市)(?!场|值|面|政|民|长|井|内|中心|区)")
 _BEFORE_NEAR = re.compile(
@@ -288,7 +288,7 @@ def _is_name(word: str) -> bool:
 
 
 _BY_ZH = (
-    r"(?:步行|徒步|走路|走|骑行|驾车|自驾|打车|打的|叫车"
+    r"(?:步行|徒步|走路|走|骑行|驾车|自驾|打车|打的|叫车|导航"
     r"|(?:乘坐|搭乘|坐|乘|搭|骑|开|叫|打)(?:地铁|公交车?|高铁|动车|火车|大巴|出租车?|的士|网约车"
     r"|(?:共享|电动|自行|单)?(?:单车|自行车|车)))"
 )
@@ -303,7 +303,7 @@ _AFTER_EN = (
     r"(?=\s+(?:by|on|in|take|takes|using|via|at|around|before|after|and|with|without|today"
     r"|tomorrow|tonight|now|this|next)\b|[?.,!;]|$)"
 )
-_NO_NAME_ZH = re.compile("怎么|怎样|如何|我|想|请问")
+_NO_NAME_ZH = re.compile("怎么|怎样|如何|我|想|请问|导航")
 _NO_NAME_EN = r"(?!how\b|what\b|which\b|where\b|best\b|is\b|it\b|i\b)"
 
 # Each names `origin` and `destination`; the first that fits counts.
@@ -356,8 +356,13 @@ _SHORT = 2
 _SHORTEST_LATIN = 3
 
 
-def mentioned(places: Sequence[Place], text: str) -> set[str]:
-    """The ids of the places that the text names.
+def source_ids(place: Place) -> list[str]:
+    """Return the ids of all sources that stand for a place, the one it is cited by first."""
+    return list(dict.fromkeys([place["source"], *place.get("sources", [])]))
+
+
+def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
+    """Return the ids of the places that the text names, with where each is named first.
 
     A name counts with or without its branch ("(王府井店)") and whatever its brackets, but
     not inside a longer place name, and a name of two characters only if it stands alone. A
@@ -369,38 +374,40 @@ def mentioned(places: Sequence[Place], text: str) -> set[str]:
     for place in places:
         name = _plain(place["name"])
         full[name].append(place["id"])
+        if english := _plain(place.get("name_en") or ""):
+            full[english].append(place["id"])
         base = _plain(_BRANCH.sub("", unicodedata.normalize("NFKC", place["name"])))
         if base and base != name:
             short[base].append(place["id"])
-    found: set[str] = set()
+    positions: dict[str, int] = {}
     for name in _longest_first({*full, *short}):
-        rest, seen = _take(rest, name)
-        if not seen:
+        rest, first = _take(rest, name)
+        if first is None:
             continue
-        found |= set(full.get(name, ()))
         branches = set(short.get(name, ()))
-        if not found & branches:
-            found |= branches
-    return found
+        named = {*full.get(name, ()), *(() if positions.keys() & branches else branches)}
+        for id in named:
+            positions[id] = min(first, positions.get(id, first))
+    return positions
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:
     return sorted((name for name in names if name), key=lambda name: (-len(name), name))
 
 
-def _take(text: str, name: str) -> tuple[str, bool]:
-    """The text with the name masked out, and whether it was there."""
+def _take(text: str, name: str) -> tuple[str, int | None]:
+    """Return the text with the name masked out, as long as before, and where it stood first."""
     if name not in text:
-        return text, False
+        return text, None
     pattern = re.escape(name)
     if not _HAN_RUN.search(name):
         if len(name) < _SHORTEST_LATIN:
-            return text, False
+            return text, None
         pattern = rf"(?<![a-z0-9]){pattern}(?![a-z0-9])"
     elif len(name) <= _SHORT:
         pattern = rf"(?<![\w\u3400-\u9fff]){pattern}(?![\w\u3400-\u9fff])"
-    masked, count = re.subn(pattern, _MASK, text)
-    return masked, count > 0
+    first = re.search(pattern, text)
+    return re.sub(pattern, _MASK * len(name), text), first and first.start()
 
 
 def _plain(text: str) -> str:

@@ -352,7 +352,7 @@ class _Meaning:
 
 
 def near_duplicate(a: str, b: str) -> bool:
-    """Whether two queries differ in wording only (case, width, order, plural, filler)."""
+    """Return whether two queries differ in wording only (case, width, order, plural, filler)."""
     return _same(_meaning(a), _meaning(b))
 
 
@@ -369,6 +369,24 @@ def drop_seen(queries: list[Query], seen: Iterable[str]) -> list[Query]:
         known.append(meaning)
         fresh.append(query)
     return fresh
+
+
+_GENERIC = re.compile(
+    r"\b(?:comparisons?|compared?|comparing|guide|overview|reviews?|tips|details?|info(?:rmation)?|"
+    r"latest|current|explained|introduction)\b"
+    "|对比|比较|攻略|推荐|指南|介绍|详情|信息|大全|最新"
+)
+
+
+def repeats(query: str, earlier: Iterable[str]) -> bool:
+    """Return whether a query differs from an earlier one only in words that narrow no search."""
+    return any(near_duplicate(_narrow(query), _narrow(text)) for text in earlier)
+
+
+def _narrow(query: str) -> str:
+    """Return the query without words like "comparison" and "guide", or itself if that is all."""
+    bare = _SPACE.sub(" ", _GENERIC.sub(" ", query.casefold())).strip()
+    return bare or query
 
 
 def clean_text(text: str, limit: int) -> str:

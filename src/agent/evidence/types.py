@@ -8,6 +8,8 @@ Crs = Literal["GCJ-02", "WGS-84"]
 SourceKind = Literal["page", "place", "paper", "filing", "document"]
 MapIntent = Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
 TravelMode = Literal["walking", "driving", "bicycling", "transit"]
+RouteMode = Literal["walking", "driving", "bicycling", "transit", "straight"]
+"""How a route goes; `straight` is the line between its ends, which nobody can travel."""
 
 
 class Point(TypedDict):
@@ -37,6 +39,40 @@ class Source(TypedDict):
     """The sentences this source supports."""
     number: NotRequired[int | None]
     """Its number in the answer, by first use; absent until cited."""
+    site: NotRequired[str]
+    """The site of a page: `sqlite.org`."""
+    published: NotRequired[str | None]
+    """When a page was published, as the search wrote it."""
+    unresolved: NotRequired[bool]
+    """Its URL is a redirect link whose target is not known."""
+
+
+Suits = Literal["children", "elderly", "wheelchair", "indoor"]
+
+
+class Constraints(TypedDict, total=False):
+    """What the question demands of a place; what it does not demand is absent."""
+
+    max_cost: float
+    """Yuan a person."""
+    open_at: str
+    """`HH:MM`, 24 hours."""
+    open_on: list[int]
+    """ISO weekdays, 1 Monday to 7 Sunday; one of them is enough."""
+    max_distance_m: int
+    suits: list[Suits]
+
+
+class Verdict(TypedDict):
+    """One constraint checked against the record of a place."""
+
+    constraint: str
+    """A key of Constraints, or one of `Suits`."""
+    verdict: Literal["satisfied", "violated", "unknown"]
+    field: str
+    """The field of the place that says so, or that would."""
+    text: str
+    """For the reader, in their language."""
 
 
 class Place(TypedDict):
@@ -45,6 +81,11 @@ class Place(TypedDict):
     id: str
     """`amap:B0…`"""
     name: str
+    name_en: NotRequired[str]
+    """Its English name, where the map lists one."""
+    category_en: NotRequired[str]
+    open_time_en: NotRequired[str]
+    """The category and the hours in English, where the turn is in English."""
     location: Location
     wgs84: Point
     address: str | None
@@ -62,6 +103,10 @@ class Place(TypedDict):
     url: str
     source: str
     """`id` of the Source that stands for this place."""
+    sources: NotRequired[list[str]]
+    """The ids of all sources that stand for it, where several branches found it."""
+    verdicts: NotRequired[list[Verdict]]
+    """Of the question's constraints; absent where it has none."""
     mentioned: bool
     """Whether the answer names it."""
     keywords: list[str]
@@ -80,13 +125,21 @@ class Anchor(TypedDict):
 
 
 class RouteStep(TypedDict):
+    """Hold one part of a way; a ride has its line, and where to get on and off."""
+
     instruction: str
     distance_m: int | None
+    line: NotRequired[str]
+    """Of the ride."""
+    board_at: NotRequired[str | None]
+    leave_at: NotRequired[str | None]
+    stops: NotRequired[int | None]
+    """Stops ridden, the last one included."""
 
 
 class Route(TypedDict):
     id: str
-    mode: TravelMode
+    mode: RouteMode
     origin: str
     destination: str
     distance_m: int | None
@@ -122,6 +175,8 @@ class Gap(TypedDict):
     code: str
     """A stable word: `map_key_missing`, `rate_limited`, `budget_searches`, …"""
     message: str
+    recovered: NotRequired[bool]
+    """Something else stood in, so that the reader misses nothing."""
 
 
 class MapTask(TypedDict):
@@ -144,4 +199,6 @@ class Query(TypedDict):
 
     query: str
     map: MapTask | None
+    web: NotRequired[bool]
+    """False: only the map is asked, unless it finds nothing; absent means True."""
     rationale: NotRequired[str]

@@ -1,1 +1,1 @@
-"""A finished answer as a file: GeoJSON, HTML, GPX, Markdown."""
+"""Export a finished answer as a file: GeoJSON, HTML, GPX, Markdown."""

@@ -1,4 +1,4 @@
-"""What every export is given: one finished answer."""
+"""Define the input of every export: one finished answer."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ from agent.texts.language import Language
 
 @dataclass(frozen=True)
 class FinishedAnswer:
-    """`answer` is Markdown with citations `[n](url)`, routes, weather and gaps included."""
+    """Hold a finished answer; `answer` is Markdown with citations `[n](url)` and gaps."""
 
     question: str
     answer: str
@@ -26,18 +26,18 @@ class FinishedAnswer:
 
 
 def by_mention(places: list[Place]) -> list[Place]:
-    """Those the answer names first; otherwise in the order they were found."""
+    """Return those the answer names first; otherwise in the order they were found."""
     return sorted(places, key=lambda place: not place["mentioned"])
 
 
 def without_notice(answer: str, notice: str) -> str:
-    """The answer without the quoted notice that it begins with."""
+    """Return the answer without the quoted notice that it begins with."""
     return answer.removeprefix(f"> {notice}").lstrip("\n") if notice else answer
 
 
 def without_title(answer: str, question: str) -> str:
-    """The answer without a first heading that only repeats the question."""
+    """Return the answer without a first heading that only repeats the question."""
     first, _, rest = answer.partition("\n")
-    heading, asked = (text.rstrip("?？。.!！ ").split() for text in (first[2:], question))
-    repeats = first.startswith("# ") and heading == asked
+    heading, words = (text.rstrip("?？。.!！ ").split() for text in (first[2:], question))
+    repeats = first.startswith("# ") and heading == words
     return rest.lstrip("\n") if repeats else answer

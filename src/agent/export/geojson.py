@@ -1,4 +1,4 @@
-"""Places as a GeoJSON FeatureCollection (RFC 7946: WGS-84, longitude first)."""
+"""Export places as a GeoJSON FeatureCollection (RFC 7946: WGS-84, longitude first)."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ def feature_collection(
     attribution: str = AMAP_ATTRIBUTION,
     generated_at: str | None = None,
 ) -> dict[str, Any]:
-    """A validated FeatureCollection: the anchor first, then each place as a point.
+    """Return a validated FeatureCollection: the anchor first, then each place as a point.
 
     Foreign members: query, provider, attribution, generated_at (ISO 8601, UTC) and, where a
     record's coordinates cannot be right (swapped, not finite), `omitted` with its ids.
@@ -50,15 +50,15 @@ def feature_collection(
 
 
 def answer_geojson(answer: FinishedAnswer) -> str:
-    """An answer's collection as text; made from its places where the run left none."""
-    found = answer.geojson or feature_collection(
+    """Return an answer's collection as text; made from its places where the run left none."""
+    collection = answer.geojson or feature_collection(
         answer.places, query=answer.question, generated_at=answer.generated_at
     )
-    return json.dumps(found, ensure_ascii=False, indent=2)
+    return json.dumps(collection, ensure_ascii=False, indent=2)
 
 
 def has_sane_axes(place: Place | Anchor) -> bool:
-    """Whether the coordinates are degrees, and in China where the map says it is China."""
+    """Tell whether the coordinates are degrees, and in China where the map says it is China."""
     lng, lat = place["wgs84"]["lng"], place["wgs84"]["lat"]
     if not (isfinite(lng) and isfinite(lat)) or abs(lng) > 180 or abs(lat) > 90:
         return False
@@ -100,6 +100,6 @@ def _feature(identity: str, point: Wgs84, properties: dict[str, Any]) -> dict[st
 
 
 def _bounds(points: Iterable[Sequence[float]]) -> list[float]:
-    """[west, south, east, north]."""
+    """Return [west, south, east, north]."""
     lngs, lats = zip(*points, strict=True)
     return [min(lngs), min(lats), max(lngs), max(lats)]

@@ -1,4 +1,4 @@
-"""Places as GPX 1.1 waypoints (WGS-84), for navigation devices and apps."""
+"""Export places as GPX 1.1 waypoints (WGS-84), for navigation devices and apps."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def gpx(
     places: Sequence[Place], *, title: str, generated_at: str, attribution: str = AMAP_ATTRIBUTION
 ) -> str:
-    """The document; places with impossible coordinates are left out."""
+    """Return the document; places with impossible coordinates are left out."""
     root = Element("gpx", {"version": "1.1", "creator": "tanlu", "xmlns": _NAMESPACE})
     about = SubElement(root, "metadata")
     _text(about, "name", title)

@@ -1,12 +1,12 @@
-"""One self-contained page of a finished answer: no script, no network, nothing unescaped."""
+"""Export a finished answer as one self-contained page: no script, no network, all escaped."""
 
 from functools import cache
 from html import escape
 from importlib.resources import files
-from urllib.parse import urlsplit
 
-from agent.evidence.citations import strip_references
 from agent.evidence.markdown import link_url
+from agent.evidence.records import hours_text, name_text, verdict_texts
+from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.geojson import has_sane_axes
@@ -14,18 +14,19 @@ from agent.export.markdown import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
 from agent.export.wording import cost, credit, local_time, metres, rating
 from agent.texts import say
+from agent.texts.language import Language
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
-"""What the page may load; its own `meta` says so, and a server's header should."""
+"""Content security policy of the page, for its `meta` and for a server's header."""
 _LANGUAGE_TAGS = {"zh": "zh-CN", "en": "en"}
 _QUOTE = 220
 
 
 def html_page(answer: FinishedAnswer) -> str:
-    """The whole document as text (UTF-8)."""
+    """Return the whole document as text (UTF-8)."""
     title = escape(" ".join(answer.question.split()))
     body = "".join((
         f"<h1>{title}</h1>",
@@ -85,7 +86,7 @@ def _places(answer: FinishedAnswer) -> str:
 
 
 def _anchor(answer: FinishedAnswer) -> Pin | None:
-    """What the places lie around, where the collection of the run names it."""
+    """Return the place that the others lie around, where the collection of the run names it."""
     for feature in (answer.geojson or {}).get("features", []):
         if feature["properties"].get("role") == "anchor":
             lng, lat = feature["geometry"]["coordinates"]
@@ -100,14 +101,16 @@ def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     if distance and place["distance_from"]:
         distance = say("export.far", language, origin=place["distance_from"], distance=distance)
     facts = [distance, f"★ {stars}" if stars else "", cost(place, language),
-             place["open_time"] or ""]  # fmt: skip
-    told = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
+             hours_text(place, language)]  # fmt: skip
+    items = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
+    demands = " · ".join(verdict_texts(place, language))
     named = ' class="named"' if place["mentioned"] else ""
     return (
         f'<li{named}><span class="number">{number}</span><div>'
-        f"<p>{_link(place['url'], place['name'])}</p>"
-        + (f'<p class="facts">{told}</p>' if told else "")
+        f"<p>{_link(place['url'], name_text(place, language))}</p>"
+        + (f'<p class="facts">{items}</p>' if items else "")
         + (f'<p class="address">{escape(place["address"])}</p>' if place["address"] else "")
+        + (f'<p class="demands">{escape(demands)}</p>' if demands else "")
         + "</div></li>"
     )
 
@@ -115,16 +118,18 @@ def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
 def _sources(answer: FinishedAnswer) -> str:
     if not answer.sources:
         return ""
-    items = "".join(_source(index, source) for index, source in enumerate(answer.sources, start=1))
+    items = "".join(
+        _source(index, source, answer.language)
+        for index, source in enumerate(answer.sources, start=1)
+    )
     heading = say("export.sources", answer.language)
     return f'<section><h2>{heading}</h2><ol class="sources">{items}</ol></section>'
 
 
-def _source(index: int, source: Source) -> str:
+def _source(index: int, source: Source, language: Language) -> str:
     number = source.get("number") or index
-    site = urlsplit(link_url(source["url"])).hostname or ""
-    provider = source["provider"][:1].upper() + source["provider"][1:]
-    about = " · ".join(part for part in (site, provider) if part)
+    unresolved = say("export.unresolved", language) if source.get("unresolved") else ""
+    about = " · ".join(filter(None, [site_of(source), unresolved]))
     quotes = "".join(
         f'<p class="quote">“{escape(quote[:_QUOTE])}{"…" if len(quote) > _QUOTE else ""}”</p>'
         for quote in source["quotes"][:2]
@@ -136,14 +141,14 @@ def _source(index: int, source: Source) -> str:
 
 
 def _link(url: str, text: str) -> str:
-    shown = escape(text.strip() or url)
+    label = escape(text.strip() or url)
     if not (href := link_url(url)):
-        return shown
-    return f'<a href="{escape(href)}" target="_blank" rel="{LINK_REL}">{shown}</a>'
+        return label
+    return f'<a href="{escape(href)}" target="_blank" rel="{LINK_REL}">{label}</a>'
 
 
 def _suggestions(html: str, answer: FinishedAnswer) -> str:
-    """Google's terms want this unmodified: it is, in a frame without script or origin."""
+    """Return Google's suggestions unmodified, in a frame without script or origin."""
     title = escape(say("export.suggestions", answer.language))
     return (
         f'<iframe title="{title}" sandbox="allow-popups allow-popups-to-escape-sandbox" '
@@ -152,5 +157,5 @@ def _suggestions(html: str, answer: FinishedAnswer) -> str:
 
 
 def suggestions_document(html: str) -> str:
-    """Google's search suggestions for a frame: unmodified, but its links open outside of it."""
+    """Return Google's search suggestions for a frame, with links that open outside of it."""
     return f'<base target="_blank">{html}'

@@ -1,4 +1,4 @@
-"""An answer as one Markdown document, and its Markdown as HTML in which nothing can act."""
+"""Export an answer as one Markdown document, and its Markdown as HTML in which nothing can act."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agent.evidence.markdown import link_url, without_urls
+from agent.evidence.records import hours_text, name_text, verdict_texts
+from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.wording import credit, local_time, metres, rating
@@ -20,7 +22,7 @@ _TOP_LEVEL = 3
 
 
 def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
-    """Raw HTML is shown as text, images are not loaded, links are http or https only.
+    """Return HTML: raw HTML is shown as text, images are not loaded, links are http or https only.
 
     `titles` maps a citation's number to its source's title, shown when one points at it.
     """
@@ -34,7 +36,10 @@ def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
 
 
 def answer_parser() -> MarkdownIt:
-    """CommonMark with tables, without HTML and images; links that `link_url` refuses are text."""
+    """Return a CommonMark parser with tables, without HTML and images.
+
+    Refused links become text.
+    """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     parser.validateLink = _is_allowed  # type: ignore[method-assign]
     return parser
@@ -60,10 +65,19 @@ _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|!])")
 
 
 def markdown_document(answer: FinishedAnswer) -> str:
-    """Question, answer with its sources, table of places."""
+    """Return question, answer with its sources, and table of places."""
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
+    if any(source.get("unresolved") for source in answer.sources):
+        unresolved = say("export.unresolved", answer.language)
+        listed = references(answer.sources, answer.language, unresolved=unresolved)
+        text = f"{strip_references(text)}\n\n{listed}"
     notice = [f"> {answer.notice}"] if answer.notice else []
-    parts = [f"# {escaped(answer.question)}", local_time(answer.generated_at), *notice, text]
+    parts = [
+        f"# {escape_markdown(answer.question)}",
+        local_time(answer.generated_at),
+        *notice,
+        text,
+    ]
     if answer.places:
         parts.append(f"## {say('export.places', answer.language)}")
         parts.append(place_table(by_mention(answer.places), answer.language))
@@ -72,29 +86,30 @@ def markdown_document(answer: FinishedAnswer) -> str:
 
 
 def place_table(places: Sequence[Place], language: Language) -> str:
-    """A table in the pipe form; what a map wrote cannot break out of its cell."""
-    names = [
-        say(f"export.{key}", language) for key in ("name", "distance", "rating", "hours", "address")
-    ]
+    """Return a table in the pipe form; what a map wrote cannot break out of its cell."""
+    demands = ["demands"] if any(place.get("verdicts") for place in places) else []
+    columns = ("name", "distance", "rating", "hours", "address", *demands)
+    names = [say(f"export.{key}", language) for key in columns]
     lines = [_row(names), _row(["---"] * len(names))]
     for place in places:
-        name = _cell(place["name"])
+        name = _cell(name_text(place, language))
         if url := link_url(place["url"]):
             name = f"[{name}]({url})"
-        cells = [metres(place["distance_m"]), rating(place), place["open_time"] or "",
+        cells = [metres(place["distance_m"]), rating(place), hours_text(place, language),
                  place["address"] or ""]  # fmt: skip
+        cells += [" · ".join(verdict_texts(place, language))] if demands else []
         lines.append(_row([name, *map(_cell, cells)]))
     return "\n".join(lines)
 
 
-def escaped(text: str) -> str:
-    """One line in which no character is Markdown or HTML."""
+def escape_markdown(text: str) -> str:
+    """Return one line in which no character is Markdown or HTML."""
     return _ACTIVE.sub(r"\\\1", " ".join(text.split()))
 
 
 def _cell(text: str) -> str:
-    """What a map wrote, less the addresses that readers of Markdown would make links of."""
-    return escaped(without_urls(text)[0])
+    """Return a map's text without the addresses that Markdown readers would turn into links."""
+    return escape_markdown(without_urls(text)[0])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A finished answer as a PDF (the extra `tanlu[pdf]`): text, links, tables, sources.
+"""Export a finished answer as a PDF (the extra `tanlu[pdf]`): text, links, tables, sources.
 
 reportlab reads a paragraph as markup of its own, in which an image or a colour can do things;
 therefore all text is escaped here, and only the tags written here exist.
@@ -21,8 +21,8 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
-from agent.evidence.citations import strip_references
 from agent.evidence.markdown import link_url
+from agent.evidence.references import strip_references
 from agent.evidence.types import Source
 from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
 from agent.export.markdown import answer_parser, place_table
@@ -38,14 +38,14 @@ _STYLES = {"strong": "Bold", "em": "Oblique"}
 
 
 def register_fonts() -> None:
-    """The Chinese font is one every PDF reader brings; it has a single weight."""
+    """Register the Chinese font that every PDF reader brings; it has a single weight."""
     registerFont(UnicodeCIDFont(CHINESE))
     same = dict.fromkeys(("normal", "bold", "italic", "boldItalic"), CHINESE)
     registerFontFamily(CHINESE, **same)
 
 
 def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = False) -> str:
-    """The children of an inline token as a paragraph's markup; a citation is raised."""
+    """Return the children of an inline token as a paragraph's markup; a citation is raised."""
     parts: list[str] = []
     closing: list[str] = []
     styles = ["Bold"] if bold else []
@@ -70,13 +70,13 @@ def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = F
 
 
 def _variant(font: str, styles: Sequence[str]) -> str:
-    """The font as it is named in these styles: `Helvetica-BoldOblique`."""
+    """Return the font's name in these styles: `Helvetica-BoldOblique`."""
     suffix = "".join(sorted(set(styles)))
     return f"{font}-{suffix}" if suffix else font
 
 
 def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
-    """Escaped text, each run in a font that has its characters."""
+    """Return escaped text, each run in a font that has its characters."""
     runs = groupby(printable_text(text), lambda character: _font(character, language, latin))
     return "".join(
         f'<font name="{font}">{escape("".join(characters))}</font>' for font, characters in runs
@@ -84,14 +84,14 @@ def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
 
 
 def link_markup(url: str, markup: str) -> str:
-    """The markup as a link if the address may be one."""
+    """Return the markup as a link if the address may be one."""
     if not (href := link_url(url)):
         return markup
     return f'<a href="{escape(href)}" color="{LINK_COLOUR}">{markup}</a>'
 
 
 def _link(url: str, following: Sequence[Token]) -> tuple[str, str]:
-    """What opens and closes a link; a citation is raised and in brackets."""
+    """Return the opening and the end of a link; a citation is raised and in brackets."""
     if not (href := link_url(url)):
         return "", ""
     opened, closed = f'<a href="{escape(href)}" color="{LINK_COLOUR}">', "</a>"
@@ -100,12 +100,12 @@ def _link(url: str, following: Sequence[Token]) -> tuple[str, str]:
 
 
 def printable_text(text: str) -> str:
-    """The text in characters that one of our fonts has."""
+    """Return the text in characters that one of our fonts has."""
     return "".join(map(_printable, text))
 
 
 def _printable(character: str) -> str:
-    """The character, a space for what is unseen, a box for what neither font has."""
+    """Return the character, a space for what is unseen, a box for what neither font has."""
     if character.isspace() or not character.isprintable():
         return " "
     if _encodes(character, "cp1252") or _encodes(character, "gbk"):
@@ -114,7 +114,7 @@ def _printable(character: str) -> str:
 
 
 def _font(character: str, language: Language, latin: str) -> str:
-    """Quotation marks and dashes are wide in Chinese and narrow elsewhere."""
+    """Return the font of a character; quotation marks and dashes are wide in Chinese only."""
     narrow = language == "en" or ord(character) < _LATIN_END
     return latin if narrow and _encodes(character, "cp1252") else CHINESE
 
@@ -138,7 +138,7 @@ _GREY, _LINE = "#5f6368", "#c8ccd0"
 
 
 def pdf_document(answer: FinishedAnswer) -> bytes:
-    """The whole file; what no font has is printed as a box."""
+    """Return the whole file; what no font has is printed as a box."""
     register_fonts()
     page = _Page(answer.language)
     title = printable_text(" ".join(answer.question.split()))
@@ -151,14 +151,14 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
         *_places(answer, page),
         *_sources(answer, page),
     ]
-    written = io.BytesIO()
+    buffer = io.BytesIO()
     document = SimpleDocTemplate(
-        written, pagesize=A4, leftMargin=_MARGIN, rightMargin=_MARGIN, topMargin=_MARGIN,
+        buffer, pagesize=A4, leftMargin=_MARGIN, rightMargin=_MARGIN, topMargin=_MARGIN,
         bottomMargin=_MARGIN, title=title, author="Tanlu", creator="Tanlu",
     )  # fmt: skip
     footer = _footer(say("export.made_by", answer.language))
     document.build(parts, onFirstPage=footer, onLaterPages=footer)
-    return written.getvalue()
+    return buffer.getvalue()
 
 
 def _footer(made_by: str) -> Any:
@@ -184,39 +184,41 @@ def _places(answer: FinishedAnswer, page: "_Page") -> list[Any]:
 
 
 def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
-    """The numbered sources; their addresses can be read on paper."""
+    """Return the numbered sources; their addresses can be read on paper."""
     if not answer.sources:
         return []
     heading = page.line(
         say("export.sources", answer.language), size=_SIZES[2], before=10, bold=True
     )
-    rows = [page.source(index, found) for index, found in enumerate(answer.sources, start=1)]
+    rows = [page.source(index, source) for index, source in enumerate(answer.sources, start=1)]
     return [heading, *rows]
 
 
 class _Page:
-    """Blocks of one document, in its language."""
+    """Lay out the blocks of one document in its language."""
 
     def __init__(self, language: Language) -> None:
         self._language: Language = language
 
     def markdown(self, text: str) -> list[Any]:
-        """The blocks of the answer's Markdown."""
+        """Return the blocks of the answer's Markdown."""
         tree = SyntaxTreeNode(answer_parser().parse(text))
         return self._blocks(tree.children, 0)
 
     def line(self, text: str, *, bold: bool = False, **style: Any) -> Any:
-        """One paragraph of plain text."""
+        """Return one paragraph of plain text."""
         latin = f"{LATIN}-Bold" if bold else LATIN
         return self._paragraph(text_markup(text, self._language, latin=latin), **style)
 
-    def source(self, index: int, found: Source) -> Any:
-        number, url = found.get("number") or index, found["url"]
-        title = text_markup(found["title"].strip() or url, self._language)
+    def source(self, index: int, source: Source) -> Any:
+        number, url = source.get("number") or index, source["url"]
+        title = text_markup(source["title"].strip() or url, self._language)
         markup = link_markup(url, title)
         if link_url(url):
-            shown = text_markup(unquote(url), self._language)
-            markup += f'<br/><font size="{_SMALL - 1}" color="{_GREY}">{shown}</font>'
+            unresolved = say("export.unresolved", self._language)
+            address = unresolved if source.get("unresolved") else unquote(url)
+            address = text_markup(address, self._language)
+            markup += f'<br/><font size="{_SMALL - 1}" color="{_GREY}">{address}</font>'
         return self._paragraph(markup, size=_SMALL + 0.5, level=1, bullet=f"{number}.")
 
     def _blocks(self, nodes: Sequence[SyntaxTreeNode], level: int) -> list[Any]:
@@ -263,9 +265,9 @@ class _Page:
         columns = len(cells[0])
         if columns > _MOST_COLUMNS:
             return [self._paragraph(" | ".join(row)) for row in cells]
-        shown = [[self._paragraph(cell, size=_SMALL, after=0) for cell in row] for row in cells]
+        body = [[self._paragraph(cell, size=_SMALL, after=0) for cell in row] for row in cells]
         table = Table(
-            shown, colWidths=[_WIDTH / columns] * columns, repeatRows=1, splitInRow=1,
+            body, colWidths=[_WIDTH / columns] * columns, repeatRows=1, splitInRow=1,
             spaceBefore=4, spaceAfter=8,
         )  # fmt: skip
         table.setStyle(TableStyle([
@@ -284,7 +286,7 @@ class _Page:
         self, markup: str, *, size: float = _BODY, colour: str = "#202124", level: int = 0,
         bullet: str = "", before: float = 0, after: float = 6,
     ) -> Any:  # fmt: skip
-        """A paragraph; `level` counts indents, `size`, `before` and `after` are points."""
+        """Return a paragraph; `level` counts indents, `size`, `before` and `after` are points."""
         left = _INDENT * min(level, _DEEPEST)
         style = ParagraphStyle(
             "text", fontName=CHINESE if self._language == "zh" else LATIN, fontSize=size,

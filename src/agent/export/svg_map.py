@@ -1,4 +1,4 @@
-"""A map of points as one SVG drawing: grid, scale, numbered pins. No tiles, no script."""
+"""Draw a map of points as one SVG: grid, scale, numbered pins. No tiles, no script."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LONGEST = 180.0
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in pixels; y grows downwards."""
+    """Hold a rectangle in pixels; y grows downwards."""
 
     left: float
     top: float
@@ -40,10 +40,10 @@ class Label:
 
 
 def place_label(
-    name: str, pin: tuple[float, float], taken: Sequence[Box], size: tuple[float, float]
+    name: str, pin: tuple[float, float], boxes: Sequence[Box], size: tuple[float, float]
 ) -> Label | None:
-    """The name right, left, below or above of the pin whose tip is at `pin`; None without room."""
-    text = _shortened(name)
+    """Return the name beside, below or above the pin whose tip is at `pin`; None without room."""
+    text = _shorten(name)
     if not text:
         return None
     x, y = pin
@@ -58,17 +58,17 @@ def place_label(
         box = Box(left, at_y - _LINE + 2, left + width, at_y + 3)
         inside = box.left >= 2 and box.right <= size[0] - 2
         inside = inside and box.top >= 2 and box.bottom <= size[1] - 2
-        if inside and not any(box.meets(other) for other in taken):
+        if inside and not any(box.meets(other) for other in boxes):
             return Label(text, at_x, at_y, align, box)
     return None
 
 
 def text_width(text: str) -> float:
-    """Roughly, in pixels, at the size of the map's labels."""
+    """Return the rough width in pixels at the size of the map's labels."""
     return sum(_WIDE if east_asian_width(c) in "WF" else _NARROW for c in text)
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     text = " ".join(name.split())
     if text_width(text) <= _LONGEST:
         return text
@@ -86,7 +86,7 @@ _METRES_PER_DEGREE = EARTH_RADIUS_M * pi / 180
 
 @dataclass(frozen=True)
 class Pin:
-    """A point in WGS-84 degrees; `number` is what the list below calls it."""
+    """Hold a point in WGS-84 degrees; `number` is what the list below calls it."""
 
     lng: float
     lat: float
@@ -98,31 +98,31 @@ class Pin:
 
 @dataclass(frozen=True)
 class Frame:
-    """An equirectangular projection around the middle of what is shown."""
+    """Hold an equirectangular projection around the middle of what is shown."""
 
     lng: float
     lat: float
     pixels_per_metre: float
 
     def project(self, lng: float, lat: float) -> tuple[float, float]:
-        """Pixels from the upper left corner."""
+        """Return pixels from the upper left corner."""
         east, north = _metres_from(self.lng, self.lat, lng, lat)
         scale = self.pixels_per_metre
         return WIDTH / 2 + east * scale, HEIGHT / 2 - north * scale
 
 
 def draw_map(pins: Sequence[Pin], language: Language, anchor: Pin | None = None) -> str:
-    """The drawing, or an empty text when there is nothing to draw."""
-    shown = [*pins, *([anchor] if anchor else [])]
-    if not shown:
+    """Return the drawing, or an empty text when there is nothing to draw."""
+    points = [*pins, *([anchor] if anchor else [])]
+    if not points:
         return ""
-    frame = _frame(shown)
+    frame = _frame(points)
     spots = _spread([frame.project(pin.lng, pin.lat) for pin in pins])
-    taken = [Box(x - 13, y - 32, x + 13, y + 4) for x, y in spots]
-    parts = [_grid(frame), _anchor(frame, anchor, taken) if anchor else ""]
+    boxes = [Box(x - 13, y - 32, x + 13, y + 4) for x, y in spots]
+    parts = [_grid(frame), _anchor(frame, anchor, boxes) if anchor else ""]
     for pin, spot in reversed(list(zip(pins, spots, strict=True))):
         parts.append(_pin(pin, spot, frame.project(pin.lng, pin.lat)))
-    parts += [_label(pin.name, spot, taken) for pin, spot in zip(pins, spots, strict=True)]
+    parts += [_label(pin.name, spot, boxes) for pin, spot in zip(pins, spots, strict=True)]
     parts.append(_legend(frame, language))
     title = escape(say("export.map", language))
     return (
@@ -132,7 +132,7 @@ def draw_map(pins: Sequence[Pin], language: Language, anchor: Pin | None = None)
 
 
 def nice_step(value: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above `value`."""
+    """Return the largest of 1, 2, 5 times a power of ten that is not above `value`."""
     power: float = 10.0 ** int(log10(value) // 1)
     return next(factor * power for factor in (5, 2, 1) if factor * power <= value * 1.0000001)
 
@@ -146,7 +146,7 @@ def _metres_from(lng0: float, lat0: float, lng: float, lat: float) -> tuple[floa
 
 
 def _frame(pins: Sequence[Pin]) -> Frame:
-    """The projection that shows every pin within the margins."""
+    """Return the projection that shows every pin within the margins."""
     first = pins[0]
     # Longitudes relative to the first pin, so that the date line is no border.
     lngs = [first.lng + (pin.lng - first.lng + 540) % 360 - 180 for pin in pins]
@@ -159,7 +159,7 @@ def _frame(pins: Sequence[Pin]) -> Frame:
 
 
 def _spread(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Moves pins that lie on each other apart, outwards in a spiral."""
+    """Move pins that lie on each other apart, outwards in a spiral."""
     placed: list[tuple[float, float]] = []
     for x, y in spots:
         for turn in range(60):
@@ -173,7 +173,7 @@ def _spread(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _grid(frame: Frame) -> str:
-    """Lines every nice number of metres, through the middle of the drawing."""
+    """Return lines every nice number of metres, through the middle of the drawing."""
     step = nice_step(WIDTH / 6 / frame.pixels_per_metre) * frame.pixels_per_metre
     lines: list[str] = []
     for size, across in ((WIDTH, True), (HEIGHT, False)):
@@ -185,12 +185,12 @@ def _grid(frame: Frame) -> str:
     return f'{background}<path class="grid" d="{"".join(lines)}"/>'
 
 
-def _anchor(frame: Frame, anchor: Pin, taken: list[Box]) -> str:
+def _anchor(frame: Frame, anchor: Pin, boxes: list[Box]) -> str:
     x, y = frame.project(anchor.lng, anchor.lat)
-    taken.append(Box(x - 9, y - 9, x + 9, y + 9))
+    boxes.append(Box(x - 9, y - 9, x + 9, y + 9))
     mark = f'<circle class="anchor" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
     dot = f'<circle class="anchor-dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
-    return mark + dot + _label(anchor.name, (x, y + 14), taken, kind="label anchor-label")
+    return mark + dot + _label(anchor.name, (x, y + 14), boxes, kind="label anchor-label")
 
 
 def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
@@ -199,36 +199,36 @@ def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
     if hypot(x - true[0], y - true[1]) > 1:
         leader = f'<path class="leader" d="M{true[0]:.1f} {true[1]:.1f}L{x:.1f} {y:.1f}"/>'
     kind = "pin" if pin.strong else "pin faint"
-    drawn = (
+    shape = (
         f'<g transform="translate({x:.1f} {y:.1f})"><g class="{kind}"><title>{escape(pin.name)}'
         '</title><path d="M0 0C-3-9-11-12-11-20a11 11 0 0 1 22 0C11-12 3-9 0 0Z"/>'
         f'<text y="-16" text-anchor="middle">{pin.number}</text></g></g>'
     )
     if url := link_url(pin.url or ""):
-        drawn = f'<a href="{escape(url)}" target="_blank" rel="noopener nofollow ugc">{drawn}</a>'
-    return leader + drawn
+        shape = f'<a href="{escape(url)}" target="_blank" rel="noopener nofollow ugc">{shape}</a>'
+    return leader + shape
 
 
-def _label(name: str, spot: tuple[float, float], taken: list[Box], *, kind: str = "label") -> str:
-    """The name beside its pin where there is room; the number is enough where there is none."""
-    found: Label | None = place_label(name, spot, taken, (WIDTH, HEIGHT))
-    if found is None:
+def _label(name: str, spot: tuple[float, float], boxes: list[Box], *, kind: str = "label") -> str:
+    """Return the name beside its pin where there is room; else the number is enough."""
+    label: Label | None = place_label(name, spot, boxes, (WIDTH, HEIGHT))
+    if label is None:
         return ""
-    taken.append(found.box)
+    boxes.append(label.box)
     return (
-        f'<text class="{kind}" x="{found.x:.1f}" y="{found.y:.1f}" '
-        f'text-anchor="{found.align}">{escape(found.text)}</text>'
+        f'<text class="{kind}" x="{label.x:.1f}" y="{label.y:.1f}" '
+        f'text-anchor="{label.align}">{escape(label.text)}</text>'
     )
 
 
 def _legend(frame: Frame, language: Language) -> str:
-    """A bar of a nice length, and where north is."""
+    """Return a bar of a nice length, and where north is."""
     length = nice_step(150 / frame.pixels_per_metre)
     pixels = length * frame.pixels_per_metre
     x, y = 20.0, HEIGHT - 20
     bar = f'<path class="scale" d="M{x} {y - 6}V{y}H{x + pixels:.1f}V{y - 6}"/>'
-    told = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{metres(length)}</text>'
+    scale = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{metres(length)}</text>'
     arrow = f'<path class="north" d="M{WIDTH - 28} 38V14l-5 8m5-8l5 8"/>'
     north = escape(say("export.north", language))
     name = f'<text class="scale-text" x="{WIDTH - 28}" y="58" text-anchor="middle">{north}</text>'
-    return bar + told + arrow + name
+    return bar + scale + arrow + name

@@ -1,14 +1,15 @@
-"""How facts are worded for people, in both languages: distances, hours, costs, headings."""
+"""Word facts for people in both languages: distances, hours, costs, headings."""
 
 from datetime import datetime
 
+from agent.evidence.records import china_time
 from agent.evidence.types import Place
 from agent.texts import say
 from agent.texts.language import Language
 
 
 def metres(value: float | None) -> str:
-    """ "350 m", "1.2 km", "12 km"; empty for None."""
+    """Return "350 m", "1.2 km", "12 km"; "" for None."""
     if value is None:
         return ""
     if value < 1000:
@@ -28,7 +29,7 @@ def cost(place: Place, language: Language) -> str:
 
 
 def local_time(iso: str) -> str:
-    """An ISO time as "2026-11-21 11:40 UTC"; the text itself if it is none."""
+    """Return an ISO time as "2026-11-21 11:40 UTC"; the text itself if it is none."""
     try:
         moment = datetime.fromisoformat(iso)
     except ValueError:
@@ -38,9 +39,9 @@ def local_time(iso: str) -> str:
 
 
 def credit(places: list[Place], language: Language) -> str:
-    """The line every list of places carries: whose data, and from when; empty without places."""
+    """Return the credit line of a list of places: whose data, and from when; "" without places."""
     if not places:
         return ""
     newest = max(place["fetched_at"] for place in places)
     owner, as_of = say("records.attribution", language), say("export.as_of", language)
-    return f"{owner} · {as_of} {local_time(newest)}"
+    return f"{owner} · {as_of} {china_time(newest, language)}"

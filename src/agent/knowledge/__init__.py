@@ -1,1 +1,1 @@
-"""Documents kept, found and put in order: the knowledge base and reranking."""
+"""Keep documents, search them and rank the results: the knowledge base."""

@@ -1,4 +1,4 @@
-"""The knowledge base of a process: reading files in, downloaded papers, searching."""
+"""Hold the knowledge base of a process: ingest files, add downloaded papers, search."""
 
 import asyncio
 import hashlib
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.core.budget import Budget, Limits, Meter
-from agent.core.calls import Calls, SingleFlight
+from agent.core.calls import Calls
+from agent.core.concurrency import SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
 from agent.knowledge.embeddings import build_embedder
 from agent.knowledge.files import Filing, Ledger, Source, Target, Tools
@@ -25,7 +26,7 @@ from agent.settings import Settings
 
 
 def build_store(settings: Settings, *, embedder: str = "") -> KnowledgeStore:
-    """The store of KNOWLEDGE_STORE, with vectors where an embedder's model is named.
+    """Return the store of KNOWLEDGE_STORE, with vectors where an embedder's model is named.
 
     Nothing is opened yet. Raises ConfigurationError for Chroma without its extra or an embedder.
     """
@@ -43,10 +44,10 @@ _UNLIMITED = 1_000_000_000
 
 
 class KnowledgeDesk:
-    """Opens its files at the first use; usable from any event loop."""
+    """Open its files at the first use; usable from any event loop."""
 
     def __init__(self, open_tools: Callable[[], Tools], limits: ReadLimits | None = None) -> None:
-        """`open_tools` is called once, at the first use, outside of event loops' threads."""
+        """Open nothing yet; `open_tools` is called once, at the first use, outside of loops."""
         self._open_tools = open_tools
         self._opened: Tools | None = None
         self._lock = threading.Lock()
@@ -62,7 +63,7 @@ class KnowledgeDesk:
         prune: bool = False,
         tell: Tell | None = None,
     ) -> Ingest:
-        """A run over these files and folders, to be started with its `run`."""
+        """Return a run over these files and folders, to be started with its `run`."""
         plan = IngestPlan(tuple(paths), target, retry=retry, prune=prune)
         return Ingest(await self._tools(), plan, own_meter(), tell=tell, limits=self._limits)
 
@@ -77,7 +78,7 @@ class KnowledgeDesk:
         shared: bool = False,
         owner: str = "",
     ) -> KnownDocument:
-        """A downloaded paper, each content once in a collection; `title` and `url` are cited.
+        """Add a downloaded paper, each content once in a collection; `title` and `url` are cited.
 
         Raises ProviderRefused with a code of FAILURES, BudgetExceeded, the store's errors.
         """
@@ -93,7 +94,7 @@ class KnowledgeDesk:
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, meter: Meter | None = None
     ) -> list[Hit]:
-        """Best first; by words alone where an embedder is set but fails.
+        """Return hits, best first; by words alone where an embedder is set but fails.
 
         Raises the store's errors and InputError.
         """
@@ -107,15 +108,15 @@ class KnowledgeDesk:
         return await tools.store.search(query, scope, limit=limit, vector=vector)
 
     async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
-        """Distinct headings of the texts a search may see."""
+        """Return distinct headings of the texts a search may see."""
         return await (await self._tools()).store.headings(scope, limit=limit)
 
     async def collections(self, owner: str = "") -> list[Collected]:
-        """What the owner may read."""
+        """Return the collections the owner may read."""
         return await (await self._tools()).store.collections(owner)
 
     async def documents(self, scope: Scope) -> list[KnownDocument]:
-        """The documents a search may see."""
+        """Return the documents a search may see."""
         return await (await self._tools()).store.documents(scope)
 
     async def delete(self, documents: Collection[str]) -> None:
@@ -123,11 +124,11 @@ class KnowledgeDesk:
         await (await self._tools()).store.delete(documents)
 
     async def health(self) -> list[dict[str, Any]]:
-        """{provider, configured, works, message} of the store and of what reads PDF."""
+        """Return {provider, configured, works, message} of the store and of the PDF readers."""
         tools = await self._tools()
-        known = await tools.store.collections()
-        documents = sum(collection["documents"] for collection in known)
-        message = f"{documents} documents in {len(known)} collections"
+        collections = await tools.store.collections()
+        documents = sum(collection["documents"] for collection in collections)
+        message = f"{documents} documents in {len(collections)} collections"
         store = {"provider": tools.store.name, "configured": True, "works": True}
         reports = [{**store, "message": message}]
         if tools.mineru:
@@ -146,7 +147,7 @@ class KnowledgeDesk:
             await closing()
 
     async def _tools(self) -> Tools:
-        """Raises ConfigurationError where the settings of store or embedder do not work."""
+        """Raise ConfigurationError where the settings of store or embedder do not work."""
         opened = self._opened
         return opened if opened is not None else await asyncio.to_thread(self._open)
 
@@ -161,15 +162,15 @@ class KnowledgeDesk:
         scope = Scope((target.collection,), target.owner, (target.document_id(source.key),))
         before = await tools.ledger.entry(target.owner, target.collection, source.key)
         if before and before.status == "failed":
-            raise _refused(before.code)
+            raise _refusal(before.code)
         model = tools.embedder.model if tools.embedder else ""
-        found = await self.documents(scope)
-        if not found or before is None or (model and before.model != model):
+        documents = await self.documents(scope)
+        if not documents or before is None or (model and before.model != model):
             await self._read(tools, source, target, meter)
-            found = await self.documents(scope)
-        if not found:
-            raise _refused("page_empty")
-        return found[0]
+            documents = await self.documents(scope)
+        if not documents:
+            raise _refusal("page_empty")
+        return documents[0]
 
     async def _read(self, tools: Tools, source: Source, target: Target, meter: Meter) -> None:
         seconds = max(0.0, meter.remaining())
@@ -184,11 +185,11 @@ class KnowledgeDesk:
             if code not in (*NOT_REMEMBERED, "timeout"):
                 entry = source.entry(status="failed", code=code)
                 await tools.ledger.save(target.owner, target.collection, entry)
-            raise _refused(code) from None
+            raise _refusal(code) from None
 
 
 def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeDesk:
-    """The knowledge base of these settings; nothing is opened, and nothing refused, yet."""
+    """Return the knowledge base of these settings; nothing is opened, and nothing refused, yet."""
 
     def open_tools() -> Tools:
         embedder = build_embedder(settings, calls)
@@ -202,12 +203,12 @@ def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeDesk:
 
 
 def own_meter() -> Meter:
-    """An account without limits, for what the owner of the machine asks for."""
+    """Return an account without limits, for what the owner of the machine asks for."""
     limits = Limits(_UNLIMITED, _UNLIMITED, _UNLIMITED, _UNLIMITED, float(_UNLIMITED), 0.0)
     return Budget(f"knowledge-{uuid.uuid4()}", limits).meter()
 
 
-def _refused(code: str) -> ProviderRefused:
+def _refusal(code: str) -> ProviderRefused:
     return ProviderRefused("reader", FAILURES.get(code, code), code=code)
 
 

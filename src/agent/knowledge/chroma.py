@@ -1,4 +1,4 @@
-"""The knowledge base with its vectors in Chroma: a folder (`tanlu[chroma]`) or a server.
+"""Keep the knowledge base's vectors in Chroma: a folder (`tanlu[chroma]`) or a server.
 
 The server is asked by a client of our own: the library's waits without limit and keeps its
 connections open, and nothing need be installed for it.
@@ -42,14 +42,14 @@ _COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collec
 
 
 class Shelf(Protocol):
-    """Vectors by name of a collection; each belongs to an edition of a document."""
+    """Hold vectors by name of a collection; each belongs to an edition of a document."""
 
     def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None: ...
 
     def nearest(
         self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
     ) -> list[tuple[float, str]]:
-        """(cosine distance, edition-number), nearest first; only of these editions if given."""
+        """Return (cosine distance, edition-number), nearest first; only of `editions` if set."""
         ...
 
     def remove(self, name: str, edition: str) -> None: ...
@@ -58,35 +58,35 @@ class Shelf(Protocol):
 
 
 def open_shelf(folder: Path, url: str | None) -> Shelf:
-    """On the server where there is a URL; raises ConfigurationError. Nothing is opened yet."""
+    """Return the index on the server where there is a URL; raise ConfigurationError."""
     return ServerShelf(url) if url else FolderShelf(folder)
 
 
 class FolderShelf:
-    """Chroma's files in a folder; one process at a time may write them."""
+    """Hold Chroma's files in a folder; one process at a time may write them."""
 
     def __init__(self, folder: Path) -> None:
         self._library, self._folder = _library(), folder
         self._client: Any = None
 
     def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:
-        held = self._opened().get_or_create_collection(
+        handle = self._open_client().get_or_create_collection(
             name, embedding_function=None, metadata=_COSINE
         )
         for part in _batches(edition, vectors):
-            self._asked(held.upsert, **part)
+            self._call(handle.upsert, **part)
 
     def nearest(
         self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
     ) -> list[tuple[float, str]]:
-        held = self._held(name)
-        if held is None:
+        handle = self._handle(name)
+        if handle is None:
             return []
-        return _near(self._asked(held.query, **_question(vector, most, editions)))
+        return _near(self._call(handle.query, **_question(vector, most, editions)))
 
     def remove(self, name: str, edition: str) -> None:
-        if (held := self._held(name)) is not None:
-            self._asked(held.delete, where={"edition": edition})
+        if (handle := self._handle(name)) is not None:
+            self._call(handle.delete, where={"edition": edition})
 
     def close(self) -> None:
         if self._client is not None:
@@ -95,31 +95,31 @@ class FolderShelf:
             # Chroma gives its files the modes of the umask.
             private_tree(self._folder)
 
-    def _opened(self) -> Any:
+    def _open_client(self) -> Any:
         if self._client is None:
-            self._asked(private_folder, self._folder)
+            self._call(private_folder, self._folder)
             private_tree(self._folder)
             quiet = self._library.config.Settings(anonymized_telemetry=False)
-            self._client = self._asked(
+            self._client = self._call(
                 self._library.PersistentClient, str(self._folder), settings=quiet
             )
         return self._client
 
-    def _held(self, name: str) -> Any:
+    def _handle(self, name: str) -> Any:
         try:
-            return self._opened().get_collection(name, embedding_function=None)
+            return self._open_client().get_collection(name, embedding_function=None)
         except self._library.errors.NotFoundError:
             return None
 
-    def _asked(self, work: Any, *given: Any, **named: Any) -> Any:
+    def _call(self, work: Any, *arguments: Any, **named: Any) -> Any:
         try:
-            return work(*given, **named)
+            return work(*arguments, **named)
         except (self._library.errors.ChromaError, OSError, ValueError, RuntimeError) as error:
             raise ProviderUnavailable("chroma", f"Chroma fails: {error}") from None
 
 
 class ServerShelf:
-    """A Chroma server (1.x, its second REST interface), at most 30 s a call."""
+    """Ask a Chroma server (1.x, its second REST interface), at most 30 s a call."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -132,29 +132,29 @@ class ServerShelf:
         )
 
     def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:
-        made = self._asked("POST", "", name=name, get_or_create=True, metadata=_COSINE)
+        handle = self._call("POST", "", name=name, get_or_create=True, metadata=_COSINE)
         for part in _batches(edition, vectors):
-            self._asked("POST", f"/{made['id']}/upsert", **part)
+            self._call("POST", f"/{handle['id']}/upsert", **part)
 
     def nearest(
         self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
     ) -> list[tuple[float, str]]:
-        held = self._asked("GET", f"/{name}")
-        if held is None:
+        handle = self._call("GET", f"/{name}")
+        if handle is None:
             return []
         return _near(
-            self._asked("POST", f"/{held['id']}/query", **_question(vector, most, editions))
+            self._call("POST", f"/{handle['id']}/query", **_question(vector, most, editions))
         )
 
     def remove(self, name: str, edition: str) -> None:
-        if (held := self._asked("GET", f"/{name}")) is not None:
-            self._asked("POST", f"/{held['id']}/delete", where={"edition": edition})
+        if (handle := self._call("GET", f"/{name}")) is not None:
+            self._call("POST", f"/{handle['id']}/delete", where={"edition": edition})
 
     def close(self) -> None:
         self._client.close()
 
-    def _asked(self, method: str, path: str, **body: Any) -> Any:
-        """The reply's JSON; None where there is no such collection."""
+    def _call(self, method: str, path: str, **body: Any) -> Any:
+        """Return the reply's JSON; None where there is no such collection."""
         try:
             reply = self._client.request(method, _COLLECTIONS + path, json=body or None)
             if reply.status_code == httpx.codes.NOT_FOUND and method == "GET":
@@ -183,16 +183,16 @@ def _batches(edition: str, vectors: dict[int, Sequence[float]]) -> list[dict[str
 
 
 def _question(vector: Sequence[float], most: int, editions: list[str] | None) -> dict[str, Any]:
-    asked: dict[str, Any] = {
+    body: dict[str, Any] = {
         "query_embeddings": [list(vector)],
         "n_results": most,
         "include": ["distances"],
     }
-    return asked if editions is None else {**asked, "where": {"edition": {"$in": editions}}}
+    return body if editions is None else {**body, "where": {"edition": {"$in": editions}}}
 
 
 def _near(reply: Any) -> list[tuple[float, str]]:
-    """Those that point the same way at all: a distance under 1."""
+    """Return those that point the same way at all: a distance under 1."""
     try:
         pairs = zip(reply["distances"][0], reply["ids"][0], strict=True)
         return [(float(distance), str(key)) for distance, key in pairs if distance < 1]
@@ -219,7 +219,7 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 
 
 class ChromaKnowledgeStore:
-    """`KnowledgeStore` with vectors in Chroma, one of its collections for each of ours and model.
+    """Keep vectors in Chroma, one of its collections for each of ours and model.
 
     Raises ConfigurationError without the extra or an embedder, ProviderUnavailable where Chroma
     does not answer: ask again without a vector for the lexical half.
@@ -246,7 +246,7 @@ class ChromaKnowledgeStore:
         owner: str = "",
         shared: bool = False,
     ) -> None:
-        """Vectors first, then the text in one transaction, then the old vectors go."""
+        """Write vectors first, then the text in one transaction; then the old vectors go."""
         check_names(document["collection"], owner)
         ready = await asyncio.to_thread(
             ready_document, document, chunks, owner=owner, shared=shared,
@@ -254,7 +254,7 @@ class ChromaKnowledgeStore:
         )  # fmt: skip
         before = await self.text.read(lambda db: _homes(db, [document["id"]]))
         if vectors:
-            name = self._named(owner, document["collection"])
+            name = self._collection_name(owner, document["collection"])
             numbered = dict(zip([c["number"] for c in chunks], vectors, strict=True))
             await self._do(self._shelf.add, name, ready.edition, numbered)
         ready.vectors.clear()
@@ -265,7 +265,10 @@ class ChromaKnowledgeStore:
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
     ) -> list[Hit]:
-        """Best first; with a vector, lexical and vector search fused by their ranks."""
+        """Return hits, best first.
+
+        With a vector, lexical and vector search fused by their ranks.
+        """
         near = None if vector is None else await self._near(vector, scope, max(60, 3 * limit))
         return await self.text.find(query, scope, limit=limit, near=near)
 
@@ -279,11 +282,11 @@ class ChromaKnowledgeStore:
         return await self.text.headings(scope, limit=limit)
 
     async def not_embedded(self, scope: Scope) -> list[str]:
-        """Ids of documents without vectors of the present embedder in Chroma."""
+        """Return the ids of documents without vectors of the present embedder in Chroma."""
         return await self.text.not_embedded(scope)
 
     async def delete(self, documents: Collection[str]) -> None:
-        """Unknown ids are nothing."""
+        """Delete documents; unknown ids are ignored."""
         before = await self.text.read(lambda db: _homes(db, list(documents)))
         await self.text.delete(documents)
         await self._drop(before)
@@ -296,35 +299,39 @@ class ChromaKnowledgeStore:
 
     async def _near(self, vector: Sequence[float], scope: Scope, most: int) -> Nearest:
         homes = await self.text.read(lambda db: _seen_homes(db, scope))
-        names = sorted({self._named(owner, name) for owner, name in homes.collections})
-        found: list[tuple[float, str]] = []
+        names = sorted({self._collection_name(owner, name) for owner, name in homes.collections})
+        matches: list[tuple[float, str]] = []
         for name in names:
-            found += await self._do(self._shelf.nearest, name, vector, most, homes.editions)
-        found.sort()
-        keys = [key for _, key in found[:most]]
+            matches += await self._do(self._shelf.nearest, name, vector, most, homes.editions)
+        matches.sort()
+        keys = [key for _, key in matches[:most]]
         return lambda db, within, _: _places(db, keys, within)
 
     async def _drop(self, homes: list[tuple[str, str, str]]) -> None:
         """Make room; what stays because Chroma is away is never found."""
         try:
             for owner, collection, edition in homes:
-                await self._do(self._shelf.remove, self._named(owner, collection), edition)
+                await self._do(
+                    self._shelf.remove, self._collection_name(owner, collection), edition
+                )
         except ProviderUnavailable as error:
             log.warning("vectors of replaced documents stay in Chroma: %s", error)
 
-    def _named(self, owner: str, collection: str) -> str:
-        """3 to 512 characters of a-z, 0-9 and -: readable where it can be, and never the same."""
+    def _collection_name(self, owner: str, collection: str) -> str:
+        """Return a unique name of 3 to 512 characters of a-z, 0-9 and -, readable if possible."""
         key = "\n".join([owner, collection, self._model])
         readable = _SLUG.sub("-", collection.lower()).strip("-")[:32]
         digest = hashlib.sha256(key.encode()).hexdigest()[:24]
         return "-".join(part for part in ("tanlu", readable, digest) if part)
 
-    async def _do(self, work: Callable[..., T], *given: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *given))
+    async def _do(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, partial(work, *arguments)
+        )
 
 
 class _Homes:
-    """Chroma's collections to ask, and the editions it may answer with (None: any)."""
+    """Hold Chroma's collections to ask, and the editions it may answer with (None: any)."""
 
     def __init__(self, collections: list[tuple[str, str]], editions: list[str] | None) -> None:
         self.collections, self.editions = collections, editions
@@ -346,16 +353,16 @@ def _seen_homes(db: sqlite3.Connection, scope: Scope) -> _Homes:
 
 
 def _homes(db: sqlite3.Connection, documents: list[str]) -> list[tuple[str, str, str]]:
-    """Owner, collection and edition of documents, where they are known."""
+    """Return owner, collection and edition of documents, where they are known."""
     statement = (
         "SELECT c.owner, c.name, d.edition FROM documents d"
         " JOIN collections c ON c.number = d.collection WHERE d.id = ? AND d.embedder != ''"
     )
-    return [row for known in documents for row in db.execute(statement, (known,))]
+    return [row for document in documents for row in db.execute(statement, (document,))]
 
 
 def _places(db: sqlite3.Connection, keys: list[str], within: reading.Seen) -> list[int]:
-    """Where Chroma's ids stand in the file; those it does not know are left out."""
+    """Return the rows of Chroma's ids in the file; unknown ones are left out."""
     places = []
     for key in keys:
         edition, _, number = key.rpartition("-")

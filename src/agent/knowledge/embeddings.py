@@ -1,4 +1,4 @@
-"""The embedder of a process, by EMBEDDING_MODEL; none unless it is set. Nothing is downloaded."""
+"""Build the embedder of a process from EMBEDDING_MODEL; none unless it is set."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from agent.core.strings import estimated_tokens
 from agent.knowledge.remote import MAX_REPLY, Batches, Server, sendable
 from agent.models.catalogue import GOOGLE_EMBEDDINGS
 from agent.models.connections import Pool, open_pool
-from agent.models.errors import translated
+from agent.models.errors import translate_errors
 from agent.models.google import DEFAULT_URL
 from agent.search.http import SearchHttp
 
@@ -31,7 +31,7 @@ _EMPTY = "."
 
 @dataclass(frozen=True)
 class Embedded:
-    """Vectors in the order of the texts; `tokens` None where the service does not say."""
+    """Hold vectors in the order of the texts; `tokens` None where the service does not say."""
 
     vectors: list[list[float]]
     tokens: int | None = None
@@ -40,7 +40,7 @@ class Embedded:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A model by the service's name for it; `dimensions` None leaves their number to it."""
+    """Hold a model by the service's name for it; `dimensions` None leaves their number to it."""
 
     service: str
     name: str
@@ -48,13 +48,16 @@ class ModelChoice:
 
     @property
     def kept_as(self) -> str:
-        """What is stored with the vectors; those of different ones are never compared."""
+        """Return the name that is stored with the vectors.
+
+        Those of different ones are never compared.
+        """
         size = f"@{self.dimensions}" if self.dimensions else ""
         return f"{self.service}:{self.name}{size}"
 
 
 class BatchEmbedder(ABC):
-    """Implements Embedder; a subclass asks its service for one batch."""
+    """Implement Embedder; a subclass asks its service for one batch."""
 
     batch: int
 
@@ -69,31 +72,31 @@ class BatchEmbedder(ABC):
     async def embed(
         self, texts: Sequence[str], *, meter: Meter, query: bool = False
     ) -> list[list[float]]:
-        """Unit vectors in the order of the texts; raises ProviderError, BudgetExceeded.
+        """Return unit vectors in the order of the texts; raise ProviderError, BudgetExceeded.
 
         A query is paid for once in a turn; documents are kept by the store instead.
         """
-        sent = [sendable(text, MAX_TEXT).strip() or _EMPTY for text in texts]
+        prepared = [sendable(text, MAX_TEXT).strip() or _EMPTY for text in texts]
 
         async def ask(batch: Sequence[str]) -> list[list[float]]:
-            found = await self._query(batch, meter) if query else await self._new(batch, meter)
-            return found.vectors
+            embedded = await self._query(batch, meter) if query else await self._new(batch, meter)
+            return embedded.vectors
 
-        return await self._batches.run(sent, ask)
+        return await self._batches.run(prepared, ask)
 
     async def health(self) -> dict[str, Any]:
-        """{provider, configured, works, message} after embedding one word."""
+        """Return {provider, configured, works, message} after embedding one word."""
         report: dict[str, Any] = {"provider": self.model, "configured": True}
         meter = Budget("probe", Limits(0, 0, 0, 1_000_000, self._timeout, 0)).meter()
         try:
-            found = await self._new(["battery"], meter)
+            embedded = await self._new(["battery"], meter)
         except AgentError as error:
             return {**report, "works": False, "message": error.message}
-        return {**report, "works": True, "message": f"{len(found.vectors[0])} dimensions"}
+        return {**report, "works": True, "message": f"{len(embedded.vectors[0])} dimensions"}
 
     @abstractmethod
     async def ask(self, texts: Sequence[str], *, query: bool) -> Embedded:
-        """One request for one batch, as the service answers it; raises ProviderError."""
+        """Return one request for one batch, as the service answers it; raises ProviderError."""
 
     @abstractmethod
     async def aclose(self) -> None:
@@ -106,39 +109,43 @@ class BatchEmbedder(ABC):
 
     async def _new(self, texts: Sequence[str], meter: Meter) -> Embedded:
         async def send() -> Embedded:
-            found = await self.ask(texts, query=False)
-            _record(found, meter)
-            return Embedded(self._checked(found.vectors, len(texts)), found.tokens, found.cost_usd)
+            embedded = await self.ask(texts, query=False)
+            _record(embedded, meter)
+            return Embedded(
+                self._check_vectors(embedded.vectors, len(texts)),
+                embedded.tokens,
+                embedded.cost_usd,
+            )
 
         return await self._calls.call(self.policy, send, meter=meter)
 
     async def _query(self, texts: Sequence[str], meter: Meter) -> Embedded:
-        paid = False
+        charged = False
 
         async def send() -> str:
-            nonlocal paid
-            found = await self.ask(texts, query=True)
-            _record(found, meter)
-            paid = True
-            vectors = self._checked(found.vectors, len(texts))
-            return json.dumps(asdict(Embedded(vectors, found.tokens, found.cost_usd)))
+            nonlocal charged
+            embedded = await self.ask(texts, query=True)
+            _record(embedded, meter)
+            charged = True
+            vectors = self._check_vectors(embedded.vectors, len(texts))
+            return json.dumps(asdict(Embedded(vectors, embedded.tokens, embedded.cost_usd)))
 
         request = {"model": self.model, "texts": list(texts)}
-        known = Embedded(
+        stored = Embedded(
             **json.loads(await self._calls.once(self.policy, send, meter=meter, request=request))
         )
-        if not paid:
+        if not charged:
             # A step repeated after a crash still owns what its first life paid.
-            _record(known, meter)
-        return known
+            _record(stored, meter)
+        return stored
 
-    def _checked(self, vectors: Sequence[Sequence[float]], count: int) -> list[list[float]]:
-        """As many unit vectors as texts, all as long as the first this process saw."""
+    def _check_vectors(self, vectors: Sequence[Sequence[float]], count: int) -> list[list[float]]:
+        """Return as many unit vectors as texts, as long as the first of this process."""
         if len(vectors) != count:
-            raise self._malformed(f"{len(vectors)} vectors for {count} texts")
+            raise self._malformation(f"{len(vectors)} vectors for {count} texts")
         expected = self._dimensions or len(vectors[0])
         if wrong := next((v for v in vectors if len(v) != expected), None):
-            raise self._malformed(
+            raise self._malformation(
                 f"a vector has {len(wrong)} dimensions instead of {expected}", "embed_dimensions"
             )
         units = [self._unit(vector) for vector in vectors]
@@ -151,15 +158,15 @@ class BatchEmbedder(ABC):
         except (TypeError, OverflowError, ValueError):
             norm = math.nan
         if not math.isfinite(norm) or norm == 0:
-            raise self._malformed("a vector is zero or has values that are no numbers")
+            raise self._malformation("a vector is zero or has values that are no numbers")
         return [value / norm for value in vector]
 
-    def _malformed(self, what: str, code: str | None = None) -> MalformedReply:
+    def _malformation(self, what: str, code: str | None = None) -> MalformedReply:
         return MalformedReply(f"embed:{self.choice.service}", f"{self.model}: {what}", code=code)
 
 
-def _record(found: Embedded, meter: Meter) -> None:
-    meter.record(input_tokens=found.tokens or 0, cost_usd=found.cost_usd)
+def _record(embedded: Embedded, meter: Meter) -> None:
+    meter.record(input_tokens=embedded.tokens or 0, cost_usd=embedded.cost_usd)
 
 
 DIMENSIONS = 768
@@ -167,7 +174,7 @@ DIMENSIONS = 768
 
 
 class GoogleEmbedder(BatchEmbedder):
-    """batchEmbedContents; documents and queries are told apart, as the models want it."""
+    """Call batchEmbedContents, with documents and queries told apart, as the models want it."""
 
     batch = 64
 
@@ -179,18 +186,18 @@ class GoogleEmbedder(BatchEmbedder):
         self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
 
     async def ask(self, texts: Sequence[str], *, query: bool) -> Embedded:
-        said = [_told(self.choice.name, text, query=query) for text in texts]
-        with translated("embed:google", self.choice.name):
+        inputs = [_input_of(self.choice.name, text, query=query) for text in texts]
+        with translate_errors("embed:google", self.choice.name):
             pool = await self._pools.get()
             response = await pool.client.aio.models.embed_content(
                 model=self.choice.name,
                 # One content for each text: newer models make one vector of a list of strings.
-                contents=[Content(parts=[Part(text=text)]) for text in said],
+                contents=[Content(parts=[Part(text=text)]) for text in inputs],
                 config=_config(self.choice, query=query),
             )
-        vectors = [found.values or [] for found in response.embeddings or ()]
+        vectors = [embedding.values or [] for embedding in response.embeddings or ()]
         # The service does not say how many tokens it counted.
-        tokens = sum(map(estimated_tokens, said))
+        tokens = sum(map(estimated_tokens, inputs))
         price = GOOGLE_EMBEDDINGS.get(self.choice.name)
         return Embedded(vectors, tokens, None if price is None else tokens * price / 1_000_000)
 
@@ -209,15 +216,15 @@ def _config(choice: ModelChoice, *, query: bool) -> EmbedContentConfig:
     )
 
 
-def _told(model: str, text: str, *, query: bool) -> str:
-    """The text, with its task in front where the model knows no task types."""
+def _input_of(model: str, text: str, *, query: bool) -> str:
+    """Return the text, with its task in front where the model knows no task types."""
     if not _takes_prefixes(model):
         return text
     return f"task: search result | query: {text}" if query else f"title: none | text: {text}"
 
 
 def _takes_prefixes(model: str) -> bool:
-    """From gemini-embedding-2 on; the others take task types."""
+    """Tell whether a model takes prefixes (from gemini-embedding-2 on) instead of task types."""
     numbered = re.match(r"gemini-embedding-(\d+)", model)
     return numbered is not None and int(numbered[1]) > 1
 
@@ -227,7 +234,7 @@ _OPENAI_BATCH = 64
 
 
 class HttpEmbedder(BatchEmbedder):
-    """A service asked by one POST; a subclass knows the body and where the vectors are."""
+    """Embed by one POST to a service; a subclass knows the body and the place of the vectors."""
 
     def __init__(self, choice: ModelChoice, calls: Calls, server: Server) -> None:
         super().__init__(choice, calls, timeout=server.timeout)
@@ -237,14 +244,14 @@ class HttpEmbedder(BatchEmbedder):
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    def _vectors(self, found: Any) -> list[list[float]]:
-        if not isinstance(found, list) or not all(isinstance(row, list) for row in found):
+    def _vectors(self, reply: Any) -> list[list[float]]:
+        if not isinstance(reply, list) or not all(isinstance(row, list) for row in reply):
             raise MalformedReply(self._server.provider, "the reply is no list of vectors")
-        return found
+        return reply
 
 
 class OpenAIEmbedder(HttpEmbedder):
-    """POST {base}/embeddings; what it costs only its bill says."""
+    """POST {base}/embeddings; only the bill says the cost."""
 
     batch = _OPENAI_BATCH
 
@@ -257,7 +264,7 @@ class OpenAIEmbedder(HttpEmbedder):
         return Embedded(self._vectors(self._in_order(fields.get("data"))), _tokens(fields), cost)
 
     def _in_order(self, rows: Any) -> Any:
-        """The vectors by their `index`; services need not keep the order."""
+        """Return the vectors by their `index`; services need not keep the order."""
         try:
             by_index = {int(row["index"]): row["embedding"] for row in rows}
             return [by_index[at] for at in range(len(rows))]
@@ -268,7 +275,7 @@ class OpenAIEmbedder(HttpEmbedder):
 
 
 class TeiEmbedder(HttpEmbedder):
-    """POST {url}/embed; the server has one model, whatever name it was given here."""
+    """POST {url}/embed; the server has one model, whatever its name here."""
 
     batch = _TEI_BATCH
 
@@ -279,8 +286,8 @@ class TeiEmbedder(HttpEmbedder):
 
 def _tokens(fields: Mapping[str, Any]) -> int | None:
     usage = fields.get("usage")
-    said = usage.get("total_tokens") if isinstance(usage, Mapping) else None
-    return said if type(said) is int and said >= 0 else None
+    total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+    return total if type(total) is int and total >= 0 else None
 
 
 _OPENAI_URL = "https://api.openai.com/v1"
@@ -289,10 +296,10 @@ _VARIABLE = "EMBEDDING_MODEL"
 
 
 def build_embedder(settings: Any, calls: Calls) -> BatchEmbedder | None:
-    """The embedder that is configured, or None; raises ConfigurationError naming what to set."""
+    """Build the configured embedder, or None; raise ConfigurationError that names the setting."""
     if not settings.embedding_model.strip():
         return None
-    choice = chosen(settings.embedding_model, settings.embedding_dimensions)
+    choice = parse_choice(settings.embedding_model, settings.embedding_dimensions)
     match choice.service:
         case "google":
             return _google(choice, settings, calls)
@@ -301,8 +308,8 @@ def build_embedder(settings: Any, calls: Calls) -> BatchEmbedder | None:
     return _openai(choice, settings, calls)
 
 
-def chosen(model: str, dimensions: int = 0) -> ModelChoice:
-    """The parts of `service:name`; a bare name is Google's, and a TEI server needs no name."""
+def parse_choice(model: str, dimensions: int = 0) -> ModelChoice:
+    """Return the parts of `service:name`; a bare name is Google's, TEI needs none."""
     prefix, colon, name = model.strip().partition(":")
     if not colon:
         prefix, name = "google", prefix

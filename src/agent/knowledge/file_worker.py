@@ -1,4 +1,4 @@
-"""A process that reads one file after the other, and may be killed at any moment.
+"""Read one file after the other in a process that may be killed at any moment.
 
 `python -P -m agent.knowledge.file_worker SECONDS MEGABYTES`: a JSON object a line on standard input
 (path, kind, first), events of `formats` as JSON lines on standard output, the last one `end` with
@@ -24,18 +24,18 @@ def main() -> None:
     seconds, megabytes = map(int, sys.argv[1:3])
     _confine(megabytes)
     for line in sys.stdin.buffer:
-        asked = json.loads(line)
+        request = json.loads(line)
         try:
-            _answer(asked, seconds)
+            _answer(request, seconds)
         except BrokenPipeError:
             os._exit(1)
         _wake(0)
 
 
-def _answer(asked: dict[str, Any], seconds: int) -> None:
+def _answer(request: dict[str, Any], seconds: int) -> None:
     _wake(seconds)
     try:
-        for event in read(asked["path"], asked["kind"], asked["first"]):
+        for event in read(request["path"], request["kind"], request["first"]):
             _say(dict(event))
             _wake(seconds)
     except BrokenPipeError:
@@ -48,7 +48,7 @@ def _answer(asked: dict[str, Any], seconds: int) -> None:
         return _say({"failed": "file_unreadable"})
     except Exception:  # noqa: BLE001 - whatever a broken file does to its reader
         return _say({"failed": "page_unreadable"})
-    return _say({"end": _needed()})
+    return _say({"end": _peak_megabytes()})
 
 
 def _say(event: dict[str, Any]) -> None:
@@ -56,14 +56,14 @@ def _say(event: dict[str, Any]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _needed() -> int:
-    """Megabytes this process has needed at most; 0 where the system does not say."""
+def _peak_megabytes() -> int:
+    """Return the megabytes this process has needed at most; 0 where the system does not say."""
     if sys.platform == "win32":
         return 0
     with contextlib.suppress(OSError):
         # getrusage counts what its parent had when it was started; this is its own.
-        if found := re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text()):
-            return int(found[1]) >> 10
+        if match := re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text()):
+            return int(match[1]) >> 10
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -79,7 +79,7 @@ def _wake(seconds: int) -> None:
 
 
 def _confine(megabytes: int) -> None:
-    """Bounds that hold without whoever started us; memory only where the system counts it."""
+    """Set bounds that hold without the parent; memory only where the system counts it."""
     if sys.platform == "win32":
         return
     import resource

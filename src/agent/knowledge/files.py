@@ -1,4 +1,4 @@
-"""One file into the knowledge base: read, split, embedded, stored, and registered.
+"""Add one file to the knowledge base: read, split, embed, store, and register it.
 
 A row is written after the documents it speaks of, so a crash leaves a file that is read again and
 replaces what it has put there. Deleting this file costs reading everything again, nothing else.
@@ -20,7 +20,7 @@ from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.knowledge.formats import FAILURES, CannotRead, Event, title_of
 from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
-from agent.knowledge.mineru import MinerU, placed
+from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.split import Piece
 from agent.knowledge.types import Chunk, Embedder, KnowledgeStore, KnownDocument
@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS files (
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of one collection."""
+    """Hold a file of one collection."""
 
     key: bytes
     """Its absolute path, as the system spells it."""
@@ -53,9 +53,9 @@ class Entry:
     sha256: str
     status: Status
     code: str = ""
-    """Why it failed."""
+    """Reason of a failure, as a code."""
     documents: int = 0
-    """How many it has put into the store; of a table at most so many."""
+    """Number of documents put into the store; of a table at most so many."""
     chunks: int = 0
     model: str = ""
     """Of its vectors; empty without."""
@@ -66,13 +66,13 @@ _PLACES = ", ".join("?" for _ in fields(Entry))
 
 
 class Ledger:
-    """Usable from any event loop and from several processes."""
+    """Record the ingested files; usable from any event loop and from several processes."""
 
     def __init__(self, folder: Path) -> None:
         self._file = SqliteFile(folder / FILE_NAME, lambda db: _prepare(db))
 
     async def entries(self, owner: str, collection: str) -> dict[bytes, Entry]:
-        """Every file of a collection by its key."""
+        """Return every file of a collection by its key."""
         rows = await self._file.run(
             lambda db: db.execute(
                 f"SELECT {_COLUMNS} FROM files WHERE owner = ? AND collection = ?",  # noqa: S608
@@ -82,7 +82,7 @@ class Ledger:
         return {row[0]: Entry(*row) for row in rows}
 
     async def entry(self, owner: str, collection: str, key: bytes) -> Entry | None:
-        """One file, where it is known."""
+        """Return one file, where it is known."""
         row = await self._file.run(
             lambda db: db.execute(
                 f"SELECT {_COLUMNS} FROM files "  # noqa: S608
@@ -104,7 +104,7 @@ class Ledger:
         )
 
     async def forget(self, owner: str, collection: str, keys: Iterable[bytes]) -> None:
-        """These files were never read."""
+        """Remove files from the record, as if they had never been read."""
         rows = [(owner, collection, key) for key in keys]
         await self._file.run(
             lambda db: db.executemany(
@@ -128,21 +128,21 @@ _EMBEDDED = 128
 
 @dataclass(frozen=True)
 class Target:
-    """Where documents go."""
+    """Name the owner and collection that documents go to."""
 
     collection: str
     owner: str = ""
     shared: bool = False
 
     def document_id(self, key: bytes) -> str:
-        """The same for the same file of the same collection and owner."""
+        """Return the same for the same file of the same collection and owner."""
         name = f"{self.owner}\0{self.collection}\0".encode() + key
         return hashlib.sha256(name).hexdigest()[:24]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file whose content is known by its hash."""
+    """Hold a file whose content is known by its hash."""
 
     key: bytes
     path: str
@@ -155,14 +155,14 @@ class Source:
     """Instead of the file's own."""
     url: str | None = None
 
-    def entry(self, **known: Any) -> Entry:
-        """What the ledger keeps of it."""
-        return Entry(self.key, self.shown, self.size, self.mtime, self.sha256, **known)
+    def entry(self, **details: Any) -> Entry:
+        """Return the record of this file."""
+        return Entry(self.key, self.shown, self.size, self.mtime, self.sha256, **details)
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What reading and keeping needs."""
+    """Hold the tools for reading and keeping files."""
 
     store: KnowledgeStore
     ledger: Ledger
@@ -172,7 +172,7 @@ class Tools:
 
 @dataclass
 class _Text:
-    """A document on its way to the store."""
+    """Hold a document on its way to the store."""
 
     document: dict[str, Any]
     pieces: list[Piece] = field(default_factory=list)
@@ -185,16 +185,16 @@ class _Text:
 
 
 class Filing:
-    """Files into one collection; the readers' event loop is its own."""
+    """Add files to one collection; the readers' event loop is its own."""
 
     def __init__(self, tools: Tools, target: Target, readers: FileReaders, meter: Meter) -> None:
         self._tools, self._target, self._readers, self._meter = tools, target, readers, meter
         self.embedding_problem = ""
-        """Why documents are put without vectors; empty while they are made."""
+        """Reason why documents are put without vectors; "" while they are made."""
 
     @property
     def model(self) -> str:
-        """Of the vectors that documents get."""
+        """Return the model of the vectors that documents get."""
         return self._tools.embedder.model if self._tools.embedder else ""
 
     async def keep(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
@@ -206,7 +206,7 @@ class Filing:
             entry, note = await self._put(source, before)
         except CannotRead as error:
             if str(error) != "file_unreadable":
-                await self.remove(source.key, await self._known(source) or before)
+                await self.remove(source.key, await self._entry(source) or before)
             raise
         await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
         return entry, note
@@ -216,7 +216,7 @@ class Filing:
         if before is not None:
             await self._tools.store.delete(self._ids(key, before.documents))
 
-    async def _known(self, source: Source) -> Entry | None:
+    async def _entry(self, source: Source) -> Entry | None:
         target = self._target
         return await self._tools.ledger.entry(target.owner, target.collection, source.key)
 
@@ -248,13 +248,13 @@ class Filing:
         if before is not None and source.kind == "csv":
             await self._tools.store.delete(self._ids(source.key, before.documents)[1:])
         model = self.model if embedded else ""
-        known = {"documents": 1, "chunks": len(text.pieces), "model": model}
-        return source.entry(status="ready", **known), _said(text.notes)
+        details = {"documents": 1, "chunks": len(text.pieces), "model": model}
+        return source.entry(status="ready", **details), _note(text.notes)
 
     async def _put_rows(
         self, source: Source, first: Event, events: AsyncIterator[Event], before: Entry | None
     ) -> tuple[Entry, str]:
-        """A document a row, put as they come; the ledger knows of each before it is there."""
+        """Put one document a row as they come, each registered before it is there."""
         old = before.documents if before else 0
         base, count, chunks, embedded = self._target.document_id(source.key), 0, 0, True
         reserved, notes = 0, list[str]()
@@ -267,10 +267,10 @@ class Filing:
             embedded = await self._put_document(source, text, f"{base}-{count}") and embedded
             chunks += len(text.pieces)
             notes += text.notes
-        gone = self._ids(source.key, max(old, reserved))
-        await self._tools.store.delete([gone[0], *gone[count + 1 :]])
-        known = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
-        return source.entry(status="ready", **known), _said(notes)
+        outdated = self._ids(source.key, max(old, reserved))
+        await self._tools.store.delete([outdated[0], *outdated[count + 1 :]])
+        details = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
+        return source.entry(status="ready", **details), _note(notes)
 
     async def _put_document(self, source: Source, text: _Text, name: str) -> bool:
         """Put it; whether it has vectors where they are wanted."""
@@ -284,8 +284,8 @@ class Filing:
         ]  # fmt: skip
         metadata = {**text.document["metadata"]}
         if text.notes:
-            metadata["note"] = _said(text.notes)
-        known = KnownDocument(
+            metadata["note"] = _note(text.notes)
+        document_record = KnownDocument(
             id=name, collection=self._target.collection, title=title, path=source.shown,
             url=source.url or text.document["url"], kind=source.kind,
             layer=text.document["layer"], sha256=source.sha256, status="ready", error=None,
@@ -293,11 +293,14 @@ class Filing:
         )  # fmt: skip
         vectors = await self._vectors(title, chunks)
         owner, shared = self._target.owner, self._target.shared
-        await self._tools.store.put(known, chunks, vectors, owner=owner, shared=shared)
+        await self._tools.store.put(document_record, chunks, vectors, owner=owner, shared=shared)
         return vectors is not None
 
     async def _vectors(self, title: str, chunks: Sequence[Chunk]) -> list["array[float]"] | None:
-        """Of each chunk under its headings; None without an embedder, or when it fails."""
+        """Return the vectors of each chunk under its headings.
+
+        None without an embedder or on failure.
+        """
         embedder = self._tools.embedder
         if embedder is None or self.embedding_problem:
             return None
@@ -305,9 +308,9 @@ class Filing:
         vectors: list[array[float]] = []
         try:
             for at in range(0, len(texts), _EMBEDDED):
-                found = await embedder.embed(texts[at : at + _EMBEDDED], meter=self._meter)
+                embedded = await embedder.embed(texts[at : at + _EMBEDDED], meter=self._meter)
                 # Lists of Python's floats would take eight times as much memory.
-                vectors.extend(array("f", vector) for vector in found)
+                vectors.extend(array("f", vector) for vector in embedded)
         except (ProviderError, BudgetExceeded) as error:
             log.warning("no vectors any more: %s", error)
             self.embedding_problem = error.message
@@ -315,7 +318,7 @@ class Filing:
         return vectors
 
     async def _pdf(self, source: Source) -> _Text:
-        """By the MinerU server where there is one, with pypdf's pages; else by pypdf."""
+        """Read a PDF by the MinerU server where there is one, with pypdf's pages; else by pypdf."""
         own: _Text | CannotRead
         try:
             own = await self._whole(source.path, "pdf")
@@ -345,13 +348,13 @@ class Filing:
             text = await self._whole(file, "markdown")
         if isinstance(own, _Text):
             text.document = own.document
-            text.pieces = await asyncio.to_thread(placed, text.pieces, own.pieces)
+            text.pieces = await asyncio.to_thread(place_on_pages, text.pieces, own.pieces)
         elif text.document["title"] == "document":
             text.document["title"] = title_of(source.path)
         return text
 
     async def _whole(self, path: str, kind: str) -> _Text:
-        """A file that is one text."""
+        """Read a file that is one text."""
         text: _Text | None = None
         async for event in self._readers.read(path, kind):
             if text is None and "document" in event:
@@ -374,5 +377,5 @@ async def _documents(first: Event, events: AsyncIterator[Event]) -> AsyncIterato
     yield text
 
 
-def _said(notes: Sequence[str]) -> str:
+def _note(notes: Sequence[str]) -> str:
     return "; ".join(dict.fromkeys(notes))

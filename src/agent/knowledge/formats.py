@@ -1,4 +1,4 @@
-"""Files of each kind → documents and their stretches, one event after the other.
+"""Read files of each kind as documents and their stretches, one event after the other.
 
 Headings, paragraphs, lists and tables in reading order; scripts, styles, forms, menus and the
 page's head and foot are left out. It does not look for the main text as trafilatura does.
@@ -30,7 +30,7 @@ from agent.knowledge.markup import (
     markdown_blocks,
     plain_blocks,
 )
-from agent.knowledge.split import Block, Piece, Sections, packed, split
+from agent.knowledge.split import Block, Piece, Sections, pack_units, split
 from agent.reading.extract import page_text
 
 KINDS: Mapping[str, str] = {
@@ -56,7 +56,7 @@ _ALONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
 
 
 class Event(TypedDict, total=False):
-    """One of: a document begins, stretches of it, a page is done, the file cannot be read."""
+    """Hold one of: a document begins, stretches of it, a page is done, the file cannot be read."""
 
     document: dict[str, Any]
     """title, url, layer, metadata; `row` where a file holds many documents."""
@@ -68,7 +68,7 @@ class Event(TypedDict, total=False):
 
 
 class CannotRead(Exception):
-    """What is wrong with the file, as a code of FAILURES."""
+    """Refuse a file, with a code of FAILURES."""
 
 
 FAILURES: Mapping[str, str] = {
@@ -85,12 +85,12 @@ FAILURES: Mapping[str, str] = {
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind a file's name says; None for one that is not read."""
+    """Return the kind a file's name says; None for one that is not read."""
     return KINDS.get(path.suffix.lower())
 
 
 def read(path: str, kind: str, first: int = 1) -> Iterator[Event]:
-    """The events of a file; `first` is the page of a PDF to begin with. Raises CannotRead."""
+    """Yield the events of a file; `first` is the page of a PDF to begin with. Raises CannotRead."""
     if kind == "pdf":
         yield from read_pdf(path, first)
     elif kind == "csv":
@@ -102,19 +102,19 @@ def read(path: str, kind: str, first: int = 1) -> Iterator[Event]:
 
 
 def title_of(path: str) -> str:
-    """A file's name as a title."""
+    """Return a file's name as a title."""
     stem = valid_text(os.fsencode(Path(path).stem).decode("utf-8", "replace"))
     return " ".join(re.sub(r"[_]+", " ", stem).split()) or "untitled"
 
 
 def one_document(title: str, pieces: Iterable[Piece]) -> Iterator[Event]:
-    """A file that is one text."""
+    """Yield a file that is one text."""
     yield Event(document={"title": title, "url": None, "layer": "upper", "metadata": {}})
     yield from batches(pieces)
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[Event]:
-    """Stretches as events; what is only spaces is none."""
+    """Yield stretches as events, without those of only spaces."""
     waiting: list[tuple[str, tuple[str, ...], int | None]] = []
     for piece in pieces:
         waiting.append((piece.text, piece.headings, piece.page))
@@ -126,7 +126,7 @@ def batches(pieces: Iterable[Piece]) -> Iterator[Event]:
 
 
 def text_of(body: bytes, content_type: str = "text/plain") -> str:
-    """A file's bytes as text: UTF-8, UTF-16, GB18030, else Western; raises CannotRead."""
+    """Return a file's bytes as text: UTF-8, UTF-16, GB18030, else Western; raises CannotRead."""
     if not body.strip(b"\x00 \t\r\n"):
         raise CannotRead("page_empty")
     codec = _wide(body[:_HEAD])
@@ -143,7 +143,7 @@ def text_of(body: bytes, content_type: str = "text/plain") -> str:
 
 
 def is_western(body: bytes) -> bool:
-    """Letters with accents among plain ones, which GB18030 would take for Chinese in part."""
+    """Tell whether a body is western: accented letters that GB18030 would take for Chinese."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -157,7 +157,7 @@ def is_western(body: bytes) -> bool:
 
 
 def _wide(head: bytes) -> str | None:
-    """UTF-16 without a mark at its start: every other byte of its Latin part is zero."""
+    """Return UTF-16 without a mark at its start: every other byte of its Latin part is zero."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or len(head) < 4:
         return None
     even, odd = head[::2].count(0), head[1::2].count(0)
@@ -168,17 +168,17 @@ def _wide(head: bytes) -> str | None:
 
 
 def _read_markdown(body: bytes, name: str) -> Iterator[Event]:
-    said, text = front_title(text_of(body))
-    return markdown_events(text, said, name)
+    title, text = front_title(text_of(body))
+    return markdown_events(text, title, name)
 
 
-def markdown_events(text: str, said: str, name: str) -> Iterator[Event]:
-    """A Markdown text; its title is the one said, else its first heading, else the name."""
+def markdown_events(text: str, front: str, name: str) -> Iterator[Event]:
+    """Yield a Markdown text; its title is the one said, else its first heading, else the name."""
     blocks = list(markdown_blocks(text))
     if not blocks:
         raise CannotRead("page_empty")
     first = next((block.text for block in blocks if block.level == 1), "")
-    title = said or first or name
+    title = front or first or name
     yield from one_document(title, split(blocks, Sections(title)))
 
 
@@ -225,7 +225,7 @@ _DELIMITERS = ",\t;|"
 
 
 def read_table(path: str) -> Iterator[Event]:
-    """A row of companies has layer base and its fields as metadata; raises CannotRead."""
+    """Yield a row of companies has layer base and its fields as metadata; raises CannotRead."""
     csv.field_size_limit(1 << 22)
     with open(path, "rb") as file:
         probe = file.read(_PROBE)
@@ -242,7 +242,7 @@ def read_table(path: str) -> Iterator[Event]:
 
 
 class _Rows:
-    """Rows, and the first of them that does not fit into what is kept of one; 0 while all do."""
+    """Hold rows, and the first of them that does not fit into what is kept of one."""
 
     def __init__(self, rows: Iterator[list[str]]) -> None:
         self._rows = enumerate(rows, 1)
@@ -269,7 +269,7 @@ def _events(rows: Iterator[list[str]], path: str) -> Iterator[Event]:
 
 
 def _name_column(columns: list[str]) -> int | None:
-    """Where the company's name is; None for any other table."""
+    """Return the column of the company's name; None for any other table."""
     keys = [_key(column) for column in columns]
     if len(_OF_COMPANIES.intersection(keys)) < _NEEDED:
         return None
@@ -293,7 +293,7 @@ def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iter
         document = {"title": title, "url": _address(fields), "layer": "base", "metadata": metadata}
         yield Event(document={**document, "row": number})
         lines = [Block(f"{column}: {cell}") for column, cell in fields.items()]
-        yield from batches(Piece(_lines(text), (title,)) for text in packed(lines))
+        yield from batches(Piece(_lines(text), (title,)) for text in pack_units(lines))
 
 
 def _lines(text: str) -> str:
@@ -303,14 +303,14 @@ def _lines(text: str) -> str:
 def _address(fields: Mapping[str, str]) -> str | None:
     by_key = {_key(column): cell for column, cell in fields.items()}
     for key in _ADDRESSES:
-        said = by_key.get(key, "")
-        if said and (url := link_url(said if "://" in said else f"https://{said}")):
+        value = by_key.get(key, "")
+        if value and (url := link_url(value if "://" in value else f"https://{value}")):
             return url
     return None
 
 
 def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> Iterator[Event]:
-    """Rows as lines of `column: value`, as many as fit into a stretch; never cut within a row."""
+    """Yield rows as lines of `column: value`, as many as fit into a stretch, never cut."""
     document: dict[str, Any] = {"title": title, "url": None, "layer": "base", "metadata": {}}
     yield Event(document=document)
     lines = (Block(line, table=True) for line in _rows_as_lines(columns, rows))
@@ -318,9 +318,9 @@ def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> I
     for line in lines:
         waiting.append(line)
         if len(waiting) >= 256:
-            yield from batches(Piece(_lines(text), (title,)) for text in packed(waiting))
+            yield from batches(Piece(_lines(text), (title,)) for text in pack_units(waiting))
             waiting = []
-    yield from batches(Piece(_lines(text), (title,)) for text in packed(waiting))
+    yield from batches(Piece(_lines(text), (title,)) for text in pack_units(waiting))
 
 
 def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
@@ -350,7 +350,7 @@ def _codec(probe: bytes) -> str:
 
 
 def _delimiter(text: str, path: str) -> str:
-    """The one that the first lines have most often, where they have it equally often."""
+    """Return the one that the first lines have most often, where they have it equally often."""
     if Path(path).suffix.lower() == ".tsv":
         return "\t"
     lines = [line for line in text.splitlines()[:20] if line.strip()]
@@ -371,7 +371,7 @@ Bookmarks = dict[int, list[tuple[int, str]]]
 
 
 def read_pdf(path: str, first: int) -> Iterator[Event]:
-    """Document, then stretches and `page` after each page; a page that is broken has no text.
+    """Yield the document, then stretches and `page` after each page; broken pages have no text.
 
     Raises CannotRead.
     """
@@ -393,7 +393,7 @@ def read_pdf(path: str, first: int) -> Iterator[Event]:
 
 
 _BROKEN = (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError)
-"""What a broken PDF makes the parser raise."""
+"""Errors that a broken PDF makes the parser raise."""
 
 
 def _pages(
@@ -427,7 +427,7 @@ def _text(reader: Any, number: int) -> str:
 
 
 def _unlock(reader: Any) -> None:
-    """With the empty password, as every viewer does."""
+    """Unlock with the empty password, as every viewer does."""
     if not reader.is_encrypted:
         return
     from pypdf.errors import DependencyError
@@ -441,16 +441,16 @@ def _unlock(reader: Any) -> None:
 
 
 def _title(reader: Any) -> str:
-    said = ""
+    title = ""
     with contextlib.suppress(*_BROKEN):
-        said = str((reader.metadata.title if reader.metadata else "") or "")
-    title = " ".join(valid_text(said).split())[:300]
+        title = str((reader.metadata.title if reader.metadata else "") or "")
+    title = " ".join(valid_text(title).split())[:300]
     return "" if len(title) < 3 or _NO_TITLE.search(title) else title
 
 
 def _bookmarks(reader: Any) -> Bookmarks:
-    """The outline by page; an outline that is broken or huge is none."""
-    found: Bookmarks = defaultdict(list)
+    """Return the outline by page; an outline that is broken or huge is none."""
+    bookmarks: Bookmarks = defaultdict(list)
 
     def walk(items: Any, level: int) -> None:
         for item in items:
@@ -464,28 +464,28 @@ def _bookmarks(reader: Any) -> Bookmarks:
                 page is not None
                 and page >= 0
                 and text
-                and sum(map(len, found.values())) < _MAX_BOOKMARKS
+                and sum(map(len, bookmarks.values())) < _MAX_BOOKMARKS
             ):
-                found[page + 1].append((level, text))
+                bookmarks[page + 1].append((level, text))
 
     try:
         walk(reader.outline, 1)
     except Exception:  # noqa: BLE001 - an outline is worth no document
         return {}
-    return dict(found)
+    return dict(bookmarks)
 
 
 def _by_wording(marks: list[tuple[int, str]]) -> dict[str, int]:
     return {_wording(heading): level for level, heading in marks}
 
 
-def _level_in(known: dict[str, int], line: str) -> int:
-    return known.get(_wording(line), 0)
+def _level_in(levels: dict[str, int], line: str) -> int:
+    return levels.get(_wording(line), 0)
 
 
 def _stands_in(heading: str, text: str) -> bool:
-    wanted = _wording(heading)
-    return any(_wording(line) == wanted for line in text.splitlines())
+    wording = _wording(heading)
+    return any(_wording(line) == wording for line in text.splitlines())
 
 
 def _wording(line: str) -> str:
@@ -493,7 +493,7 @@ def _wording(line: str) -> str:
 
 
 def _forget(reader: Any) -> None:
-    """Parsed objects are kept for good otherwise; they are read again where they are needed."""
-    kept: Callable[[], None] | None = getattr(reader.resolved_objects, "clear", None)
-    if kept:
-        kept()
+    """Forget parsed objects, which are kept for good otherwise and read again where needed."""
+    clear: Callable[[], None] | None = getattr(reader.resolved_objects, "clear", None)
+    if clear:
+        clear()

@@ -1,4 +1,4 @@
-"""Many files into the knowledge base: only what is new or changed, whatever ended the last run."""
+"""Add many files to the knowledge base: only new and changed ones, whatever ended the last run."""
 
 import asyncio
 import contextlib
@@ -27,22 +27,22 @@ Outcome = Literal["read", "unchanged", "same", "failed", "left_out", "gone", "re
 
 @dataclass(frozen=True)
 class FileResult:
-    """A file; `path` is as a citation names it."""
+    """Hold a file; `path` is as a citation names it."""
 
     path: str
     outcome: Outcome
     reason: str = ""
-    """Why it failed or was left out, or the file it is the same as."""
+    """Reason of a failure or an omission, or the file it is the same as."""
     code: str = ""
     documents: int = 0
     chunks: int = 0
     note: str = ""
-    """What a reader should know of a file that was read."""
+    """Note for the reader of a file that was read."""
 
 
 @dataclass
 class Report:
-    """A run of reading files in."""
+    """Hold a run of reading files in."""
 
     results: list[FileResult] = field(default_factory=list)
     """All but unchanged files."""
@@ -71,12 +71,12 @@ class Report:
 
     @property
     def done(self) -> int:
-        """Files that were looked at."""
+        """Return the number of files that were looked at."""
         return sum(n for outcome, n in self.counts.items() if outcome not in ("gone", "removed"))
 
 
 class Tell(Protocol):
-    """Who is told how it goes."""
+    """Report progress to a listener."""
 
     def began(self, total: int) -> None: ...
 
@@ -86,7 +86,7 @@ class Tell(Protocol):
 
 
 class Quiet:
-    """Tells nobody."""
+    """Tell nobody."""
 
     def began(self, total: int) -> None: ...
 
@@ -97,7 +97,7 @@ class Quiet:
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to be read."""
+    """Hold a file to be read."""
 
     path: str
     """Absolute, as it was found; may hold surrogates where the name is not UTF-8."""
@@ -116,7 +116,7 @@ class FoundFile:
 
 @dataclass
 class Walk:
-    """What was found; `problems` are folders and links that cannot be followed."""
+    """Hold the files of a walk; `problems` are folders and links that cannot be followed."""
 
     files: list[FoundFile] = field(default_factory=list)
     problems: list[FileResult] = field(default_factory=list)
@@ -125,7 +125,7 @@ class Walk:
     roots: list[bytes] = field(default_factory=list)
 
     def covers(self, key: bytes) -> bool:
-        """Whether a file of this key would have been found if it were there."""
+        """Tell whether a file of this key would have been found if it were there."""
         below = any(key == root or key.startswith(_below(root)) for root in self.roots)
         return below and not any(key.startswith(_below(folder)) for folder in self.blind)
 
@@ -135,75 +135,75 @@ def _below(folder: bytes) -> bytes:
 
 
 def walk(paths: Sequence[Path]) -> Walk:
-    """Files in the order of their names; hidden ones and repeated ones are passed over.
+    """Return files in the order of their names, without hidden and repeated ones.
 
     Blocks. Raises InputError for a path that is not there.
     """
-    found, seen = Walk(), set[tuple[int, int]]()
+    result, visited = Walk(), set[tuple[int, int]]()
     for path in paths:
         absolute = os.path.abspath(path)
         try:
             status = os.stat(absolute)
         except OSError as error:
             raise InputError("PATH", f"{show(str(path))}: {error.strerror}") from None
-        found.roots.append(os.fsencode(absolute))
+        result.roots.append(os.fsencode(absolute))
         name = os.path.basename(absolute)
         if stat.S_ISDIR(status.st_mode):
-            _walk_folder(absolute, name, found, seen)
+            _walk_folder(absolute, name, result, visited)
         else:
-            _add(absolute, name, status, found, seen, named=True)
-    return found
+            _add(absolute, name, status, result, visited, named=True)
+    return result
 
 
-def _walk_folder(top: str, shown: str, found: Walk, seen: set[tuple[int, int]]) -> None:
-    waiting = [(top, shown)]
+def _walk_folder(top: str, label: str, result: Walk, visited: set[tuple[int, int]]) -> None:
+    waiting = [(top, label)]
     while waiting:
         folder, name = waiting.pop()
         deeper: list[tuple[str, str]] = []
-        for entry in _listed(folder, name, found, seen):
+        for entry in _entries(folder, name, result, visited):
             below = os.path.join(name, entry.name) if name else entry.name
             try:
                 status = entry.stat()
             except OSError as error:
                 reason = error.strerror or "cannot be read"
-                found.problems.append(FileResult(show(below), "failed", reason, "file_unreadable"))
+                result.problems.append(FileResult(show(below), "failed", reason, "file_unreadable"))
                 continue
             if stat.S_ISDIR(status.st_mode):
                 deeper.append((entry.path, below))
             else:
-                _add(entry.path, below, status, found, seen, named=False)
+                _add(entry.path, below, status, result, visited, named=False)
         waiting.extend(reversed(deeper))
 
 
-def _listed(
-    folder: str, shown: str, found: Walk, seen: set[tuple[int, int]]
+def _entries(
+    folder: str, label: str, result: Walk, visited: set[tuple[int, int]]
 ) -> Iterator["os.DirEntry[str]"]:
-    """A folder's visible entries by name; none of a folder that was listed already."""
+    """Yield a folder's visible entries by name; none of a folder that was listed already."""
     try:
         status = os.stat(folder)
-        if _repeated(status, seen):
+        if _is_repeated(status, visited):
             return
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
         reason = error.strerror or "cannot be listed"
-        found.problems.append(FileResult(show(shown), "failed", reason, "file_unreadable"))
-        found.blind.append(os.fsencode(folder))
+        result.problems.append(FileResult(show(label), "failed", reason, "file_unreadable"))
+        result.blind.append(os.fsencode(folder))
         return
     yield from (entry for entry in entries if not entry.name.startswith("."))
 
 
 def _add(
-    path: str, shown: str, status: os.stat_result, found: Walk, seen: set[tuple[int, int]],
+    path: str, shown: str, status: os.stat_result, result: Walk, visited: set[tuple[int, int]],
     *, named: bool,
 ) -> None:  # fmt: skip
-    """A file; a device or a pipe would keep its reader for ever."""
+    """Add a file; a device or a pipe would keep its reader for ever."""
     if not stat.S_ISREG(status.st_mode):
-        found.problems.append(FileResult(show(shown), "left_out", "not a file", "page_kind"))
+        result.problems.append(FileResult(show(shown), "left_out", "not a file", "page_kind"))
         return
-    if _repeated(status, seen):
+    if _is_repeated(status, visited):
         return
-    found.files.append(
+    result.files.append(
         FoundFile(
             path=path,
             shown=show(shown),
@@ -215,19 +215,19 @@ def _add(
     )
 
 
-def _repeated(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
-    """Links lead to the same file or folder again; Windows may not number them."""
+def _is_repeated(status: os.stat_result, visited: set[tuple[int, int]]) -> bool:
+    """Link lead to the same file or folder again; Windows may not number them."""
     place = (status.st_dev, status.st_ino)
     if not status.st_ino:
         return False
-    if place in seen:
+    if place in visited:
         return True
-    seen.add(place)
+    visited.add(place)
     return False
 
 
 def show(path: str) -> str:
-    """A path as text, with `/` between its parts."""
+    """Return a path as text, with `/` between its parts."""
     text = valid_text(os.fsencode(path).decode("utf-8", "replace"))
     return text.replace(os.sep, "/")
 
@@ -239,7 +239,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True)
 class IngestPlan:
-    """What is asked for."""
+    """Hold the request of a run."""
 
     paths: tuple[Path, ...]
     target: Target
@@ -252,7 +252,7 @@ class IngestPlan:
 
 
 class Ingest:
-    """One run; `stop` lets the files in flight be finished."""
+    """Ingest files in one run; `stop` lets the files in flight be finished."""
 
     def __init__(
         self,
@@ -279,26 +279,26 @@ class Ingest:
     async def run(self) -> Report:
         """Read what is to be read. Raises InputError for paths, ProviderError for the store."""
         began, plan = time.monotonic(), self._plan
-        found = await asyncio.to_thread(walk, plan.paths)
+        result = await asyncio.to_thread(walk, plan.paths)
         await self._learn()
-        self.report.total = len(found.files) + len(found.problems)
+        self.report.total = len(result.files) + len(result.problems)
         self._tell.began(self.report.total)
-        for problem in found.problems:
+        for problem in result.problems:
             self._tell_of(problem)
         workers = plan.workers or min(4, os.cpu_count() or 1)
         async with FileReaders(workers, self._limits) as readers:
             filing = Filing(self._tools, plan.target, readers, self._meter)
-            files = iter(found.files)
+            files = iter(result.files)
             # One more than reads, so that the store is not waited for.
             await _all([self._work(files, filing) for _ in range(workers + 1)])
-            await self._gone(found, filing)
+            await self._handle_missing(result, filing)
             self._note_embedding(filing)
         self.report.stopped = self.report.stopped and self.report.done < self.report.total
         self.report.seconds = time.monotonic() - began
         return self.report
 
     async def _learn(self) -> None:
-        """What earlier runs have read, as far as the store still has it."""
+        """Load the files that earlier runs have read, as far as the store still has them."""
         target, store = self._plan.target, self._tools.store
         self._known = await self._tools.ledger.entries(target.owner, target.collection)
         ready = {key: e for key, e in self._known.items() if e.status == "ready"}
@@ -333,17 +333,17 @@ class Ingest:
         self._tell.told(result, self.report)
 
     async def _one(self, file: FoundFile, filing: Filing) -> FileResult:
-        """What becomes of a file."""
+        """Ingest one file, or find that it needs no reading."""
         if file.kind is None:
             kind = Path(file.path).suffix or "without an ending"
             outcome = (
-                _failed(file, "page_kind") if file.named else FileResult(file.shown, "left_out")
+                _failure(file, "page_kind") if file.named else FileResult(file.shown, "left_out")
             )
             return replace(outcome, reason=f"files {kind[:20]} are not read", code="page_kind")
         before = self._known.get(file.key)
         same = before and (before.size, before.mtime) == (file.size, file.mtime)
-        if before and same and (known := self._as_before(file, before, filing.model)):
-            return known
+        if before and same and (result := self._as_before(file, before, filing.model)):
+            return result
         try:
             if file.size == 0:
                 raise CannotRead("page_empty")
@@ -353,7 +353,7 @@ class Ingest:
         except CannotRead as error:
             return await self._cannot(file, str(error), "", before, filing)
         except OSError:
-            return _failed(file, "file_unreadable")
+            return _failure(file, "file_unreadable")
         async with self._busy.setdefault(sha256, asyncio.Lock()):
             return await self._by_content(file, file.kind, sha256, before, filing)
 
@@ -361,10 +361,10 @@ class Ingest:
         self, file: FoundFile, kind: str, sha256: str, before: Entry | None, filing: Filing
     ) -> FileResult:
         if before and before.sha256 == sha256:
-            known = self._as_before(file, before, filing.model)
-            if known:
+            result = self._as_before(file, before, filing.model)
+            if result:
                 await self._save(replace(before, size=file.size, mtime=file.mtime))
-                return known
+                return result
         source = Source(file.key, file.path, file.shown, kind, file.size, file.mtime, sha256)
         first = self._first.get(sha256)
         if first and first[0] != file.key:
@@ -381,9 +381,9 @@ class Ingest:
         )
 
     def _as_before(self, file: FoundFile, before: Entry, model: str) -> FileResult | None:
-        """What is known of an unchanged file; None where it is to be read nevertheless."""
+        """Return the result for an unchanged file; None where it is to be read nevertheless."""
         if before.status == "failed" and not self._plan.retry:
-            return replace(_failed(file, before.code), note="as before")
+            return replace(_failure(file, before.code), note="as before")
         first = self._first.get(before.sha256)
         if before.status == "same" and first and first[0] != file.key:
             return FileResult(file.shown, "unchanged")
@@ -393,22 +393,22 @@ class Ingest:
     async def _cannot(
         self, file: FoundFile, code: str, sha256: str, before: Entry | None, filing: Filing
     ) -> FileResult:
-        """Remembered until the file changes; its earlier content is not what it says now."""
+        """Record a failure until the file changes; the file's earlier content is outdated."""
         if code not in NOT_REMEMBERED:
             await filing.remove(file.key, before)
-            shown, size, mtime = file.shown, file.size, file.mtime
-            await self._save(Entry(file.key, shown, size, mtime, sha256, "failed", code))
-        return _failed(file, code)
+            name, size, mtime = file.shown, file.size, file.mtime
+            await self._save(Entry(file.key, name, size, mtime, sha256, "failed", code))
+        return _failure(file, code)
 
     async def _save(self, entry: Entry) -> None:
         target = self._plan.target
         await self._tools.ledger.save(target.owner, target.collection, entry)
 
-    async def _gone(self, found: Walk, filing: Filing) -> None:
-        """Files that were read once and would have been found if they were still there."""
-        here = {file.key for file in found.files}
+    async def _handle_missing(self, result: Walk, filing: Filing) -> None:
+        """Handle files that were read once and would be in the walk if they were still there."""
+        here = {file.key for file in result.files}
         for key, entry in self._known.items():
-            if key in here or not found.covers(key):
+            if key in here or not result.covers(key):
                 continue
             if await asyncio.to_thread(os.path.lexists, os.fsdecode(key)):
                 continue
@@ -418,10 +418,10 @@ class Ingest:
                 await self._tools.ledger.forget(target.owner, target.collection, [key])
                 self._tell_of(FileResult(entry.shown, "removed"))
             elif entry.documents:
-                self._tell_of(FileResult(entry.shown, "gone", self._moved(entry)))
+                self._tell_of(FileResult(entry.shown, "gone", self._present_path(entry)))
 
-    def _moved(self, entry: Entry) -> str:
-        """Where the content of a file that is gone is now: until pruned it is there twice."""
+    def _present_path(self, entry: Entry) -> str:
+        """Return the present path of a missing file's content: until pruned it is there twice."""
         now = self._first.get(entry.sha256)
         return f"its content is {now[1]} now" if now else ""
 
@@ -433,24 +433,24 @@ class Ingest:
             )
 
 
-def _failed(file: FoundFile, code: str) -> FileResult:
+def _failure(file: FoundFile, code: str) -> FileResult:
     return FileResult(file.shown, "failed", _reason(file, code), code)
 
 
 def _reason(file: FoundFile, code: str) -> str:
-    """What is wrong with a file, and what its owner can do where that is not plain."""
-    said = FAILURES.get(code, code)
+    """Return the reason of a failure, and its remedy where that is not plain."""
+    reason = FAILURES.get(code, code)
     if code == "file_unreadable" and not os.path.lexists(file.path):
         return "it was removed meanwhile"
     if code == "too_large" and file.kind:
-        return f"{said} (over {MAX_BYTES[file.kind] >> 20} MiB)"
+        return f"{reason} (over {MAX_BYTES[file.kind] >> 20} MiB)"
     if code == "page_empty" and file.kind == "pdf" and file.size:
-        return f"{said}; only MinerU reads scans (MINERU_URL)"
-    return said
+        return f"{reason}; only MinerU reads scans (MINERU_URL)"
+    return reason
 
 
 async def _all(works: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """All of them; the first that fails ends the others."""
+    """Await all of them; the first that fails ends the others."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         await asyncio.gather(*tasks)
@@ -461,15 +461,15 @@ async def _all(works: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 
 def _hash(path: str) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with open(path, "rb") as file:
         while part := file.read(_PART):
-            found.update(part)
-    return found.hexdigest()
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def _still_there(ready: dict[bytes, Entry]) -> set[bytes]:
-    """Files that are as they were when they were read."""
+    """Return the files that are as they were when they were read."""
     there = set()
     for key, entry in ready.items():
         with contextlib.suppress(OSError, ValueError):

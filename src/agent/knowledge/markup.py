@@ -1,4 +1,4 @@
-"""Markdown, plain text and pages of PDF → blocks for `split`."""
+"""Split Markdown, plain text and pages of PDF into blocks for `split`."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -39,47 +39,47 @@ LevelOf = Callable[[str], int]
 
 
 def front_title(text: str) -> tuple[str, str]:
-    """The title a Markdown file's front matter gives, and the text without it."""
-    found = _FRONT.match(text)
-    if not found:
+    """Return the title a Markdown file's front matter gives, and the text without it."""
+    match = _FRONT.match(text)
+    if not match:
         return "", text
-    title = _FRONT_TITLE.search(found[1])
-    return (title[1].strip() if title else ""), text[found.end() :]
+    title = _FRONT_TITLE.search(match[1])
+    return (title[1].strip() if title else ""), text[match.end() :]
 
 
 def markdown_blocks(text: str) -> Iterator[Block]:
-    """Headings, paragraphs, code and tables of Markdown; links are their texts."""
+    """Yield headings, paragraphs, code and tables of Markdown; links become their texts."""
     text = _HTML_TABLE.sub(_table_of_html, _COMMENT.sub("", text))
     lines, waiting, at = text.splitlines(), list[str](), 0
     while at < len(lines):
         line = lines[at]
-        taken, blocks = _construct(lines, at, waiting)
-        if not taken:
+        count, blocks = _construct(lines, at, waiting)
+        if not count:
             if line.strip():
                 waiting.append(line)
-            taken = 1
+            count = 1
             if line.strip():
-                at += taken
+                at += count
                 continue
         yield from _paragraph(waiting)
         waiting.clear()
         yield from blocks
-        at += taken
+        at += count
     yield from _paragraph(waiting)
 
 
 def _construct(lines: Sequence[str], at: int, waiting: list[str]) -> tuple[int, list[Block]]:
-    """How many lines a heading, a fence or a table takes here, and what it is; 0 is none."""
+    """Return a heading, a fence or a table that begins here, with its number of lines (0: none)."""
     line = lines[at]
-    if found := _ATX.match(line):
-        return 1, _heading(found[2] or "", len(found[1]))
-    if waiting and (found := _SETEXT.match(line)):
-        heading = _heading(" ".join(waiting), 1 if found[1][0] == "=" else 2)
+    if match := _ATX.match(line):
+        return 1, _heading(match[2] or "", len(match[1]))
+    if waiting and (match := _SETEXT.match(line)):
+        heading = _heading(" ".join(waiting), 1 if match[1][0] == "=" else 2)
         waiting.clear()
         return 1, heading
-    if found := _FENCE.match(line):
+    if match := _FENCE.match(line):
         end = at + 1
-        while end < len(lines) and not lines[end].lstrip().startswith(found[1]):
+        while end < len(lines) and not lines[end].lstrip().startswith(match[1]):
             end += 1
         return end + 1 - at, [Block("\n".join(lines[at + 1 : end]))]
     if "|" in line and at + 1 < len(lines) and _is_rule(lines[at + 1]):
@@ -110,11 +110,11 @@ def _plain(text: str) -> str:
     return _TAG.sub("", _LINK.sub(r"\1", text)) if "[" in text or "<" in text else text
 
 
-def _table_of_html(found: "re.Match[str]") -> str:
-    """As rows of Markdown, the way other tables come."""
+def _table_of_html(match: "re.Match[str]") -> str:
+    """Return an HTML table as rows of Markdown, like other tables."""
     rows = [
         [" ".join(_TAG.sub(" ", cell).split()) for cell in _HTML_CELL.findall(row)]
-        for row in _HTML_ROW.findall(found[0])
+        for row in _HTML_ROW.findall(match[0])
     ]
     lines = [f"| {' | '.join(row)} |" for row in rows if row]
     if lines:
@@ -123,7 +123,7 @@ def _table_of_html(found: "re.Match[str]") -> str:
 
 
 def plain_blocks(text: str, level_of: LevelOf | None = None) -> Iterator[Block]:
-    """Paragraphs of plain text, with the lines that are headings (by their form, if not told)."""
+    """Yield paragraphs of plain text, and the lines that are headings by their form."""
     level_of = level_of or heading_level
     by_form = level_of is heading_level
     for paragraph in re.split(r"\n\s*\n", text):
@@ -135,44 +135,44 @@ def plain_blocks(text: str, level_of: LevelOf | None = None) -> Iterator[Block]:
                 body.append(line)
                 continue
             if body:
-                yield Block(unwrapped(body))
+                yield Block(unwrap(body))
             body = []
             yield Block(line[:MAX_HEADING], level)
         if body:
-            yield Block(unwrapped(body))
+            yield Block(unwrap(body))
 
 
 def _is_listed(levels: Sequence[int], at: int) -> bool:
-    """Numbered lines of one level in a row are a list."""
+    """Tell whether numbered lines of one level in a row are a list."""
     before = levels[at - 1] if at else 0
     after = levels[at + 1] if at + 1 < len(levels) else 0
     return before == levels[at] or 0 < after <= levels[at]
 
 
 def heading_level(line: str) -> int:
-    """From 1, for a line that is a heading by its form: `2.1 Methods`, `第三章 …`; else 0."""
+    """Return the level of a heading by its form, `2.1 Methods`, `第三章 …`; 0 for other lines."""
     if not 1 < len(line) <= _LONGEST_LINE or (line[-1] in _ENDS and not _NAMED.fullmatch(line)):
         return 0
-    if found := _CHAPTER.fullmatch(line):
-        return 2 if found[1] in "节条" else 1
-    if found := _CHINESE_NUMBERED.fullmatch(line):
-        return 1 if found[1] else 2
+    if match := _CHAPTER.fullmatch(line):
+        return 2 if match[1] in "节条" else 1
+    if match := _CHINESE_NUMBERED.fullmatch(line):
+        return 1 if match[1] else 2
     if _NAMED.fullmatch(line):
         return 1
-    if (found := _NUMBERED.fullmatch(line)) and _is_wording(found[2]):
-        return found[1].count(".") + 1
+    if (match := _NUMBERED.fullmatch(line)) and _is_wording(match[2]):
+        return match[1].count(".") + 1
     return 0
 
 
 def _is_wording(text: str) -> bool:
-    """Words that begin like a heading, not the cells of a table or the middle of a sentence."""
+    """Tell whether a text begins like a heading, unlike table cells or the middle of a sentence."""
     letters = sum(character.isalpha() for character in text)
     solid = sum(not character.isspace() for character in text)
     return letters >= 0.8 * solid and not text[0].islower() and _WORD.search(text) is not None
 
 
-def unwrapped(lines: Sequence[str]) -> str:
-    """Lines that were broken for the page's width joined again; short ones (tables) stay lines."""
+def unwrap(lines: Sequence[str]) -> str:
+    """Join lines that were broken for the page's width; short ones (tables) stay lines."""
     full = 0.6 * max(map(_width, lines))
     text = lines[0]
     for before, line in pairwise(lines):

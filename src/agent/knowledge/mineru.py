@@ -1,4 +1,4 @@
-"""PDF → Markdown by a MinerU server (`MINERU_URL`): tables, formulas and scans that pypdf loses.
+"""Convert PDF to Markdown by a MinerU server (`MINERU_URL`), tables, formulas and scans too.
 
 `POST /v1/file_parse` answers with the text, or with 202 and a task that is asked for until it is
 done. Its Markdown names no pages; `placed` finds them with the help of what pypdf reads.
@@ -42,7 +42,7 @@ _DONE, _FAILED = ("completed", "done", "success", "succeeded"), ("failed", "erro
 
 
 class MinerU:
-    """One server; usable from any event loop (a connection of its own for each file)."""
+    """Ask one server; usable from any event loop (a connection of its own for each file)."""
 
     def __init__(
         self, url: str, key: SecretStr | None, calls: Calls, *, poll_seconds: float = 2.0
@@ -52,14 +52,14 @@ class MinerU:
         self._policy = Policy(PROVIDER, None, timeout=_SECONDS, attempts=2, breaker=True)
 
     async def markdown(self, path: Path, *, meter: Meter) -> str:
-        """The text of a PDF of at most MAX_BYTES; raises ProviderError, BudgetExceeded."""
+        """Return the text of a PDF of at most MAX_BYTES; raises ProviderError, BudgetExceeded."""
         return await self._calls.call(self._policy, lambda: self._read(path), meter=meter)
 
     async def health(self) -> dict[str, Any]:
-        """{provider, configured, works, message}: asks for a task that is not there."""
+        """Return {provider, configured, works, message} after asking for a missing task."""
         report = {"provider": PROVIDER, "configured": True}
         try:
-            await self._asked(self._probe)
+            await self._request(self._probe)
         except ProviderError as error:
             return {**report, "works": False, "message": f"{error.message}; pypdf serves instead"}
         return {**report, "works": True, "message": f"answers at {self._url}"}
@@ -67,13 +67,13 @@ class MinerU:
     async def _probe(self, client: httpx.AsyncClient) -> None:
         response = await client.get(f"{self._url}/v1/tasks/probe", timeout=10)
         if response.status_code in (401, 403) or response.status_code >= 500:
-            raise _refused(response, "")
+            raise _refusal(response, "")
 
     async def _read(self, path: Path) -> str:
-        return await self._asked(lambda client: self._parsed(client, path))
+        return await self._request(lambda client: self._parse(client, path))
 
-    async def _asked(self, ask: Callable[[httpx.AsyncClient], Awaitable[T]]) -> T:
-        """With a connection of its own and our errors."""
+    async def _request(self, ask: Callable[[httpx.AsyncClient], Awaitable[T]]) -> T:
+        """Run a request with a connection of its own, and raise our errors."""
         context = await asyncio.to_thread(tls)
         timeout = httpx.Timeout(60.0, read=_WAIT_SECONDS + 60.0)
         try:
@@ -90,15 +90,15 @@ class MinerU:
 
     @property
     def _local(self) -> bool:
-        """Loopback never goes through a proxy."""
+        """Tell whether the server is on loopback, which never goes through a proxy."""
         return urlsplit(self._url).hostname in ("127.0.0.1", "localhost", "::1")
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
 
-    async def _parsed(self, client: httpx.AsyncClient, path: Path) -> str:
+    async def _parse(self, client: httpx.AsyncClient, path: Path) -> str:
         size = (await asyncio.to_thread(os.stat, path)).st_size
-        asked = {
+        query = {
             "filename": "document.pdf",
             "output_formats": "markdown",
             "tier": "basic",
@@ -108,17 +108,19 @@ class MinerU:
         request = client.build_request(
             "POST",
             f"{self._url}/v1/file_parse",
-            params=asked,
+            params=query,
             headers=headers,
             content=_parts(path),
         )
         status, reply = await self._reply(client, request)
         if status == 202:
-            reply = await self._awaited(client, reply)
+            reply = await self._wait_for_task(client, reply)
         return _markdown(reply)
 
-    async def _awaited(self, client: httpx.AsyncClient, task: dict[str, Any]) -> dict[str, Any]:
-        """The result of a task, asked for until it is there; the policy's time ends this."""
+    async def _wait_for_task(
+        self, client: httpx.AsyncClient, task: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the result of a task, asked for until it is there; the policy's time ends this."""
         name = str(task.get("task_id", ""))
         status_url = self._own(task.get("status_url"), f"/v1/tasks/{name}")
         result_url = self._own(task.get("result_url"), f"/v1/tasks/{name}/result")
@@ -130,16 +132,16 @@ class MinerU:
                     PROVIDER, f"could not read it: {said(state)}", code="page_unreadable"
                 )
             if word in _DONE:
-                _, found = await self._reply(client, client.build_request("GET", result_url))
-                return found
+                _, reply = await self._reply(client, client.build_request("GET", result_url))
+                return reply
             await asyncio.sleep(self._poll)
 
-    def _own(self, given: Any, otherwise: str) -> str:
-        """An address on the configured server: the key is sent nowhere else."""
+    def _own(self, url_in_reply: Any, otherwise: str) -> str:
+        """Return an address on the configured server: the key is sent nowhere else."""
         usual = self._url + otherwise
-        if not isinstance(given, str) or not given:
+        if not isinstance(url_in_reply, str) or not url_in_reply:
             return usual
-        url = urljoin(self._url + "/", given)
+        url = urljoin(self._url + "/", url_in_reply)
         here, there = urlsplit(self._url), urlsplit(url)
         return url if (here.scheme, here.netloc) == (there.scheme, there.netloc) else usual
 
@@ -157,7 +159,7 @@ class MinerU:
             await response.aclose()
         reply = await asyncio.to_thread(_json, bytes(raw))
         if not response.is_success:
-            raise _refused(response, said(reply))
+            raise _refusal(response, said(reply))
         if not isinstance(reply, dict):
             raise MalformedReply(PROVIDER, "the reply is not a JSON object")
         return response.status_code, reply
@@ -170,7 +172,7 @@ def _json(raw: bytes) -> Any:
         return None
 
 
-def _refused(response: httpx.Response, detail: str) -> ProviderError:
+def _refusal(response: httpx.Response, detail: str) -> ProviderError:
     status = response.status_code
     message = f"HTTP {status}" + (f": {detail}" if detail else "")
     if status == 429:
@@ -204,14 +206,14 @@ async def _parts(path: Path) -> AsyncIterator[bytes]:
         await asyncio.to_thread(file.close)
 
 
-def placed(pieces: Iterable[Piece], own: Sequence[Piece]) -> list[Piece]:
-    """The pieces with the page on which most of their wording stands in `own`, where any does."""
+def place_on_pages(pieces: Iterable[Piece], own: Sequence[Piece]) -> list[Piece]:
+    """Return the pieces with the page of `own` that has most of their wording, where any does."""
     pages: dict[str, int] = {}
-    for known in own:
-        text = _bare(known.text)
-        if known.page is not None:
+    for page_piece in own:
+        text = _bare(page_piece.text)
+        if page_piece.page is not None:
             for at in range(0, len(text) - _SHINGLE + 1, _SHINGLE):
-                pages.setdefault(text[at : at + _SHINGLE], known.page)
+                pages.setdefault(text[at : at + _SHINGLE], page_piece.page)
     return [Piece(p.text, p.headings, _page(_bare(p.text), pages) or p.page) for p in pieces]
 
 

@@ -1,4 +1,4 @@
-"""BM25 over texts, and several rankings of the same things as one.
+"""Rank texts by BM25, and fuse several rankings of the same things.
 
 A score is the sum over the query's terms of weight × tf / (tf + K1 × length), divided by the sum of
 the weights: 1 would be a text that is full of every term, and a text of average length with each
@@ -20,11 +20,11 @@ from agent.knowledge.types import Hit
 
 K = TypeVar("K", bound=Hashable)
 DAMPING = 60
-"""How little the first places of a list count above the next; the usual choice."""
+"""Weight of the first places of a list against the next; the usual choice."""
 
 
 def fuse(rankings: Sequence[Sequence[K]], *, damping: int = DAMPING) -> list[tuple[K, float]]:
-    """Reciprocal rank fusion: (thing, score), best first.
+    """Return (thing, score) by reciprocal rank fusion, best first.
 
     A thing's score is the sum of 1 / (damping + its place from 1) over the lists it is in; its
     first place in a list counts. Equal scores keep the order of the first list that has them.
@@ -37,16 +37,16 @@ def fuse(rankings: Sequence[Sequence[K]], *, damping: int = DAMPING) -> list[tup
 
 
 def places(rankings: Mapping[str, Sequence[K]]) -> dict[K, dict[str, int]]:
-    """For each thing its place (from 1) in each of the named lists that has it."""
-    found: dict[K, dict[str, int]] = {}
+    """Return each thing's place (from 1) in each of the named lists that has it."""
+    ranks: dict[K, dict[str, int]] = {}
     for name, ranking in rankings.items():
         for place, thing in enumerate(dict.fromkeys(ranking), 1):
-            found.setdefault(thing, {})[name] = place
-    return found
+            ranks.setdefault(thing, {})[name] = place
+    return ranks
 
 
 def upper_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Of equal scores the upper layer first; before a record, the best text on what it names.
+    """Order equal scores: upper layer first; before a record, the best text on its subject.
 
     A text is on a record's subject when its title and headings hold every term of the record's
     title. It is lifted to the record's score, so that the order stays one by score.
@@ -80,24 +80,24 @@ _UNSEEN_PAIR = 0.5
 
 
 class Bm25:
-    """The texts, counted once; asked as often as wanted."""
+    """Count texts once, and score them for any number of queries."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        counted = [Counter(terms(text)) for text in texts]
-        sizes = [counts.total() for counts in counted]
+        counters = [Counter(terms(text)) for text in texts]
+        sizes = [counts.total() for counts in counters]
         average = sum(sizes) / len(sizes) if any(sizes) else 1.0
-        self._counted = counted
+        self._counted = counters
         self._damping = [K1 * (1 - B + B * size / average) for size in sizes]
 
     def scores(self, query: str) -> list[float]:
-        """For each text how much it bears on the query, 0 to 1."""
+        """Return each text's bearing on the query, 0 to 1."""
         totals, possible = [0.0] * len(self._texts), 0.0
         for term in query_terms(query):
-            found = self._occurrences(term)
-            weight = self._weight(term, sum(count > 0 for count in found))
+            occurrences = self._occurrences(term)
+            weight = self._weight(term, sum(count > 0 for count in occurrences))
             possible += weight
-            for at, count in enumerate(found):
+            for at, count in enumerate(occurrences):
                 if count:
                     totals[at] += weight * count / (count + self._damping[at])
         return [total / possible for total in totals] if possible else totals
@@ -115,7 +115,7 @@ class Bm25:
 
 
 def best_first(scores: Sequence[float]) -> list[tuple[int, float]]:
-    """(index, score) by falling score; equal ones in their order."""
+    """Return (index, score) by falling score; equal ones in their order."""
     return sorted(enumerate(scores), key=lambda scored: -scored[1])
 
 
@@ -126,32 +126,34 @@ _LEAST = 0.05
 
 
 @dataclass(frozen=True)
-class Counted:
-    """In how many chunks each term of a query is, of all chunks; at least so many if `frequent`."""
+class TermCounts:
+    """Hold the number of chunks with each term, and of all chunks; minima if `frequent`."""
 
     chunks: Mapping[str, int]
     frequent: frozenset[str]
     total: int
 
 
-def rescored(found: Sequence[tuple[int, bytes]], counted: Counted) -> list[tuple[int, float]]:
-    """Places and scores of chunks (place, packed terms), best first."""
-    sought = {term: _written(term) for term in counted.chunks}
-    read = [(place, *_weighed(packed, sought)) for place, packed in found]
+def rescore(
+    packed_chunks: Sequence[tuple[int, bytes]], counted: TermCounts
+) -> list[tuple[int, float]]:
+    """Place and scores of chunks (place, packed terms), best first."""
+    packed_terms = {term: _packed_term(term) for term in counted.chunks}
+    read = [(place, *_weigh(packed, packed_terms)) for place, packed in packed_chunks]
     if not read:
         return []
     mean = sum(length for _, _, length in read) / len(read) or 1.0
     holding = Counter(term for _, weights, _ in read for term in weights)
     worth = {term: _worth(term, holding[term] / len(read), counted) for term in counted.chunks}
     scored = [
-        (place, sum(worth[t] * _saturated(w, length / mean) for t, w in weights.items()))
+        (place, sum(worth[t] * _saturate(w, length / mean) for t, w in weights.items()))
         for place, weights, length in read
     ]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _weighed(packed: bytes, sought: Mapping[str, bytes]) -> tuple[dict[str, float], int]:
-    """Weighted occurrences of the terms sought, and the number of all terms.
+def _weigh(packed: bytes, packed_terms: Mapping[str, bytes]) -> tuple[dict[str, float], int]:
+    """Return the weighted occurrences of `sought` terms, and the number of all terms.
 
     Counting bytes is a tenth of the work of splitting them: this is half of a query's time.
     """
@@ -161,25 +163,25 @@ def _weighed(packed: bytes, sought: Mapping[str, bytes]) -> tuple[dict[str, floa
         # Doubled, so that a term and its repetition do not share the space between them.
         spaced = b" " + field.replace(b" ", b"  ") + b" "
         length += (spaced.count(b" ") - 2) // 2 + 1
-        for term, written in sought.items():
-            if count := spaced.count(written):
+        for term, packed_term in packed_terms.items():
+            if count := spaced.count(packed_term):
                 weights[term] = weights.get(term, 0.0) + weight * count
     return weights, length
 
 
-def _written(term: str) -> bytes:
-    """As the packed terms hold it; a single Chinese character also begins pairs."""
+def _packed_term(term: str) -> bytes:
+    """Return a term as the packed terms hold it; a single Chinese character also begins pairs."""
     ending = "" if len(term) == 1 and not term.isascii() else " "
     return f" {term}{ending}".encode()
 
 
-def _worth(term: str, share: float, counted: Counted) -> float:
-    """The rarer, the more; a frequent term is taken to be as frequent as among those found."""
+def _worth(term: str, share: float, counted: TermCounts) -> float:
+    """Return a term's rarity; a frequent one counts as frequent as among the counted chunks."""
     chunks = float(counted.chunks[term])
     if term in counted.frequent:
         chunks = max(chunks, share * counted.total)
     return max(_LEAST, math.log((counted.total - chunks + 0.5) / (chunks + 0.5)))
 
 
-def _saturated(weight: float, length: float) -> float:
+def _saturate(weight: float, length: float) -> float:
     return weight * (_K1 + 1) / (weight + _K1 * (1 - _B + _B * length))

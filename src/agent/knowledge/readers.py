@@ -1,4 +1,4 @@
-"""The processes that read files: a few, used again, ended when a file keeps one too long."""
+"""Run the processes that read files: a few, used again, ended when a file takes too long."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ _STUCK_PAGES = 3
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """Of a file: seconds without any result, megabytes its process gets.
+    """Bound a file: seconds without any result, megabytes of its process.
 
     A process that has needed more than `tired_megabytes`, or read `tired_files`, is replaced.
     """
@@ -33,11 +33,11 @@ class ReadLimits:
 
 
 class _Gone(Exception):
-    """The process said nothing in time (`timeout`) or ended (`page_too_complex`)."""
+    """Signal that the process fell silent (`timeout`) or ended (`page_too_complex`)."""
 
 
 class _Reader:
-    """One process."""
+    """Run one process."""
 
     def __init__(self, process: asyncio.subprocess.Process, limits: ReadLimits) -> None:
         self._process, self._limits = process, limits
@@ -60,37 +60,37 @@ class _Reader:
         return cls(process, limits)
 
     async def events(self, path: str, kind: str, first: int) -> AsyncIterator[dict[str, Any]]:
-        """What the process says of a file, without the last; raises CannotRead, _Gone."""
+        """Yield the process's events on a file, without the last; raise CannotRead, _Gone."""
         assert self._process.stdin is not None
-        asked = json.dumps({"path": path, "kind": kind, "first": first})
+        request = json.dumps({"path": path, "kind": kind, "first": first})
         try:
-            self._process.stdin.write(asked.encode("ascii") + b"\n")
+            self._process.stdin.write(request.encode("ascii") + b"\n")
             await self._process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError):
             raise _Gone("page_too_complex") from None
         while True:
-            said = await self._line()
-            if "failed" in said:
-                self._finished(0)
-                raise CannotRead(said["failed"])
-            if "end" in said:
-                self._finished(said["end"])
+            event = await self._line()
+            if "failed" in event:
+                self._note_end(0)
+                raise CannotRead(event["failed"])
+            if "end" in event:
+                self._note_end(event["end"])
                 return
-            yield said
+            yield event
 
     async def _line(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         try:
             async with asyncio.timeout(self._limits.seconds):
                 line = await self._process.stdout.readline()
-            said: dict[str, Any] = json.loads(line)
+            event: dict[str, Any] = json.loads(line)
         except TimeoutError:
             raise _Gone("timeout") from None
         except ValueError:
             raise _Gone("page_too_complex") from None
-        return said
+        return event
 
-    def _finished(self, megabytes: int) -> None:
+    def _note_end(self, megabytes: int) -> None:
         self._files += 1
         limits = self._limits
         self.tired = megabytes > limits.tired_megabytes or self._files >= limits.tired_files
@@ -103,7 +103,7 @@ class _Reader:
 
 
 class FileReaders:
-    """At most `workers` processes, on the event loop that opened this; a context manager."""
+    """Run at most `workers` processes on one event loop; a context manager."""
 
     def __init__(self, workers: int, limits: ReadLimits | None = None) -> None:
         self._limits = limits or ReadLimits()
@@ -119,20 +119,20 @@ class FileReaders:
             await reader.end()
 
     async def read(self, path: str, kind: str) -> AsyncIterator[Event]:
-        """A file's events. A page that keeps its reader is passed over; raises CannotRead."""
-        first, stuck, begun = 1, 0, False
+        """Yield a file's events. A page that keeps its reader is passed over; raises CannotRead."""
+        first, stuck, has_begun = 1, 0, False
         while True:
             try:
                 async with self._reader() as reader:
-                    async for said in reader.events(path, kind, first):
-                        first = said.get("page", first - 1) + 1
-                        if "document" not in said or not (begun and kind == "pdf"):
-                            yield Event(**said)  # type: ignore[typeddict-item]
-                        begun = begun or "document" in said
+                    async for event in reader.events(path, kind, first):
+                        first = event.get("page", first - 1) + 1
+                        if "document" not in event or not (has_begun and kind == "pdf"):
+                            yield Event(**event)  # type: ignore[typeddict-item]
+                        has_begun = has_begun or "document" in event
             except _Gone as gone:
                 log.warning("a file ended its reader: %s", gone)
                 stuck += 1
-                if kind != "pdf" or not begun or stuck > _STUCK_PAGES:
+                if kind != "pdf" or not has_begun or stuck > _STUCK_PAGES:
                     raise CannotRead(str(gone)) from None
                 yield Event(note=f"page {first} could not be read")
                 first += 1
@@ -158,6 +158,6 @@ class FileReaders:
 
 
 def _environment() -> dict[str, str]:
-    """No key of ours is in the process that reads what others wrote."""
-    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    return {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    """Return an environment without our keys for the process that reads foreign files."""
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    return {**environment, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

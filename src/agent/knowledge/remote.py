@@ -1,4 +1,4 @@
-"""What the servers that rank and embed share: their addresses, errors, and batches that fit."""
+"""Share addresses, errors and batches between the servers that rank and embed."""
 
 import asyncio
 import math
@@ -25,7 +25,7 @@ _TOO_LARGE = frozenset({"too_large", "model_bad_request", "model_context"})
 
 @dataclass(frozen=True)
 class Server:
-    """A server by its full address; `variable` is the setting that names it."""
+    """Hold a server by its full address; `variable` is the setting that names it."""
 
     provider: str
     variable: str
@@ -35,7 +35,7 @@ class Server:
 
     @property
     def policy(self) -> Policy:
-        """Not counted as a search: what a ranking costs is its time."""
+        """Return the policy of a call that is not counted as a search."""
         return Policy(
             self.provider,
             spends=None,
@@ -46,14 +46,14 @@ class Server:
         )
 
     async def post(self, http: SearchHttp, body: dict[str, Any]) -> Any:
-        """The JSON the server answers with; raises ProviderError."""
+        """Return the JSON the server answers with; raise ProviderError."""
         headers = {"Authorization": f"Bearer {self.key.get_secret_value()}"} if self.key else None
         try:
             return await http.post_any(
                 self.provider, self.url, body, headers=headers, refine=self._refine
             )
         except ProviderRefused as error:
-            raise self._named(error) from None
+            raise self._labelled(error) from None
 
     def _refine(self, status: int, body: Any) -> ProviderError | None:
         message = f"HTTP {status}: {said(body)}".rstrip(": ")
@@ -63,22 +63,22 @@ class Server:
             return ProviderUnavailable(self.provider, message)
         return None
 
-    def _named(self, error: ProviderRefused) -> ProviderRefused:
-        """The same with our setting's name, in words that fit more than searches."""
+    def _labelled(self, error: ProviderRefused) -> ProviderRefused:
+        """Return the same with our setting's name, in words that fit more than searches."""
         message = error.message.replace(f"{self.provider.upper()}_BASE_URL", self.variable)
         code = error.code.replace("search_", "server_")
         return ProviderRefused(self.provider, message, code=code)
 
 
 class Batches:
-    """Asks for many texts in batches, several at once; a batch refused as too large is halved."""
+    """Ask for many texts in batches, several at once; a batch refused as too large is halved."""
 
     def __init__(self, size: int, *, at_once: int = 4) -> None:
         self.size = size
         self._at_once = at_once
 
     async def run(self, texts: Sequence[T], ask: "Ask[T, R]") -> list[R]:
-        """One result for each text, in their order; the first error ends it all."""
+        """Return one result for each text, in their order; the first error ends it all."""
         free = asyncio.Semaphore(self._at_once)
 
         async def asked(batch: Sequence[T]) -> list[R]:
@@ -86,8 +86,8 @@ class Batches:
                 return await self._fitting(batch, ask)
 
         batches = [texts[at : at + self.size] for at in range(0, len(texts), self.size)]
-        found = await together([asked(batch) for batch in batches])
-        return [result for results in found for result in results]
+        results_by_batch = await together([asked(batch) for batch in batches])
+        return [result for results in results_by_batch for result in results]
 
     async def _fitting(self, batch: Sequence[T], ask: "Ask[T, R]") -> list[R]:
         try:
@@ -96,14 +96,14 @@ class Batches:
             if error.code not in _TOO_LARGE or len(batch) < 2:
                 raise
         half = (len(batch) + 1) // 2
-        found = [*await self._fitting(batch[:half], ask), *await self._fitting(batch[half:], ask)]
+        results = [*await self._fitting(batch[:half], ask), *await self._fitting(batch[half:], ask)]
         # Both halves went through: it was the size, not one of the texts.
         self.size = min(self.size, half)
-        return found
+        return results
 
 
 async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
-    """All results in their order; the first error cancels the others and is raised."""
+    """Return all results in their order; the first error cancels the others and is raised."""
     tasks = [asyncio.ensure_future(one) for one in waiting]
     try:
         return await asyncio.gather(*tasks)
@@ -115,12 +115,12 @@ async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
 
 
 def sendable(text: str, limit: int) -> str:
-    """At most `limit` characters that UTF-8 can say; half a surrogate pair becomes `?`."""
+    """Return at most `limit` characters that UTF-8 can say; half a surrogate pair becomes `?`."""
     return text[:limit].encode("utf-8", "replace").decode()
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value of a reply is a finite number."""
+    """Tell whether a value of a reply is a finite number."""
     if type(value) not in (int, float):
         return False
     try:

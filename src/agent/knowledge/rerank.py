@@ -1,4 +1,4 @@
-"""Texts in the order of their bearing on a query: by a server, or by the built-in BM25.
+"""Rerank texts by their bearing on a query: by a server, or by the built-in BM25.
 
 TEI (`TEI_RERANK_URL`) goes before the shape of Jina, Cohere, vLLM and DashScope (`RERANK_URL`).
 All scores are from 0 to 1, comparable within one back-end only; the threshold is the back-end's.
@@ -36,14 +36,14 @@ Scores = list[float | None]
 
 
 class _Shape(Protocol):
-    """How one kind of server is asked, and where the scores are in its reply."""
+    """Describe how one kind of server is asked, and where the scores are in its reply."""
 
     batch: int
 
     def body(self, query: str, texts: Sequence[str], top_n: int) -> dict[str, Any]: ...
 
     def rows(self, reply: Any) -> tuple[Any, str]:
-        """The list of results and the name of the score in them."""
+        """Return the list of results and the name of the score in them."""
         ...
 
 
@@ -53,15 +53,15 @@ class Tei:
     batch = _TEI_BATCH
 
     def body(self, query: str, texts: Sequence[str], top_n: int) -> dict[str, Any]:
-        asked = {"raw_scores": False, "return_text": False, "truncate": True}
-        return {"query": query, "texts": list(texts), **asked}
+        options = {"raw_scores": False, "return_text": False, "truncate": True}
+        return {"query": query, "texts": list(texts), **options}
 
     def rows(self, reply: Any) -> tuple[Any, str]:
         return reply, "score"
 
 
 class JinaLike:
-    """Jina, Cohere, vLLM, DashScope; scores the best `top_n`."""
+    """Ask Jina, Cohere, vLLM or DashScope, which score the best `top_n`."""
 
     batch = _LIST_BATCH
 
@@ -77,7 +77,7 @@ class JinaLike:
 
 
 class RerankDesk:
-    """Implements Reranker over whatever is configured; one per process, for any event loop."""
+    """Implement Reranker over whatever is configured; one per process, for any event loop."""
 
     def __init__(self, settings: Any, calls: Calls, *, http: SearchHttp | None = None) -> None:
         timeout: float = settings.rerank_timeout_seconds
@@ -107,23 +107,25 @@ class RerankDesk:
         top_n: int | None = None,
         threshold: float | None = None,
     ) -> Ranked:
-        """The texts' indices and scores, best first; a server that fails is replaced and noted.
+        """Return the texts' indices and scores, best first; a server that fails is replaced.
 
         Raises nothing but cancellation.
         """
         if not texts or not query.strip():
-            return Ranked(_cut([(at, 0.0) for at in range(len(texts))], top_n, None), self.name)
+            return Ranked(_limit([(at, 0.0) for at in range(len(texts))], top_n, None), self.name)
         if self._server is None:
-            return Ranked(_cut(await _counted(query, texts), top_n, threshold), BUILT_IN)
+            return Ranked(_limit(await _count(query, texts), top_n, threshold), BUILT_IN)
         try:
-            order = await self._asked(self._server, query, texts, meter, top_n)
+            order = await self._ask(self._server, query, texts, meter, top_n)
         except (ProviderError, ConfigurationError, BudgetExceeded) as error:
-            order = await _counted(query, texts)
-            return Ranked(_cut(order, top_n, threshold), BUILT_IN, f"{self.name}: {error.message}")
-        return Ranked(_cut(order, top_n, threshold), self.name)
+            order = await _count(query, texts)
+            return Ranked(
+                _limit(order, top_n, threshold), BUILT_IN, f"{self.name}: {error.message}"
+            )
+        return Ranked(_limit(order, top_n, threshold), self.name)
 
     async def health(self) -> dict[str, Any]:
-        """{provider, configured, works, message}; a live probe where a server is configured."""
+        """Return {provider, configured, works, message}; probe a configured server."""
         report: dict[str, Any] = {"provider": self.name, "configured": True, "works": True}
         if self._server is None:
             return {**report, "message": "built in; TEI_RERANK_URL or RERANK_URL name a server"}
@@ -131,7 +133,7 @@ class RerankDesk:
         meter = Budget("probe", limits).meter()
         try:
             texts = ["a battery", "a garden"]
-            await self._sent(self._server, "battery", texts, top_n=2, meter=meter)
+            await self._send(self._server, "battery", texts, top_n=2, meter=meter)
         except AgentError as error:
             return {**report, "works": False, "message": f"{error.message}; bm25 serves instead"}
         return {**report, "message": f"answers at {self._server.url}"}
@@ -139,15 +141,15 @@ class RerankDesk:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def _asked(
+    async def _ask(
         self, server: Server, query: str, texts: Sequence[str], meter: Meter, top_n: int | None
     ) -> list[tuple[int, float]]:
         async def ask(batch: Sequence[str]) -> Scores:
-            wanted = min(top_n or len(batch), len(batch))
-            request = {"to": server.url, **self._shape.body(query, batch, wanted)}
+            count = min(top_n or len(batch), len(batch))
+            request = {"to": server.url, **self._shape.body(query, batch, count)}
 
             async def send() -> str:
-                return json.dumps(await self._sent(server, query, batch, top_n=wanted, meter=meter))
+                return json.dumps(await self._send(server, query, batch, top_n=count, meter=meter))
 
             reply = await self._calls.once(server.policy, send, meter=meter, request=request)
             scores: Scores = json.loads(reply)
@@ -160,7 +162,7 @@ class RerankDesk:
             key=lambda scored: -scored[1],
         )
 
-    async def _sent(
+    async def _send(
         self, server: Server, query: str, texts: Sequence[str], *, top_n: int, meter: Meter
     ) -> Scores:
         reply = await server.post(self._http, self._shape.body(query, texts, top_n))
@@ -171,7 +173,7 @@ class RerankDesk:
 
 
 def _scores(rows: Any, name: str, provider: str, *, count: int, expected: int) -> Scores:
-    """The scores by index; MalformedReply for what no ranking of these texts can be."""
+    """Return the scores by index; MalformedReply for what no ranking of these texts can be."""
     if not isinstance(rows, list):
         raise MalformedReply(provider, "the reply is no list of scores")
     scores: Scores = [None] * count
@@ -187,7 +189,7 @@ def _scores(rows: Any, name: str, provider: str, *, count: int, expected: int) -
     return scores
 
 
-async def _counted(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+async def _count(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
     def count() -> list[tuple[int, float]]:
         return best_first(Bm25(texts).scores(query))
 
@@ -196,8 +198,8 @@ async def _counted(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
     return await asyncio.to_thread(count)
 
 
-def _cut(
+def _limit(
     order: list[tuple[int, float]], top_n: int | None, threshold: float | None
 ) -> list[tuple[int, float]]:
-    kept = [scored for scored in order if threshold is None or scored[1] >= threshold]
-    return kept[:top_n]
+    ranked = [scored for scored in order if threshold is None or scored[1] >= threshold]
+    return ranked[:top_n]

@@ -1,4 +1,4 @@
-"""Texts → stretches that can be found and cited: headings, paragraphs, sentences, characters.
+"""Split texts into stretches that can be found and cited.
 
 A stretch has at most SIZE characters, stays within one section (and one page), and begins with the
 last sentences of the one before it, up to OVERLAP characters. Tables stay whole where they fit;
@@ -21,7 +21,7 @@ _BREAK = re.compile(f"(?<=[{_CHINESE}])|\\s+|(?<=[,;:，、])")
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of text with the headings it stands under; `page` of a PDF, from 1."""
+    """Hold a stretch of text with the headings it stands under; `page` of a PDF, from 1."""
 
     text: str
     headings: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a document: a heading of a level from 1, a paragraph, or rows of a table."""
+    """Hold a part of a document: a heading of a level from 1, a paragraph, or rows of a table."""
 
     text: str
     level: int = 0
@@ -39,20 +39,20 @@ class Block:
 
 
 class Sections:
-    """The headings above the present place; goes on over the pages of one document."""
+    """Hold the headings above the present place, over all pages of one document."""
 
     def __init__(self, title: str = "") -> None:
         self._title = title
         self._open: list[tuple[int, str]] = []
 
     def enter(self, level: int, heading: str) -> None:
-        """A heading closes those of its level and deeper ones."""
+        """Enter a heading, which closes those of its level and deeper ones."""
         self._open = [(above, text) for above, text in self._open if above < level]
         self._open.append((level, heading))
 
     @property
     def path(self) -> tuple[str, ...]:
-        """From the title down; a first heading that repeats the title is not said twice."""
+        """Return the headings from the title down, without a first one that repeats the title."""
         texts = [text for _, text in self._open]
         return tuple(
             texts if not self._title or texts[:1] == [self._title] else [self._title, *texts]
@@ -62,7 +62,7 @@ class Sections:
 def split(
     blocks: Iterable[Block], sections: Sections, *, page: int | None = None
 ) -> Iterator[Piece]:
-    """The stretches of these blocks in order; a heading without any text stands for itself."""
+    """Yield the stretches of blocks in order; a heading without text stands for itself."""
     body: list[Block] = []
     lonely: Block | None = None
     for block in blocks:
@@ -81,28 +81,28 @@ def split(
 
 
 def _section(body: Sequence[Block], sections: Sections, page: int | None) -> Iterator[Piece]:
-    for text in packed(body):
+    for text in pack_units(body):
         yield Piece(text, sections.path, page)
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """What is never cut, with what stands between it and the unit before it."""
+    """Hold a unit that is never cut, and the text between it and the unit before."""
 
     text: str
     glue: str
     solid: bool = False
 
 
-def packed(blocks: Sequence[Block]) -> Iterator[str]:
-    """Texts of at most SIZE characters, filled with whole paragraphs and sentences."""
+def pack_units(blocks: Sequence[Block]) -> Iterator[str]:
+    """Yield texts of at most SIZE characters, filled with whole paragraphs and sentences."""
     current, repeated, solid = "", True, False
     for unit in _units(blocks):
         if current and len(current) + len(unit.glue) + len(unit.text) > SIZE:
             if not repeated:
                 yield current
-            kept = "" if solid or unit.solid else tail(current)
-            current = kept if len(kept) + len(unit.glue) + len(unit.text) <= SIZE else ""
+            overlap = "" if solid or unit.solid else tail(current)
+            current = overlap if len(overlap) + len(unit.glue) + len(unit.text) <= SIZE else ""
         current = current + unit.glue + unit.text if current else unit.text
         # A stretch that is nothing but the end of the one before it is not given again.
         repeated, solid = False, unit.solid
@@ -126,36 +126,36 @@ def _units(blocks: Sequence[Block]) -> Iterator[_Unit]:
 def _sentence_units(text: str) -> Iterator[_Unit]:
     glue = "\n\n"
     for part in sentences(text):
-        for cut in [part] if len(part) <= SIZE else _cut(part):
-            yield _Unit(cut.strip(), glue)
-            glue = " " if cut[-1:].isspace() or not _IS_CHINESE.match(cut.strip()[-1:]) else ""
+        for piece in [part] if len(part) <= SIZE else _pieces(part):
+            yield _Unit(piece.strip(), glue)
+            glue = " " if piece[-1:].isspace() or not _IS_CHINESE.match(piece.strip()[-1:]) else ""
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a Chinese or Latin text, with the space after them; joined they are it."""
-    ends = [found.end() for found in _SENTENCE.finditer(text)]
+    """Return the sentences of a Chinese or Latin text, each with the space after it."""
+    ends = [match.end() for match in _SENTENCE.finditer(text)]
     places = [0, *ends, len(text)]
     return [text[a:b] for a, b in pairwise(places) if text[a:b].strip()]
 
 
 def tail(text: str) -> str:
-    """The last sentences within OVERLAP characters; of a longer sentence its last words."""
-    kept = ""
+    """Return the last sentences within OVERLAP characters; of a longer sentence its last words."""
+    overlap = ""
     for sentence in reversed(sentences(text[-4 * OVERLAP :])):
-        if len(kept) + len(sentence) > OVERLAP:
+        if len(overlap) + len(sentence) > OVERLAP:
             break
-        kept = sentence + kept
-    if kept.strip():
-        return kept.strip()
+        overlap = sentence + overlap
+    if overlap.strip():
+        return overlap.strip()
     end = text[-OVERLAP:]
-    found = _BREAK.search(end, 1)
-    return end[found.end() :].strip() if found else ""
+    match = _BREAK.search(end, 1)
+    return end[match.end() :].strip() if match else ""
 
 
-def _cut(sentence: str) -> Iterator[str]:
-    """A sentence longer than SIZE at commas, spaces or Chinese characters, else anywhere."""
+def _pieces(sentence: str) -> Iterator[str]:
+    """Yield a sentence longer than SIZE at commas, spaces or Chinese characters, else anywhere."""
     while len(sentence) > SIZE:
-        places = [found.end() for found in _BREAK.finditer(sentence, SIZE // 2, SIZE)]
+        places = [match.end() for match in _BREAK.finditer(sentence, SIZE // 2, SIZE)]
         end = places[-1] if places else SIZE
         yield sentence[:end]
         sentence = sentence[end:]
@@ -164,7 +164,7 @@ def _cut(sentence: str) -> Iterator[str]:
 
 
 def _rows(table: str) -> Iterator[str]:
-    """A large table in parts, each under its first row (and the line that marks it as head)."""
+    """Yield a large table in parts, each under its first row (and its head's rule)."""
     lines = table.splitlines()
     rule = len(lines) > 1 and re.fullmatch(r"[\s|:+-]+", lines[1]) is not None
     head = "\n".join(lines[: 2 if rule else 1])

@@ -1,4 +1,4 @@
-"""The knowledge base in one SQLite file: full text by BM25, and vectors where an embedder is set.
+"""Keep the knowledge base in one SQLite file: full text by BM25, vectors with an embedder.
 
 Queries and texts are split into the same terms (`segment`), so Chinese is found without a
 dictionary. Several processes may use the file at once; searches never wait for writers.
@@ -30,7 +30,7 @@ Nearest = Callable[[sqlite3.Connection, reading.Seen, int], list[int]]
 
 
 class SqliteKnowledgeStore:
-    """`KnowledgeStore` in `knowledge.sqlite`; `embedder` names the model of the vectors put here.
+    """Keep documents in `knowledge.sqlite`; `embedder` names the model of the vectors put here.
 
     Without an embedder vectors are refused. Raises ConfigurationError where the file cannot be
     opened, ProviderUnavailable where it fails later (a full disk), InputError for bad names.
@@ -66,13 +66,16 @@ class SqliteKnowledgeStore:
         await self.keep(ready)
 
     async def keep(self, ready: writing.ReadyDocument) -> None:
-        """One transaction: a crash leaves the old document or the new."""
+        """Replace a document in one transaction, so that a crash leaves the old one or the new."""
         await self._write(lambda db: writing.replace_document(db, ready))
 
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
     ) -> list[Hit]:
-        """Best first; with a vector, lexical and vector search fused by their ranks."""
+        """Return hits, best first.
+
+        With a vector, lexical and vector search fused by their ranks.
+        """
         near: Nearest | None = None
         if vector is not None:
 
@@ -84,7 +87,7 @@ class SqliteKnowledgeStore:
     async def find(
         self, query: str, scope: Scope, *, limit: int, near: Nearest | None = None
     ) -> list[Hit]:
-        """`search` with any source of nearness."""
+        """Return hits as `search` does, with any source of nearness."""
 
         def work(db: sqlite3.Connection) -> list[Hit]:
             within = reading.seen(db, scope)
@@ -99,27 +102,27 @@ class SqliteKnowledgeStore:
         return await self.read(work)
 
     async def documents(self, scope: Scope) -> list[KnownDocument]:
-        """Failed ones too; by collection and path."""
+        """Return documents by collection and path, failed ones too."""
         return await self.read(lambda db: reading.known_documents(db, reading.seen(db, scope)))
 
     async def collections(self, owner: str = "") -> list[Collected]:
-        """The owner's and shared ones; a collection without documents does not exist."""
+        """Return the owner's and shared ones; a collection without documents does not exist."""
         return await self.read(lambda db: reading.readable_collections(db, owner))
 
     async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
-        """Distinct headings of texts (not of records), spread over the documents."""
+        """Return distinct headings of texts (not of records), spread over the documents."""
         return await self.read(
             lambda db: reading.distinct_headings(db, reading.seen(db, scope), limit)
         )
 
     async def not_embedded(self, scope: Scope) -> list[str]:
-        """Ids of documents without vectors of the present embedder: put before it was set."""
+        """Return the ids of documents without vectors of the present embedder."""
         return await self.read(
             lambda db: reading.not_embedded(db, reading.seen(db, scope), self.embedder)
         )
 
     async def delete(self, documents: Collection[str]) -> None:
-        """Unknown ids are nothing."""
+        """Delete documents; unknown ids are ignored."""
         await self._write(lambda db: writing.remove_documents(db, documents))
 
     async def aclose(self) -> None:
@@ -127,7 +130,7 @@ class SqliteKnowledgeStore:
         await self._writer.aclose()
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """`work` over one state of the file, whatever is written meanwhile."""
+        """Run `work` over one state of the file, whatever is written meanwhile."""
 
         def at_once(db: sqlite3.Connection) -> T:
             db.execute("BEGIN")
@@ -135,15 +138,15 @@ class SqliteKnowledgeStore:
 
         # What is found there is a source like others: a run can do without it.
         try:
-            return await self._guarded(self._reader, at_once)
+            return await self._guard(self._reader, at_once)
         except StoreFailed as error:
             message = f"the knowledge base's file fails: {error.problem}"
             raise ProviderUnavailable("knowledge", message) from None
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await self._guarded(self._writer, work)
+        return await self._guard(self._writer, work)
 
-    async def _guarded(self, file: SqliteFile, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _guard(self, file: SqliteFile, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             return await file.run(work)
         except sqlite3.Error as error:
@@ -152,7 +155,7 @@ class SqliteKnowledgeStore:
 
 
 def check_names(collection: str, owner: str) -> None:
-    """Collections: 1 to 64 letters (Chinese ones too), digits, - and _."""
+    """Check names of collections: 1 to 64 letters (Chinese ones too), digits, - and _."""
     if not _NAME.fullmatch(collection):
         raise InputError("collection", "must be 1 to 64 letters, digits, - or _")
     if len(owner) > _OWNER_LENGTH:
@@ -168,7 +171,7 @@ def ready_document(
     vectors: Sequence[Sequence[float]] | None = None,
     embedder: str = "",
 ) -> writing.ReadyDocument:
-    """A document's rows; blocks for some 0.3 ms a chunk."""
+    """Return a document's rows; blocks for some 0.3 ms a chunk."""
     packed, dimensions = writing.packed_vectors(vectors, len(chunks)) if vectors else ([], 0)
     return writing.ReadyDocument(
         document=document,

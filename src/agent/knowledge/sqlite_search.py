@@ -1,4 +1,4 @@
-"""What the knowledge base's file answers: which chunks bear on a query, and what there is.
+"""Search the knowledge base's file: the chunks that bear on a query, and the inventory.
 
 The index keeps words as they are written but for plurals. Cutting endings off everywhere was
 measured (`evals.retrieval`): it found no more, and ranked worse (MRR 0.881 instead of 0.887).
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
-from agent.knowledge.ranking import WEIGHTS, Counted, rescored
+from agent.knowledge.ranking import WEIGHTS, TermCounts, rescore
 from agent.knowledge.sqlite_write import (
     DOCUMENT_BITS,
     DOCUMENT_MASK,
@@ -34,16 +34,16 @@ _VOWEL = re.compile("[aeiouy]")
 
 
 def known_forms(db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
-    """The terms; in place of a word that is in no chunk, its forms that are: charged → charging."""
-    found: list[str] = []
+    """Return the terms, each word that is in no chunk replaced by its known forms."""
+    forms: list[str] = []
     for term in terms:
         inflected = len(term) >= _LEAST and term.isascii() and term.isalpha()
-        found += (inflected and not _is_there(db, term) and _forms(db, term)) or [term]
-    return list(dict.fromkeys(found))
+        forms += (inflected and not _is_there(db, term) and _forms(db, term)) or [term]
+    return list(dict.fromkeys(forms))
 
 
 def base_of(word: str) -> str:
-    """What a verb's forms have in common: charge, charged and charging give charg."""
+    """Return the common stem of a verb's forms: charge, charged and charging give charg."""
     base = word
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
@@ -63,8 +63,8 @@ def _is_there(db: sqlite3.Connection, term: str) -> bool:
 def _forms(db: sqlite3.Connection, word: str) -> list[str]:
     base = base_of(word)
     stems = (base, base[:-1] + "y") if base.endswith("i") else (base, base + base[-1])
-    written = (stem + ending for stem in stems for ending in ("", "e", *_ENDINGS))
-    return [form for form in written if base_of(form) == base and _is_there(db, form)]
+    candidates = (stem + ending for stem in stems for ending in ("", "e", *_ENDINGS))
+    return [form for form in candidates if base_of(form) == base and _is_there(db, form)]
 
 
 MOST_TERMS = 48
@@ -84,7 +84,7 @@ _WITHIN = f"""
 
 @dataclass(frozen=True)
 class Frequent:
-    """Terms in more than this share of all chunks (and more than `least`) are left out."""
+    """Leave out terms in more than this share of all chunks (and more than `least`)."""
 
     share: float = 0.05
     least: int = 1_000
@@ -92,7 +92,7 @@ class Frequent:
 
 @dataclass(frozen=True)
 class Seen:
-    """A scope as numbers of this file, ready for a statement."""
+    """Hold a scope as numbers of this file, ready for a statement."""
 
     collections: list[int]
     documents: list[int] | None
@@ -103,7 +103,7 @@ class Seen:
 
 
 def seen(db: sqlite3.Connection, scope: Scope) -> Seen:
-    """The owner's own collections and shared ones, cut to the scope."""
+    """Return the owner's own collections and shared ones, cut to the scope."""
     names = json.dumps(list(scope.collections)) if scope.collections else None
     collections = [
         number
@@ -125,22 +125,22 @@ def seen(db: sqlite3.Connection, scope: Scope) -> Seen:
 def lexical(
     db: sqlite3.Connection, query: str, within: Seen, limit: int, rule: Frequent
 ) -> list[tuple[int, float]]:
-    """Places and scores by BM25, best first."""
+    """Place and scores by BM25, best first."""
     terms = query_terms(query)[:MOST_TERMS]
     if not terms or not within.collections:
         return []
     if len(terms) == 1 and _is_character(terms[0]):
         return _with_character(db, terms[0], within, limit)
     terms = known_forms(db, terms)
-    counted = _counted(db, terms, rule, max(ENOUGH, limit))
-    telling = [term for term in terms if term not in counted.frequent]
-    if not counted.frequent:
+    counts = _count_terms(db, terms, rule, max(ENOUGH, limit))
+    telling = [term for term in terms if term not in counts.frequent]
+    if not counts.frequent:
         return _matching(db, terms, within, limit)
-    found = _matching(db, telling, within, max(SCORED, limit))
+    matches = _matching(db, telling, within, max(SCORED, limit))
     # In a narrow scope the rarer terms may all be elsewhere.
-    if len(found) < limit // 3:
+    if len(matches) < limit // 3:
         return _matching(db, terms, within, limit)
-    return rescored(_packed(db, found), counted)[:limit]
+    return rescore(_packed_terms(db, matches), counts)[:limit]
 
 
 def _is_character(term: str) -> bool:
@@ -148,25 +148,25 @@ def _is_character(term: str) -> bool:
 
 
 def _word(term: str) -> str:
-    """In FTS5's syntax; a single Chinese character is looked for at the start of pairs."""
+    """Return a term in FTS5's syntax; a single Chinese character is a prefix of pairs."""
     return f'"{term}" *' if _is_character(term) else f'"{term}"'
 
 
 def _with_character(
     db: sqlite3.Connection, character: str, within: Seen, limit: int
 ) -> list[tuple[int, float]]:
-    """Where it begins a pair; where that is too little, also what has it at an end: 湖 in 西湖。"""
-    found = _matching(db, [character], within, limit)
-    if len(found) == limit:
-        return found
+    """Return chunks with a pair the character begins; if few, also those it ends."""
+    matches = _matching(db, [character], within, limit)
+    if len(matches) == limit:
+        return matches
     statement = f"""
         SELECT place FROM chunks WHERE instr(text || headings, :character) AND {_WITHIN}
         ORDER BY place LIMIT :limit
     """  # noqa: S608
-    ended = db.execute(statement, within.named(character=character, limit=limit))
-    known = {place for place, _ in found}
-    more = [(place, 0.0) for (place,) in ended if place not in known]
-    return [*found, *more][:limit]
+    rows = db.execute(statement, within.named(character=character, limit=limit))
+    places = {place for place, _ in matches}
+    more = [(place, 0.0) for (place,) in rows if place not in places]
+    return [*matches, *more][:limit]
 
 
 def _matching(
@@ -182,15 +182,19 @@ def _matching(
     return db.execute(statement, within.named(words=words, limit=limit)).fetchall()
 
 
-def _packed(db: sqlite3.Connection, found: Sequence[tuple[int, float]]) -> list[tuple[int, bytes]]:
-    places = json.dumps([place for place, _ in found])
+def _packed_terms(
+    db: sqlite3.Connection, matches: Sequence[tuple[int, float]]
+) -> list[tuple[int, bytes]]:
+    places = json.dumps([place for place, _ in matches])
     return db.execute(
         "SELECT place, terms FROM chunks WHERE place IN (SELECT value FROM json_each(?))", (places,)
     ).fetchall()
 
 
-def _counted(db: sqlite3.Connection, terms: list[str], rule: Frequent, enough: int) -> Counted:
-    """Frequent are those in too many chunks, as long as the others are in enough."""
+def _count_terms(
+    db: sqlite3.Connection, terms: list[str], rule: Frequent, enough: int
+) -> TermCounts:
+    """Count chunks of each term; frequent ones are in too many, if the others are in enough."""
     (total,) = db.execute("SELECT value FROM totals WHERE name = 'chunks'").fetchone()
     cap = max(rule.least, int(total * rule.share))
     counts: dict[str, int] = {}
@@ -200,13 +204,13 @@ def _counted(db: sqlite3.Connection, terms: list[str], rule: Frequent, enough: i
                 counts[term] = _chunks_with(db, term, cap + 1)
         frequent = {term for term in terms if counts[term] > cap}
         if sum(counts[term] for term in terms if term not in frequent) >= enough:
-            return Counted(counts, frozenset(frequent), total)
+            return TermCounts(counts, frozenset(frequent), total)
         cap *= 2
-    return Counted(counts, frozenset(), total)
+    return TermCounts(counts, frozenset(), total)
 
 
 def _chunks_with(db: sqlite3.Connection, term: str, most: int) -> int:
-    """In how many chunks a term is; counting ends at `most`, so it costs no more than that."""
+    """Return the number of chunks with a term; counting ends at `most` to bound the cost."""
     (count,) = db.execute(
         "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)",
         (_word(term), most),
@@ -217,24 +221,24 @@ def _chunks_with(db: sqlite3.Connection, term: str, most: int) -> int:
 def nearest(
     db: sqlite3.Connection, vector: Sequence[float], model: str, within: Seen, limit: int
 ) -> list[tuple[int, float]]:
-    """Places and cosines of one model's vectors, best first; exact for up to 500 vectors.
+    """Place and cosines of one model's vectors, best first; exact for up to 500 vectors.
 
     Of more, the 500 whose signs agree most are compared: nothing but the signs is read of others.
     """
-    known = db.execute(
+    row_of_model = db.execute(
         "SELECT number FROM models WHERE name = ? AND dimensions = ?", (model, len(vector))
     ).fetchone()
-    if known is None:
+    if row_of_model is None:
         return []
-    wanted = int.from_bytes(sign_bits(vector), "big")
-    db.create_function("differing", 1, lambda s: (int.from_bytes(s, "big") ^ wanted).bit_count())
+    bits = int.from_bytes(sign_bits(vector), "big")
+    db.create_function("differing", 1, lambda s: (int.from_bytes(s, "big") ^ bits).bit_count())
     statement = f"""
         SELECT v.place, v.vector FROM vectors v JOIN (
             SELECT place FROM signs WHERE model = :model AND {_WITHIN}
             ORDER BY differing(signs), place LIMIT :most
         ) USING (place)
     """  # noqa: S608
-    rows = db.execute(statement, within.named(model=known[0], most=max(COMPARED, limit)))
+    rows = db.execute(statement, within.named(model=row_of_model[0], most=max(COMPARED, limit)))
     unit = unpack(pack(vector))
     scored = [(place, sum(map(mul, unit, unpack(packed)))) for place, packed in rows]
     scored.sort(key=lambda pair: (-pair[1], pair[0]))
@@ -244,7 +248,7 @@ def nearest(
 def hits_at(
     db: sqlite3.Connection, scored: Sequence[tuple[int, float]], ranks: dict[int, dict[str, int]]
 ) -> list[Hit]:
-    """The chunks at these places with their documents, in the order given."""
+    """Return the chunks at these places with their documents, in the order given."""
     rows = db.execute(
         f"""
         SELECT c.place, c.text, c.headings, c.page, d.record FROM chunks c
@@ -253,9 +257,11 @@ def hits_at(
         """,  # noqa: S608
         (json.dumps([place for place, _ in scored]),),
     )
-    found = {row[0]: row for row in rows}
+    rows_by_place = {row[0]: row for row in rows}
     return [
-        _hit(found[place], score, ranks.get(place, {})) for place, score in scored if place in found
+        _hit(rows_by_place[place], score, ranks.get(place, {}))
+        for place, score in scored
+        if place in rows_by_place
     ]
 
 
@@ -283,21 +289,21 @@ _KNOWN = """
 
 
 def known_documents(db: sqlite3.Connection, within: Seen) -> list[KnownDocument]:
-    """All that can be seen, by path."""
+    """Return all visible documents, by path."""
     rows = db.execute(f"SELECT record FROM documents WHERE {_KNOWN}", within.named())  # noqa: S608
     documents: list[KnownDocument] = [json.loads(record) for (record,) in rows]
     return sorted(documents, key=lambda d: (d["collection"], d["path"], d["id"]))
 
 
 def not_embedded(db: sqlite3.Connection, within: Seen, embedder: str) -> list[str]:
-    """Ids of documents with texts but without vectors of this embedder."""
+    """Return the ids of documents with texts but without vectors of this embedder."""
     statement = f"SELECT id FROM documents WHERE chunks AND embedder != :embedder AND {_KNOWN}"  # noqa: S608
     rows = db.execute(f"{statement} ORDER BY number", within.named(embedder=embedder))
     return [identifier for (identifier,) in rows]
 
 
 def readable_collections(db: sqlite3.Connection, owner: str) -> list[Collected]:
-    """The owner's and shared ones, by name, with how many documents can be found in each."""
+    """Return the owner's and shared ones, by name, with how many documents can be found in each."""
     rows = db.execute(
         "SELECT name, owner, shared, (SELECT count(*) FROM documents d"
         " WHERE d.collection = c.number AND d.chunks) FROM collections c"
@@ -311,7 +317,7 @@ def readable_collections(db: sqlite3.Connection, owner: str) -> list[Collected]:
 
 
 def distinct_headings(db: sqlite3.Connection, within: Seen, limit: int) -> list[str]:
-    """Of texts, not of records; the first of every document before the second of any."""
+    """Return headings of texts, not of records: every document's first, then the second ones."""
     statement = f"""
         SELECT heading FROM headings JOIN documents ON number = document
         WHERE json_extract(record, '$.layer') != 'base' AND {_KNOWN}

@@ -1,4 +1,4 @@
-"""Documents into the knowledge base's file and out of it; each call within one transaction.
+"""Write documents into the knowledge base's file and delete them, one transaction a call.
 
 A chunk's number packs its collection, document and place, so that the full-text index itself can
 tell what a search may see. The index keeps no texts: the terms it was given are kept compressed
@@ -25,7 +25,7 @@ VERSION = 1
 PLACE_BITS, DOCUMENT_BITS, COLLECTION_BITS = 20, 24, 19
 DOCUMENT_MASK, PLACE_MASK = (1 << DOCUMENT_BITS) - 1, (1 << PLACE_BITS) - 1
 WAIT_MS = 300_000
-"""How long a writer waits for others; a book of 10,000 chunks can take a busy machine a minute."""
+"""Milliseconds a writer waits for others; a book of 10,000 chunks can take a minute."""
 CACHE_KIB = 16_384
 
 _TABLES = """
@@ -87,7 +87,7 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def place_of(collection: int, document: int, number: int) -> int:
-    """A chunk's number in every table; raises ValueError beyond what it can hold."""
+    """Return a chunk's number in every table; raises ValueError beyond what it can hold."""
     if collection >> COLLECTION_BITS or document >> DOCUMENT_BITS or number >> PLACE_BITS:
         raise ValueError("the knowledge base is full, or the document has over a million chunks")
     return (collection << DOCUMENT_BITS | document) << PLACE_BITS | number
@@ -100,7 +100,7 @@ _TAKE_OUT = "INSERT INTO words (words, rowid, title, headings, body) VALUES ('de
 
 @dataclass(frozen=True)
 class ReadyChunk:
-    """A chunk as its rows; only packed are the terms small enough to hold those of a book."""
+    """Hold a chunk as its rows; only packed are the terms small enough to hold those of a book."""
 
     number: int
     text: str
@@ -112,7 +112,7 @@ class ReadyChunk:
 
 @dataclass(frozen=True)
 class ReadyDocument:
-    """A document as its rows, worked out before the file is locked."""
+    """Hold a document as its rows, worked out before the file is locked."""
 
     document: KnownDocument
     owner: str
@@ -127,31 +127,31 @@ class ReadyDocument:
 
 
 def ready_chunks(title: str, chunks: Sequence[Chunk]) -> list[ReadyChunk]:
-    """The chunks with their terms; some 0.3 ms each."""
+    """Return the chunks with their terms; some 0.3 ms each."""
     title_terms = " ".join(terms(title))
     return [_ready(chunk, title_terms) for chunk in chunks]
 
 
 def _ready(chunk: Chunk, title_terms: str) -> ReadyChunk:
     heading_terms = " ".join(terms("\n".join(chunk["headings"])))
-    found = (title_terms, heading_terms, " ".join(terms(chunk["text"])))
+    fields = (title_terms, heading_terms, " ".join(terms(chunk["text"])))
     return ReadyChunk(
         number=chunk["number"],
         text=chunk["text"],
         headings=json.dumps(chunk["headings"], ensure_ascii=False),
         page=chunk["page"],
-        packed=zlib.compress(_SPLIT.join(found).encode(), 1),
+        packed=zlib.compress(_SPLIT.join(fields).encode(), 1),
     )
 
 
 def distinct_headings(chunks: Sequence[Chunk]) -> list[str]:
-    """In their order, at most 200 of one document."""
+    """Return the headings in their order, at most 200 of one document."""
     headings = (heading.strip() for chunk in chunks for heading in chunk["headings"])
     return list(dict.fromkeys(h for h in headings if h))[:HEADINGS_OF_ONE]
 
 
 def packed_vectors(vectors: Sequence[Sequence[float]], chunks: int) -> tuple[list[bytes], int]:
-    """float32, little-endian, and their dimensions; raises where they do not fit the chunks."""
+    """Return float32 vectors, little-endian, and their dimensions; raise where they do not fit."""
     sizes = {len(vector) for vector in vectors}
     if len(vectors) != chunks or len(sizes) != 1 or 0 in sizes:
         raise ConfigurationError(
@@ -161,7 +161,7 @@ def packed_vectors(vectors: Sequence[Sequence[float]], chunks: int) -> tuple[lis
 
 
 def pack(vector: Sequence[float]) -> bytes:
-    """As a unit vector, so that comparing two is one product; of zeros, zeros."""
+    """Pack a unit vector, so that comparing two is one product; of zeros, zeros."""
     length = math.sqrt(sum(map(mul, vector, vector))) or 1.0
     packed = array("f", [value / length for value in vector])
     if sys.byteorder == "big":
@@ -170,7 +170,7 @@ def pack(vector: Sequence[float]) -> bytes:
 
 
 def unpack(packed: bytes) -> "array[float]":
-    """What `pack` has packed."""
+    """Unpack what `pack` has packed."""
     vector = array("f")
     vector.frombytes(packed)
     if sys.byteorder == "big":
@@ -179,7 +179,7 @@ def unpack(packed: bytes) -> "array[float]":
 
 
 def sign_bits(vector: Sequence[float]) -> bytes:
-    """One bit a dimension: near vectors agree in most, and that is quick to count."""
+    """Return one bit a dimension: near vectors agree in most, and that is quick to count."""
     bits = int("".join("1" if value > 0 else "0" for value in vector), 2)
     return bits.to_bytes((len(vector) + 7) // 8, "big")
 
@@ -187,22 +187,30 @@ def sign_bits(vector: Sequence[float]) -> bytes:
 def replace_document(db: sqlite3.Connection, ready: ReadyDocument) -> None:
     """Put the document in place of what its id had; raises InputError for another owner's id."""
     db.execute("BEGIN IMMEDIATE")
-    known = ready.document
+    document = ready.document
     old = db.execute(
         "SELECT d.number, c.owner FROM documents d JOIN collections c ON c.number = d.collection"
         " WHERE d.id = ?",
-        (known["id"],),
+        (document["id"],),
     ).fetchone()
     if old and old[1] != ready.owner:
-        raise InputError("document", f"the id {known['id']} belongs to another owner")
+        raise InputError("document", f"the id {document['id']} belongs to another owner")
     if old:
         _remove(db, old[0])
     collection = _collection(db, ready)
     number = old[0] if old else _next_number(db)
-    record = json.dumps({**known, "chunks": len(ready.chunks)}, ensure_ascii=False)
+    record = json.dumps({**document, "chunks": len(ready.chunks)}, ensure_ascii=False)
     db.execute(
         "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, known["id"], collection, ready.edition, len(ready.chunks), ready.embedder, record),
+        (
+            number,
+            document["id"],
+            collection,
+            ready.edition,
+            len(ready.chunks),
+            ready.embedder,
+            record,
+        ),
     )
     places = [place_of(collection, number, chunk.number) for chunk in ready.chunks]
     _add_chunks(db, ready, places)
@@ -220,7 +228,7 @@ def _next_number(db: sqlite3.Connection) -> int:
 
 
 def _collection(db: sqlite3.Connection, ready: ReadyDocument) -> int:
-    """The last document put into it decides whether a collection is shared."""
+    """Return the last document put into it decides whether a collection is shared."""
     key = (ready.owner, ready.document["collection"])
     db.execute(
         "INSERT INTO collections (owner, name, shared) VALUES (?, ?, ?)"
@@ -239,7 +247,7 @@ def _add_chunks(db: sqlite3.Connection, ready: ReadyDocument, places: list[int])
     )
     db.executemany(
         "INSERT INTO words (rowid, title, headings, body) VALUES (?, ?, ?, ?)",
-        ((place, *_unpacked(c.packed)) for place, c in pairs),
+        ((place, *_unpack_terms(c.packed)) for place, c in pairs),
     )
     _count(db, len(places))
 
@@ -280,7 +288,7 @@ def _remove(db: sqlite3.Connection, number: int) -> None:
     places = []
     for place, packed in rows:
         places.append(place)
-        db.execute(_TAKE_OUT, (place, *_unpacked(packed)))
+        db.execute(_TAKE_OUT, (place, *_unpack_terms(packed)))
     for table in ("chunks", "signs", "vectors"):
         db.execute(f"DELETE FROM {table} WHERE place BETWEEN ? AND ?", span)  # noqa: S608
     db.execute("DELETE FROM headings WHERE document = ?", (number,))
@@ -288,7 +296,7 @@ def _remove(db: sqlite3.Connection, number: int) -> None:
     _count(db, -len(places))
 
 
-def _unpacked(packed: bytes) -> list[str]:
+def _unpack_terms(packed: bytes) -> list[str]:
     return zlib.decompress(packed).decode().split(_SPLIT)
 
 

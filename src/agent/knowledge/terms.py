@@ -1,4 +1,4 @@
-"""Texts as the terms they are found by: Chinese in pairs of characters, words, numbers, models."""
+"""Split texts into search terms: pairs of Chinese characters, words, numbers, models."""
 
 import re
 import unicodedata
@@ -36,26 +36,26 @@ _PARTICLES = frozenset("的了吗呢吧么")
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text in order, with repetitions; the same for documents and queries.
+    """Return the terms of a text in order, with repetitions; the same for documents and queries.
 
     Width, case, accents and English plurals are folded. `LFP-280` gives lfp, 280 and lfp280;
     `1,234` gives 1234. A run of one Chinese character gives that character.
     """
     # A wide comma never groups digits, and its plain form would.
     plain = unicodedata.normalize("NFKC", text.replace(_WIDE_COMMA, " ")).casefold()
-    found: list[str] = []
+    result: list[str] = []
     for piece in _PIECE.findall(plain):
         if piece[0] < _FIRST_CHARACTER or not _CHARACTER.match(piece):
-            found.extend(_of_piece(piece))
+            result.extend(_of_piece(piece))
         elif len(piece) == 1:
-            found.append(piece)
+            result.append(piece)
         else:
-            found.extend(map(add, piece, piece[1:]))
-    return found
+            result.extend(map(add, piece, piece[1:]))
+    return result
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a question without its asking words, unless it has no others."""
+    """Return the distinct terms of a question without its asking words, unless it has no others."""
     distinct = list(dict.fromkeys(terms(text)))
     telling = [t for t in distinct if t not in _ASKING and _PARTICLES.isdisjoint(t)]
     return telling or distinct
@@ -65,10 +65,10 @@ def query_terms(text: str) -> list[str]:
 def _of_piece(piece: str) -> tuple[str, ...]:
     if piece.isascii() and piece.isalpha():
         return (_singular(piece),)
-    found: list[str] = []
-    for word in _words(_unaccented(piece)):
-        found.extend(_of_compound(word))
-    return tuple(found)
+    result: list[str] = []
+    for word in _words(_without_accents(piece)):
+        result.extend(_of_compound(word))
+    return tuple(result)
 
 
 def _words(piece: str) -> list[str]:
@@ -84,17 +84,17 @@ def _of_compound(word: str) -> list[str]:
     whole = joined if len(parts) > 1 and _is_name(parts) else None
     if whole and len(parts) > _MOST_PARTS:
         return [whole]
-    found = [_singular(part) for part in parts]
-    return [*found, whole] if whole else found
+    singulars = [_singular(part) for part in parts]
+    return [*singulars, whole] if whole else singulars
 
 
 def _is_name(parts: list[str]) -> bool:
-    """Letters with digits, or a single letter before a word as in e-bike."""
+    """Return letters with digits, or a single letter before a word as in e-bike."""
     digits = sum(part[0].isdigit() for part in parts)
     return 0 < digits < len(parts) or (not digits and len(parts) == 2 and len(parts[0]) == 1)
 
 
-def _unaccented(piece: str) -> str:
+def _without_accents(piece: str) -> str:
     if piece.isascii():
         return piece
     loose = unicodedata.normalize("NFD", piece)
@@ -102,7 +102,7 @@ def _unaccented(piece: str) -> str:
 
 
 def _singular(word: str) -> str:
-    """`batteries` and `battery` alike; words in -ss, -us, -is are no plurals."""
+    """Return `batteries` and `battery` alike; words in -ss, -us, -is are no plurals."""
     if len(word) < 4 or word[-1] != "s" or word[-2] in "sui" or not word.isascii():
         return word
     if word.endswith("ies"):

@@ -1,4 +1,4 @@
-"""What the knowledge base keeps and finds, and how results are put in order."""
+"""Define the records of the knowledge base, its results, and its interfaces."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ DocumentStatus = Literal["ready", "failed"]
 
 
 class Chunk(TypedDict):
-    """A stretch of a document that can be found and cited."""
+    """Hold a stretch of a document that can be found and cited."""
 
     document: str
     number: int
@@ -27,16 +27,16 @@ class Chunk(TypedDict):
 
 
 class KnownDocument(TypedDict):
-    """A document of a collection."""
+    """Hold a document of a collection."""
 
     id: str
     """Stable for the same file in the same collection."""
     collection: str
     title: str
     path: str
-    """Where it was read; what a citation names."""
+    """Path the document was read from; a citation names it."""
     url: str | None
-    """Where it can be opened by others, if anywhere."""
+    """URL under which others can open it, if any."""
     kind: str
     """pdf, markdown, html, text, csv."""
     layer: Layer
@@ -49,7 +49,7 @@ class KnownDocument(TypedDict):
 
 
 class Collected(TypedDict):
-    """A collection: whose it is, and whether everybody may read it."""
+    """Hold a collection: whose it is, and whether everybody may read it."""
 
     name: str
     owner: str
@@ -60,7 +60,7 @@ class Collected(TypedDict):
 
 @dataclass(frozen=True)
 class Scope:
-    """What a search may see: these collections of this owner and shared ones."""
+    """Limit a search to these collections of this owner and to shared ones."""
 
     collections: tuple[str, ...] = ()
     """Empty: all that the owner may read."""
@@ -71,7 +71,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Hit:
-    """A chunk that was found, best first; `score` is comparable within one search only."""
+    """Hold a chunk that was found, best first; `score` is comparable within one search only."""
 
     chunk: Chunk
     document: KnownDocument
@@ -81,7 +81,7 @@ class Hit:
 
 
 class KnowledgeStore(Protocol):
-    """Keeps chunks; one implementation a file."""
+    """Keep chunks; one implementation a file."""
 
     name: str
 
@@ -100,17 +100,17 @@ class KnowledgeStore(Protocol):
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
     ) -> list[Hit]:
-        """Hybrid by reciprocal rank fusion where a vector is given and vectors are kept."""
+        """Return hits by reciprocal rank fusion where a vector is given and vectors are kept."""
         ...
 
     async def documents(self, scope: Scope) -> list[KnownDocument]: ...
 
     async def collections(self, owner: str = "") -> list[Collected]:
-        """What the owner may read."""
+        """Return the collections the owner may read."""
         ...
 
     async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
-        """Distinct headings of the texts, for the question pool."""
+        """Return distinct headings of the texts, for the question pool."""
         ...
 
     async def delete(self, documents: Collection[str]) -> None: ...
@@ -119,29 +119,29 @@ class KnowledgeStore(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors; `model` is kept with them, so that models are never mixed."""
+    """Turn texts into vectors; `model` is kept with them, so that models are never mixed."""
 
     model: str
 
     async def embed(
         self, texts: Sequence[str], *, meter: Meter, query: bool = False
     ) -> list[list[float]]:
-        """Unit vectors in the order of the texts; raises ProviderError."""
+        """Return unit vectors in the order of the texts; raise ProviderError."""
         ...
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Indices of the texts with their scores, best first, cut by threshold and top-n."""
+    """Hold indices of texts with their scores, best first, cut by threshold and top-n."""
 
     order: list[tuple[int, float]]
     backend: str
     note: str = ""
-    """Why another back-end than the configured one served; empty where it did not."""
+    """Reason why another back-end than the configured one served; "" where it did not."""
 
 
 class Reranker(Protocol):
-    """Puts texts in the order of their bearing on a query."""
+    """Put texts in the order of their bearing on a query."""
 
     name: str
 
@@ -154,5 +154,8 @@ class Reranker(Protocol):
         top_n: int | None = None,
         threshold: float | None = None,
     ) -> Ranked:
-        """Never raises ProviderError: a back-end that fails is replaced and noted."""
+        """Rerank texts.
+
+        Never raise ProviderError, for a back-end that fails is replaced and noted.
+        """
         ...

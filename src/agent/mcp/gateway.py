@@ -1,9 +1,6 @@
 """Call a map server: clean, cache, share, pace and count calls, classify and scrub replies."""
 
 import logging
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,59 +9,18 @@ from typing import Any, Protocol
 from mcp.types import CallToolResult
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, SingleFlight
+from agent.core.calls import Calls, Policy
+from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
 from agent.mcp.errors import NOT_FOUND, NOT_SET_UP, WAITING_HELPS
 from agent.mcp.map_server import MapServer
-from agent.mcp.quota import DailySearches, Pauses, WindowPace
+from agent.mcp.quota import DailySearches, Pauses, window_pace
 from agent.mcp.records import text_of
 
 _CACHE_SECONDS = 600.0
-NOT_FOUND_SECONDS = 600.0
-
-
-class ReplyCache:
-    """Hold texts of replies and, for ten minutes, that a place was not found; no other errors."""
-
-    def __init__(
-        self,
-        seconds: Mapping[str, float] | None = None,
-        *,
-        size: int = 2000,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._seconds, self._size, self._clock = seconds or {}, size, clock
-        self._entries: OrderedDict[str, tuple[float, str | ProviderError]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: str) -> str | ProviderError | None:
-        """Return the reply or the error that holds, or None."""
-        with self._lock:
-            if key not in self._entries:
-                return None
-            until, reply = self._entries[key]
-            if self._clock() >= until:
-                del self._entries[key]
-                return None
-            self._entries.move_to_end(key)
-            return reply
-
-    def put(self, tool: str, key: str, reply: str) -> None:
-        """Hold a reply as long as the tool's replies hold."""
-        self._put(key, reply, self._seconds.get(tool, _CACHE_SECONDS))
-
-    def put_not_found(self, key: str, error: ProviderError) -> None:
-        """Hold for ten minutes that there is no such place."""
-        self._put(key, error, NOT_FOUND_SECONDS)
-
-    def _put(self, key: str, reply: str | ProviderError, seconds: float) -> None:
-        with self._lock:
-            self._entries[key] = (self._clock() + seconds, reply)
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._size:
-                self._entries.popitem(last=False)
-
+"""Of replies whose tool names no time, and of errors that say there is no such place."""
+_CACHED = 2000
 
 log = logging.getLogger(__name__)
 # Longer than the session's own limits together, which say better what went wrong.
@@ -105,15 +61,15 @@ class Gateway:
         *,
         qps: float = 2.5,
         daily: DailySearches | None = None,
-        cache: ReplyCache | None = None,
+        cache: BoundedCache[str, str | ProviderError] | None = None,
         policy: Policy = POLICY,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._server, self._session, self._calls, self._now = server, session, calls, now
         self._policy = replace(policy, provider=server.provider)
-        self._pace = WindowPace(qps)
+        self._pace = window_pace(qps)
         self._daily = daily or DailySearches(0, server.quota)
-        self._cache = cache or ReplyCache(server.cache_seconds)
+        self._cache = cache or BoundedCache(_CACHED, seconds=_CACHE_SECONDS)
         self._pauses = Pauses(server.quota)
         self._flights = SingleFlight()
 
@@ -158,9 +114,9 @@ class Gateway:
             log.log(level, "turn=%s %s failed: %s (%s)", meter.turn_id, tool, error, error.code)
             self._pauses.note(tool, error)
             if error.code == NOT_FOUND:
-                self._cache.put_not_found(key, error)
+                self._cache.put(key, error)
             raise
-        self._cache.put(tool, key, text)
+        self._cache.put(key, text, seconds=self._server.cache_seconds.get(tool))
         return text
 
     async def _send(self, tool: str, cleaned: dict[str, Any]) -> str:

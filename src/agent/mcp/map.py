@@ -7,7 +7,7 @@ from typing import Any
 from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.core.errors import AgentError
-from agent.evidence.types import MapTask
+from agent.evidence.types import MapTask, Point
 from agent.mcp.gateway import Gateway
 from agent.mcp.map_server import MapServer
 from agent.mcp.quota import DailySearches
@@ -15,8 +15,9 @@ from agent.mcp.records import MapRecords
 from agent.mcp.servers import SERVERS, Notify
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
-from agent.mcp.types import CallTool, MapOptions, MapResult, Tell
+from agent.mcp.types import BranchCalls, MapOptions, MapResult, Tell
 from agent.settings import Settings
+from agent.texts.language import Language
 
 
 class MapClient:
@@ -41,6 +42,17 @@ class MapClient:
         await self._server.prefetch(task, query, records, self._calling(meter, tell)).run()
         return result
 
+    async def district(self, near: Point, language: Language, *, meter: Meter) -> str:
+        """Return the city and district of a position; empty where the map does not know them."""
+        survey = await self.survey(
+            MapTask(intent="regeo"),
+            "",
+            options=MapOptions(prefix="here", language=language, near=near),
+            meter=meter,
+            tell=lambda call: None,
+        )
+        return next((place["name"] for place in survey.places), "")
+
     async def look_up_more(
         self,
         result: MapResult,
@@ -51,9 +63,13 @@ class MapClient:
         meter: Meter,
         tell: Tell,
     ) -> None:
-        """Look up `options.more` further hits while a model writes; failures are gaps."""
+        """Look up further hits, until `options.details` + `options.more` places are known.
+
+        To be called when the model has what it asked for: these calls are the first to go.
+        """
         records, call = self._records(result, options), self._calling(meter, tell)
-        await self._server.prefetch(task, query, records, call).more(options.more)
+        wanted = options.details + options.more - len(result.places)
+        await self._server.prefetch(task, query, records, call).more(min(wanted, call.left()))
 
     async def tools(
         self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Tell
@@ -90,12 +106,12 @@ class MapClient:
         presentation = self._server.presentation
         return MapRecords(result, options, presentation=presentation, now=self._now)
 
-    def _calling(self, meter: Meter, tell: Tell) -> CallTool:
+    def _calling(self, meter: Meter, tell: Tell) -> BranchCalls:
         async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
             tell(f"{tool} {subject_of(arguments)}"[:120].strip())
             return await self._gateway.call(tool, arguments, meter=meter)
 
-        return call
+        return BranchCalls(call, left=lambda: meter.left("map_calls"))
 
 
 def build_map_client(

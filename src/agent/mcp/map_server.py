@@ -16,7 +16,7 @@ from agent.evidence.types import MapIntent, MapTask
 from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap
 from agent.mcp.quota import DailyQuota
 from agent.mcp.records import MapRecords, Presentation, json_object
-from agent.mcp.types import CallTool
+from agent.mcp.types import BranchCalls, MapResult
 
 log = logging.getLogger(__name__)
 
@@ -105,10 +105,19 @@ class RecordReader(Protocol):
         ...
 
 
+def drop_budget_gaps(result: MapResult) -> None:
+    """Log a spent budget instead of telling it, where the branch has records all the same."""
+    spent = [gap for gap in result.gaps if gap["code"] == "budget_max_map_calls"]
+    if spent and result.sources:
+        log.info("map: the calls of %r are spent, after %d records", spent[0]["query"],
+                 len(result.sources))  # fmt: skip
+        result.gaps[:] = [gap for gap in result.gaps if gap not in spent]
+
+
 class Prefetch:
     """Fetch into the records before a model is asked; without a plan of its own, nothing."""
 
-    def __init__(self, task: MapTask, query: str, records: MapRecords, call: CallTool) -> None:
+    def __init__(self, task: MapTask, query: str, records: MapRecords, call: BranchCalls) -> None:
         self._task, self._query, self._records, self._call = task, query, records, call
         self._options, self._result = records.options, records.result
 
@@ -119,6 +128,7 @@ class Prefetch:
         except (ProviderError, BudgetExceeded) as error:
             self._gap(error)
         result = self._result
+        drop_budget_gaps(result)
         result.complete = bool(result.places or result.routes or result.weather)
         log.info(
             "map: %s: %d places of %d hits, %d routes, %d forecasts, %d gaps",
@@ -137,15 +147,18 @@ class Prefetch:
         return self._query
 
     def _gap(self, error: AgentError) -> None:
-        self._result.gaps.append(
-            map_gap(
-                error,
-                self._query,
-                self._options.language,
-                self._about(error),
-                provider=self._records.provider,
+        """Add the gap of a failed call; a spent budget is told once."""
+        codes = {gap["code"] for gap in self._result.gaps}
+        if not (error.code in codes and error.code.startswith("budget_")):
+            self._result.gaps.append(
+                map_gap(
+                    error,
+                    self._query,
+                    self._options.language,
+                    self._about(error),
+                    provider=self._records.provider,
+                )
             )
-        )
         if error.code in POINTLESS_TO_GO_ON:
             self._result.open_for_tools = False
 
@@ -176,7 +189,7 @@ class MapServer:
     """Seconds that a tool's replies hold; ten minutes where a tool is missing."""
     tools_by_intent: Mapping[MapIntent | None, Sequence[str]] = field(default_factory=dict)
     """Tools a model may call, None for any other intent; all where nothing is named."""
-    prefetch: Callable[[MapTask, str, MapRecords, CallTool], Prefetch] = Prefetch
+    prefetch: Callable[[MapTask, str, MapRecords, BranchCalls], Prefetch] = Prefetch
     key_variable: str = ""
     """The variable of its key: a server that names it when it starts misses the key."""
     qps: float = 2.5

@@ -6,12 +6,12 @@ import math
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
+from agent.core.concurrency import SlidingWindow
 from agent.core.errors import ProviderError, RateLimited
 from agent.core.private_files import private_database
 
@@ -45,33 +45,10 @@ class DailyQuota:
         )
 
 
-class WindowPace:
-    """Let at most a burst of calls into any window of burst ÷ rate seconds, in all threads.
-
-    A token bucket of the same rate lets more through at its start than a limit of calls in any
-    one second, which is how services word theirs.
-    """
-
-    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
-        burst = max(1, min(_BURST, math.ceil(rate)))
-        self._window = burst / rate
-        self._clock = clock
-        self._booked: deque[float] = deque(maxlen=burst)
-        self._lock = threading.Lock()
-
-    def reserve(self) -> float:
-        """Book the next place; return the seconds to wait for it."""
-        with self._lock:
-            now = self._clock()
-            full = len(self._booked) == self._booked.maxlen
-            start = max(now, self._booked[0] + self._window) if full else now
-            self._booked.append(start)
-            return start - now
-
-    async def wait(self) -> None:
-        """Wait for the next place."""
-        if (delay := self.reserve()) > 0:
-            await asyncio.sleep(delay)
+def window_pace(rate: float, clock: Callable[[], float] = time.monotonic) -> SlidingWindow:
+    """Return the pace of a service that counts its calls in any one second; `rate` a second."""
+    burst = max(1, min(_BURST, math.ceil(rate)))
+    return SlidingWindow(burst, burst / rate, clock)
 
 
 class DailySearches:

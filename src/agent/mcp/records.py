@@ -12,6 +12,15 @@ from mcp.types import CallToolResult, TextContent
 from agent.core.errors import MalformedReply
 from agent.core.strings import parse_json
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
+from agent.evidence.records import (
+    day_text,
+    hours_text,
+    kind_text,
+    name_text,
+    place_facts,
+    route_text,
+    way_text,
+)
 from agent.evidence.types import Location, Place, Route, Source, Weather
 from agent.mcp.types import MapOptions, MapResult
 from agent.texts import say
@@ -62,12 +71,11 @@ def lnglat(location: Location) -> str:
 
 @dataclass(frozen=True)
 class Presentation:
-    """Describe the look of a server's records: names, attribution, label, links."""
+    """Describe the look of a server's records: names, label, links."""
 
     provider: str
     """The name in ids, errors and gaps."""
     names: Mapping[Language, str]
-    attribution: Mapping[Language, str]
     label: Mapping[Language, str] = field(default_factory=dict)
     links_by_id: bool = True
     """False where the server's ids lead nowhere, as in the sample."""
@@ -144,9 +152,28 @@ class MapRecords:
         place["keywords"], place["distance_m"] = list(keywords), metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
         place["fetched_at"] = self._time()
+        if self.options.language == "en":
+            place["category_en"], place["open_time_en"] = (
+                kind_text(place, "en"),
+                hours_text(place, "en"),
+            )
         place["source"] = self._source(name, place["url"], _facts(place, self.options.language))
         self.result.places.append(place)
         return place
+
+    def known_place(self, text: Any) -> Place | None:
+        """Return the place whose record has this id: that of its source, its own, or the map's."""
+        if not isinstance(text, str) or not (name := text.strip().strip("[]^")):
+            return None
+        for place in self.result.places:
+            if name in (place["source"], place["id"], place["id"].partition(":")[2]):
+                return place
+        return None
+
+    def with_position(self, value: Any) -> Any:
+        """Return the position of the known place that a value names by its id, else the value."""
+        place = self.known_place(value)
+        return lnglat(place["location"]) if place else value
 
     def reject(self, name: str, why: str) -> None:
         """Note a place that must not be used."""
@@ -162,7 +189,8 @@ class MapRecords:
         mode = say(f"records.modes.{route['mode']}", language)
         title = f"{mode} {route['origin']} → {route['destination']}"
         length = distance_text(route["distance_m"])
-        facts = (title, length, duration_text(route["duration_s"], language))
+        way = way_text(route["steps"], language)
+        facts = (title, length, duration_text(route["duration_s"], language), way)
         quote = " · ".join(fact for fact in facts if fact)
         route["source"] = self._source(title, route["url"], quote)
         route["fetched_at"] = self._time()
@@ -171,11 +199,12 @@ class MapRecords:
 
     def add_weather(self, weather: Weather, url: str) -> Weather:
         """Complete and enter a forecast, once per city."""
-        city, first = weather["city"], weather["days"][0]
+        city = weather["city"]
         if earlier := next((w for w in self.result.weather if w["city"] == city), None):
             return earlier
         title = say("map.forecast", self.options.language, city=city)
-        facts = f"{city} {first['date']} {first['day']} {first['low_c']}–{first['high_c']} °C"
+        days = (day_text(day, self.options.language) for day in weather["days"])
+        facts = f"{city} {' · '.join(days)}"
         weather["source"] = self._source(title, url, facts)
         weather["fetched_at"] = self._time()
         self.result.weather.append(weather)
@@ -199,8 +228,6 @@ class MapRecords:
             quotes=[facts],
         )
         self.result.sources.append(source)
-        fetched = self._now().astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        self.result.attribution = f"{self.presentation.attribution[language]} · {fetched}"
         return source["id"]
 
     def _time(self) -> str:
@@ -209,7 +236,7 @@ class MapRecords:
 
 def _facts(place: Place, language: Language) -> str:
     """Return the record as one sentence-like line."""
-    parts = [place["name"], place["category"], place["address"]]
+    parts = [name_text(place, language), kind_text(place, language), place["address"]]
     if place["distance_m"] is not None:
         metres, origin = place["distance_m"], place["distance_from"]
         parts.append(say("records.metres_from", language, origin=origin, metres=metres))
@@ -217,7 +244,7 @@ def _facts(place: Place, language: Language) -> str:
         parts.append(say("records.rated", language, rating=f"{place['rating']:g}"))
     if place["cost"] is not None:
         parts.append(say("records.cost", language, cost=f"{place['cost']:g}"))
-    parts.append(place["open_time"])
+    parts.append(hours_text(place, language))
     return say("punctuation.comma", language).join(part for part in parts if part)
 
 
@@ -267,32 +294,17 @@ def _lists(value: Any) -> list[list[Any]]:
     return []
 
 
-def place_line(place: Place) -> str:
+def place_line(place: Place, language: Language) -> str:
     """Return a place with the marker a model cites it by."""
-    far = place["distance_m"]
-    facts = (
-        place["name"],
-        place["category"],
-        f"{far} m" if far is not None else None,
-        f"★{place['rating']:g}" if place["rating"] is not None else None,
-        f"¥{place['cost']:g}" if place["cost"] is not None else None,
-        place["open_time"],
-        place["address"],
-    )
-    return f"[^{place['source']}] {' | '.join(fact for fact in facts if fact)}"
+    return f"[^{place['source']}] {place_facts(place, language)}"
 
 
-def route_line(route: Route) -> str:
+def route_line(route: Route, language: Language) -> str:
     """Return a way with its marker."""
-    ends = f"{route['origin']} → {route['destination']}"
-    minutes = f" | {round(route['duration_s'] / 60)} min" if route["duration_s"] else ""
-    return f"[^{route['source']}] {route['mode']}: {ends} | {route['distance_m']} m{minutes}"
+    return f"[^{route['source']}] {route_text(route, language)}"
 
 
-def weather_lines(weather: Weather) -> list[str]:
+def weather_lines(weather: Weather, language: Language) -> list[str]:
     """Return the days of a forecast, each with the marker."""
-    return [
-        f"[^{weather['source']}] {weather['city']} {day['date']} | {day['day']}/{day['night']} | "
-        f"{day['low_c']}–{day['high_c']} °C"
-        for day in weather["days"]
-    ]
+    head = f"[^{weather['source']}] {weather['city']}"
+    return [f"{head} {day_text(day, language)}" for day in weather["days"]]

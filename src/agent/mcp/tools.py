@@ -15,11 +15,14 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
 from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap, map_message
-from agent.mcp.records import MapRecords
+from agent.mcp.map_server import drop_budget_gaps
+from agent.mcp.records import MapRecords, place_line
 from agent.mcp.session import SupervisedSession
 from agent.mcp.types import CallTool
+from agent.texts import say
 
 log = logging.getLogger(__name__)
+_NOTHING = ("", "{}")
 _SUBJECTS = ("address", "keywords", "id", "city", "location", "origins", "origin", "ip")
 
 
@@ -62,6 +65,7 @@ class BranchSession:
         self._session, self._records, self._query, self._call = session, records, query, call
         self.server = session.server
         self._reader = session.server.reader(records)
+        self._language = records.options.language
 
     async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
         return await self._session.list_tools(cursor=cursor)
@@ -75,21 +79,27 @@ class BranchSession:
     ) -> CallToolResult:
         """Return failures as results: a model can do something else, a run goes on."""
         arguments = arguments or {}
+        if known := self._records.known_place(arguments.get("id")):
+            return _result(place_line(known, self._language))
+        arguments = {n: self._records.with_position(v) for n, v in arguments.items()}
         try:
             reply = await self._call(name, arguments)
             text = self._reader.read(name, arguments, reply)
         except (ProviderError, BudgetExceeded) as error:
             return _result(self._failed(error, arguments), is_error=True)
-        return _result(text)
+        return _result(text if text not in _NOTHING else say("tools.nothing", self._language))
 
     def _failed(self, error: AgentError, arguments: Mapping[str, Any]) -> str:
         """Return the model's text; only an error that ends the map for this run is a gap."""
-        result, language = self._records.result, self._records.options.language
+        result, language = self._records.result, self._language
         if error.code in POINTLESS_TO_GO_ON:
             result.open_for_tools = False
             if error.code not in {gap["code"] for gap in result.gaps}:
                 provider = self.server.provider
                 result.gaps.append(map_gap(error, self._query, language, provider=provider))
+                drop_budget_gaps(result)
+        if error.code == "budget_max_map_calls":
+            return say("tools.map_calls_spent", language)
         if error.code in ("map_bad_request", "map_failed"):
             return str(error)
         return map_message(error, language, subject_of(arguments) or self._query)

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from agent.evidence.geo import wgs84_of
 from agent.evidence.types import (
     Anchor,
+    Constraints,
     Gap,
     Location,
     MapIntent,
@@ -20,10 +21,24 @@ from agent.evidence.types import (
 )
 from agent.texts.language import Language
 
+CALLS_FOR_TOOLS = 3
+"""Calls of a branch's share that are left to a model; with fewer it is offered no tools."""
 Tell = Callable[[str], None]
 """Takes one short line about a call of the map: the tool and its argument."""
 CallTool = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Calls one tool of the map with its arguments."""
+
+
+@dataclass(frozen=True)
+class BranchCalls:
+    """Call the map's tools for one branch, which knows how many calls it has left."""
+
+    send: CallTool
+    left: Callable[[], int]
+
+    async def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply of one tool; raise ProviderError or BudgetExceeded."""
+        return await self.send(tool, arguments)
 
 
 @dataclass(frozen=True)
@@ -34,10 +49,12 @@ class MapOptions:
     language: Language
     near: Point | None = None
     """The user's position, WGS-84."""
-    keywords: int = 2
+    keywords: int = 3
     details: int = 2
     more: int = 2
-    """Further details, looked up while the model is waited for."""
+    """Further details, looked up with the calls that the model did not need."""
+    constraints: Constraints = field(default_factory=Constraints)
+    """Demands of a place; further hits are looked up until two break none of them."""
 
 
 class MapHit(TypedDict):
@@ -49,6 +66,19 @@ class MapHit(TypedDict):
     address: str | None
     keywords: list[str]
     """The words of the searches that returned it."""
+
+
+class MapSearch(TypedDict):
+    """Hold a search for a kind of place that was answered, also by nothing."""
+
+    keyword: str
+    """As the task names it; empty where every kind was searched."""
+    words: str
+    """As the map was asked."""
+    where: str
+    """The name of the centre, or of the city."""
+    radius_m: int | None
+    hits: int
 
 
 @dataclass
@@ -66,10 +96,10 @@ class MapResult:
     """True where the prefetch covers the task, so that no further tool is needed."""
     open_for_tools: bool = True
     """False where the server itself cannot be had, so that asking a model is pointless."""
-    attribution: str = ""
     intent: MapIntent | None = None
     hits: list[MapHit] = field(default_factory=list)
     """Hits of the searches besides `places`, best first."""
+    searches: list[MapSearch] = field(default_factory=list)
     centre: Location | None = None
     centre_name: str | None = None
     radius_m: int | None = None

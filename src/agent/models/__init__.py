@@ -1,1 +1,1 @@
-"""The model layer: one way to ask a model."""
+"""Ask models: the one way to do so."""

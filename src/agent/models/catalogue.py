@@ -1,4 +1,4 @@
-"""Every model id in one place: thinking levels, prices with their dates, retired ids.
+"""List every model id with its thinking levels, dated prices and retired names.
 
 Prices are USD per million tokens as published in November 2026; output includes thinking. A model
 that is not listed works all the same: its cost is unknown and no thinking level is sent unasked.
@@ -35,7 +35,7 @@ DEFAULT_THINKING: dict[Role, Thinking] = {
 
 @dataclass(frozen=True)
 class ModelName:
-    """A model and who serves it; `id` is what goes on the wire."""
+    """Hold a model and who serves it; `id` is what goes on the wire."""
 
     provider: Provider
     id: str
@@ -43,7 +43,7 @@ class ModelName:
 
 @dataclass(frozen=True)
 class Price:
-    """USD per million tokens in and out, up to and including the day `until` (None: open)."""
+    """Hold USD per million tokens in and out, up to and including the day `until` (None: open)."""
 
     input: float
     output: float
@@ -52,7 +52,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of one model; an empty tuple of levels means that none may be sent."""
+    """Hold the facts of one model; an empty tuple of levels means that none may be sent."""
 
     thinking: tuple[Thinking, ...] = ()
     prices: tuple[Price, ...] = ()
@@ -99,7 +99,7 @@ _SEARCH_USD = 14 / 1000
 
 
 def parse(name: str, field: str = "model") -> ModelName:
-    """The parts of `provider:model`; a bare name is Google's.
+    """Return the parts of `provider:model`; a bare name is Google's.
 
     Raises ConfigurationError naming `field` for an unknown provider or an impossible id.
     """
@@ -107,9 +107,9 @@ def parse(name: str, field: str = "model") -> ModelName:
     if not colon:
         prefix, rest = "google", prefix
     elif prefix.lower() not in _PROVIDERS:
-        known = ", ".join(sorted(_PROVIDERS))
+        providers = ", ".join(sorted(_PROVIDERS))
         raise ConfigurationError(
-            field, f"{_show(name)}: unknown provider {_show(prefix)} (known: {known})"
+            field, f"{_show(name)}: unknown provider {_show(prefix)} (known: {providers})"
         )
     provider = _PROVIDERS[prefix.lower()]
     rest = rest.strip()
@@ -124,38 +124,41 @@ def _show(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def retired(model: str) -> str | None:
-    """The successor of a model that is shut down or routed elsewhere; None if it is not."""
+def retirement(model: str) -> str | None:
+    """Return the successor of a model that is shut down or routed elsewhere; None if it is not."""
     return RETIRED.get(model.removeprefix("models/"))
 
 
 def clamp(model: str, thinking: Thinking | None) -> Thinking | None:
-    """The nearest level this Gemini model takes, upwards first; None where none may be sent."""
-    entry = GOOGLE_MODELS.get(retired(model) or model)
+    """Return the nearest level this Gemini model takes, upwards first.
+
+    None where none may be sent.
+    """
+    entry = GOOGLE_MODELS.get(retirement(model) or model)
     if entry is None or thinking is None:
         return thinking if entry is None and _is_new(model) else None
     if thinking in entry.thinking or not entry.thinking:
         return thinking if entry.thinking else None
-    wanted = _LEVELS.index(thinking)
-    higher = [level for level in entry.thinking if _LEVELS.index(level) > wanted]
+    index = _LEVELS.index(thinking)
+    higher = [level for level in entry.thinking if _LEVELS.index(level) > index]
     return higher[0] if higher else entry.thinking[-1]
 
 
 def _is_new(model: str) -> bool:
-    """Gemini 3 and later take thinking levels; earlier ones refuse them."""
-    found = re.match(r"gemini-(\d+)", model)
-    return bool(found) and int(found[1]) >= 3 if found else False
+    """Tell whether a model takes thinking levels: Gemini 3 and later do, earlier ones refuse."""
+    match = re.match(r"gemini-(\d+)", model)
+    return bool(match) and int(match[1]) >= 3 if match else False
 
 
 def price(
     model: str, input_tokens: int, output_tokens: int, searches: int = 0, *, on: date
 ) -> float | None:
-    """What a call costs in USD on a day, executed searches included; None if unknown.
+    """Return a call's cost in USD on a day, executed searches included; None if unknown.
 
     `output_tokens` include thinking. Free quotas are not subtracted.
     """
     name = parse(model)
-    entry = GOOGLE_MODELS.get(retired(name.id) or name.id) if name.provider == "google" else None
+    entry = GOOGLE_MODELS.get(retirement(name.id) or name.id) if name.provider == "google" else None
     rate = next((p for p in entry.prices if p.until is None or on <= p.until), None) if entry else 0
     if not isinstance(rate, Price):
         return None
@@ -164,5 +167,5 @@ def price(
 
 
 def search_price(model: str, searches: int) -> float:
-    """USD for Google Search queries a grounded call executed (Gemini 3 and later)."""
+    """Return USD for the Google Search queries of a grounded call (Gemini 3 and later)."""
     return searches * _SEARCH_USD if parse(model).provider == "google" else 0.0

@@ -1,10 +1,11 @@
-"""The one way to ask a model: journaled, budgeted, paced, judged, repaired once, accounted for."""
+"""Ask a model: journaled, budgeted, paced, validated, repaired once, accounted for."""
 
 import asyncio
 import base64
 import importlib
 import json
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, date, datetime
@@ -23,18 +24,19 @@ from pydantic import BaseModel
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
+from agent.core.record import Exchange, record
 from agent.core.strings import valid_json
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
-from agent.models.streaming import Telling
+from agent.models.streaming import AnswerStream
 from agent.models.types import LISTING, Finish, Reply, Request, Response, Thinking, Vendor
-from agent.models.validation import judge, parsed, repair_request, schema_of, unusable_once
+from agent.models.validation import judge, parse_reply, repair_request, schema_of, unusable_once
 from agent.settings import Settings
 
 
 def to_text(response: Response) -> str:
-    """JSON; bytes in a message (thought signatures) become {"__bytes__": base64}."""
+    """Return JSON; bytes in a message (thought signatures) become {"__bytes__": base64}."""
     return json.dumps(
         {
             "message": messages_to_dict([response.message])[0],
@@ -53,18 +55,18 @@ def to_text(response: Response) -> str:
 
 
 def from_text(text: str) -> Response:
-    """The response that `to_text` wrote, in valid text."""
-    kept = valid_json(json.loads(text, object_hook=_bytes))
+    """Return the response that `to_text` wrote, in valid text."""
+    data = valid_json(json.loads(text, object_hook=_bytes))
     return Response(
-        message=cast(AIMessage, messages_from_dict([kept["message"]])[0]),
-        text=kept["text"],
-        parts=tuple(kept["parts"]),
-        finish=cast(Finish, kept["finish"]),
-        reason=kept["reason"],
-        grounding=kept["grounding"],
-        input_tokens=kept["input_tokens"],
-        output_tokens=kept["output_tokens"],
-        served_by=kept["served_by"],
+        message=cast(AIMessage, messages_from_dict([data["message"]])[0]),
+        text=data["text"],
+        parts=tuple(data["parts"]),
+        finish=cast(Finish, data["finish"]),
+        reason=data["reason"],
+        grounding=data["grounding"],
+        input_tokens=data["input_tokens"],
+        output_tokens=data["output_tokens"],
+        served_by=data["served_by"],
     )
 
 
@@ -86,7 +88,7 @@ _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
 
 
 class ModelDesk:
-    """Asks models; one per process, usable from any event loop."""
+    """Ask models; one per process, usable from any event loop."""
 
     def __init__(
         self,
@@ -100,7 +102,7 @@ class ModelDesk:
         self._vendors: dict[Provider, Vendor] = dict(vendors or {})
         self._served: set[tuple[str, str]] = set()
         for provider in _PROVIDERS if settings.model_rpm else ():
-            rate, burst = paced(settings.model_rpm)
+            rate, burst = pace_of(settings.model_rpm)
             calls.pace(f"model:{provider}", rate=rate, burst=burst)
 
     def is_google(self, model: str) -> bool:
@@ -117,7 +119,7 @@ class ModelDesk:
         search: bool = False,
         thinking: Thinking | None = None,
     ) -> Reply[S]:
-        """One reply; see Models.ask."""
+        """Return one reply; see Models.ask."""
         name = parse(model)
         if search and name.provider != "google":
             raise ConfigurationError("web_search", f"{model} cannot search with Google")
@@ -126,7 +128,7 @@ class ModelDesk:
         if schema is None:
             return _reply(response, name)
         try:
-            return _reply(response, name, parsed(response.text, schema))
+            return _reply(response, name, parse_reply(response.text, schema))
         except ValueError as problem:
             return await self._repair(name, request, meter, response, problem)
 
@@ -141,7 +143,7 @@ class ModelDesk:
         )
         second = await self._once(name, again, meter)
         try:
-            return _reply(second, name, parsed(second.text, schema))
+            return _reply(second, name, parse_reply(second.text, schema))
         except ValueError as still:
             raise MalformedReply(
                 f"model:{name.provider}",
@@ -151,12 +153,12 @@ class ModelDesk:
 
     async def _once(self, name: ModelName, request: Request, meter: Meter) -> Response:
         vendor = await self._vendor(name)
-        paid = False
+        charged = False
 
         async def send() -> str:
-            nonlocal paid
+            nonlocal charged
             response = await vendor.complete(request)
-            paid = True
+            charged = True
             self._account(name, meter, response)
             judge(response, request, f"model:{name.provider}")
             return to_text(response)
@@ -165,7 +167,7 @@ class ModelDesk:
             self._policy(name), send, meter=meter, request=_identity(request)
         )
         response = from_text(text)
-        if not paid:
+        if not charged:
             # A step repeated after a crash still owns what its first life paid.
             self._account(name, meter, response)
         return response
@@ -179,17 +181,24 @@ class ModelDesk:
         fallback: str | None,
         thinking: Thinking | None = None,
     ) -> AsyncIterator[str]:
-        """The text as it comes; see Models.stream."""
+        """Yield the text as it comes; see Models.stream."""
         names = [parse(model)]
         if fallback and parse(fallback) != names[0]:
             names.append(parse(fallback))
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
-        telling = Telling(
+        telling = AnswerStream(
             self._calls, self._vendor, self._policy, self._account, meter=meter, thinking=level
         )
-        async with aclosing(telling.tell(names, messages)) as texts:
-            async for text in texts:
-                yield text
+        request = _identity(Request(names[0].id, tuple(messages), thinking=level))
+        written, began = "", time.monotonic()
+        try:
+            async with aclosing(telling.tell(names, messages)) as texts:
+                async for text in texts:
+                    written += text
+                    yield text
+        finally:
+            took = time.monotonic() - began
+            record(Exchange(f"model:{names[0].provider}", request, written, seconds=took))
 
     def _policy(self, name: ModelName) -> Policy:
         """Return the policy of one call."""
@@ -220,28 +229,28 @@ class ModelDesk:
             input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost_usd=cost
         )
 
-    def _tell_served(self, asked: str, served: str) -> None:
-        if (asked, served) not in self._served:
-            self._served.add((asked, served))
-            log.warning("asked for %s, served by %s", asked, served)
+    def _tell_served(self, requested: str, served: str) -> None:
+        if (requested, served) not in self._served:
+            self._served.add((requested, served))
+            log.warning("asked for %s, served by %s", requested, served)
 
     async def list_models(self, provider: Provider = "google") -> list[str]:
-        """Ids the service knows; raises ProviderError or ConfigurationError."""
+        """Return the ids the service knows; raise ProviderError or ConfigurationError."""
         async with asyncio.timeout(self._settings.model_timeout_seconds):
             return await (await self._vendor(ModelName(provider, LISTING))).list_models()
 
     async def check(self, model: str, field: str = "model") -> str | None:
-        """What is wrong with a configured model, in one line; None if the service knows it."""
+        """Return the fault of a configured model in one line; None if the service knows it."""
         try:
             name = parse(model, field)
-            if name.provider == "google" and (successor := catalogue.retired(name.id)):
+            if name.provider == "google" and (successor := catalogue.retirement(name.id)):
                 return f"{field}: {name.id} is retired; use {successor}"
-            known = await self.list_models(name.provider)
+            ids = await self.list_models(name.provider)
         except TimeoutError:
             return "no answer in time"
         except (ProviderError, ConfigurationError) as error:
             return error.message.removeprefix(f"{LISTING}: ")
-        if name.id in known or not known:
+        if name.id in ids or not ids:
             return None
         return f"{field}: the service does not know {name.id}"
 
@@ -268,17 +277,17 @@ class ModelDesk:
         return cast(Vendor, module.OpenAI(self._settings))
 
 
-def paced(rpm: int) -> tuple[float, int]:
-    """(calls a second, burst) that never exceed `rpm` in any minute."""
+def pace_of(rpm: int) -> tuple[float, int]:
+    """Return (calls a second, burst) that never exceed `rpm` in any minute."""
     burst = max(1, rpm // 3)
     return (rpm - burst + 1) / 60, burst
 
 
 def _identity(request: Request) -> dict[str, Any]:
-    """What makes two requests the same, free of random message ids."""
+    """Return what makes two requests the same, free of random message ids."""
     return {
         "model": request.model,
-        "messages": [_told(message) for message in request.messages],
+        "messages": [_fields_of(message) for message in request.messages],
         "schema": schema_of(request.schema) if request.schema else None,
         "tools": [tool.name for tool in request.tools],
         "search": request.search,
@@ -286,13 +295,13 @@ def _identity(request: Request) -> dict[str, Any]:
     }
 
 
-def _told(message: BaseMessage) -> list[Any]:
-    told: list[Any] = [message.type, message.content]
+def _fields_of(message: BaseMessage) -> list[Any]:
+    fields: list[Any] = [message.type, message.content]
     if isinstance(message, AIMessage):
-        told.append([[call["name"], call["args"], call["id"]] for call in message.tool_calls])
+        fields.append([[call["name"], call["args"], call["id"]] for call in message.tool_calls])
     if isinstance(message, ToolMessage):
-        told.append(message.tool_call_id)
-    return told
+        fields.append(message.tool_call_id)
+    return fields
 
 
 def _reply(response: Response, name: ModelName, value: S | None = None) -> Reply[S]:

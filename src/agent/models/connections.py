@@ -1,4 +1,4 @@
-"""Proxies and connection pools of the model services, one pool per event loop."""
+"""Choose proxies and hold connection pools of the model services, one per event loop."""
 
 import asyncio
 import ipaddress
@@ -24,7 +24,7 @@ _SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy's URL from the environment (HTTPS_PROXY, ALL_PROXY, NO_PROXY …), or None.
+    """Return the proxy's URL from the environment (HTTPS_PROXY, ALL_PROXY, NO_PROXY …), or None.
 
     Raises ConfigurationError naming the variable for a proxy nothing here can speak to.
     """
@@ -36,10 +36,10 @@ def proxy_for(url: str) -> str | None:
     kind = target.scheme if proxies.get(target.scheme) else "all"
     if not (proxy := proxies.get(kind)):
         return None
-    return _checked(proxy if "://" in proxy else f"http://{proxy}", f"{kind.upper()}_PROXY")
+    return _check_proxy(proxy if "://" in proxy else f"http://{proxy}", f"{kind.upper()}_PROXY")
 
 
-def _checked(proxy: str, variable: str) -> str:
+def _check_proxy(proxy: str, variable: str) -> str:
     parts = urlsplit(proxy)
     hide(parts.password)
     scheme = "socks5" if parts.scheme == "socks" else parts.scheme
@@ -55,7 +55,7 @@ def is_socks(proxy: str | None) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine."""
+    """Tell whether a host name or address is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -69,7 +69,7 @@ _LINE_BYTES = 4 << 20
 
 @dataclass
 class Pool:
-    """The client and the connections of one event loop."""
+    """Hold the client and the connections of one event loop."""
 
     client: Client
     session: aiohttp.ClientSession | None
@@ -85,7 +85,7 @@ class Pool:
             await self.socks.aclose()
 
     def drop(self) -> None:
-        """Without awaiting: for a loop that has ended."""
+        """Drop the pool without awaiting, for a loop that has ended."""
         self.client.close()
         if self.session:
             connector: Any = self.session.connector
@@ -96,8 +96,8 @@ class Pool:
 
 def _free(connector: Any) -> None:
     """Close the sockets a connector keeps; its own way needs the loop that has ended."""
-    for kept in getattr(connector, "_conns", {}).values():
-        for protocol, *_ in kept:
+    for connections in getattr(connector, "_conns", {}).values():
+        for protocol, *_ in connections:
             if (sock := getattr(protocol.transport, "_sock", None)) is not None:
                 protocol.transport._sock = None
                 sock.close()
@@ -132,7 +132,7 @@ async def open_pool(url: str, key: SecretStr) -> Pool:
 
 @cache
 def tls() -> ssl.SSLContext:
-    """One TLS context for the process: reading the authorities takes 20 ms of CPU."""
+    """Return one TLS context for the process: reading the authorities takes 20 ms of CPU."""
     return ssl.create_default_context(
         cafile=os.environ.get("SSL_CERT_FILE") or certifi.where(),
         capath=os.environ.get("SSL_CERT_DIR"),
@@ -140,7 +140,7 @@ def tls() -> ssl.SSLContext:
 
 
 def _session(proxy: str | None) -> aiohttp.ClientSession:
-    """Unlimited connections (httpx stops at 100); the proxy is decided by us, not by aiohttp."""
+    """Return a session without a limit (httpx stops at 100), its proxy decided by us."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ttl_dns_cache=300),
         proxy=proxy,
@@ -151,7 +151,7 @@ def _session(proxy: str | None) -> aiohttp.ClientSession:
 
 
 def _socks_client(proxy: str, context: ssl.SSLContext) -> httpx.AsyncClient:
-    """aiohttp cannot speak SOCKS."""
+    """Return an httpx client for a SOCKS proxy, which aiohttp cannot speak."""
     try:
         return httpx.AsyncClient(
             proxy=proxy,

@@ -1,4 +1,4 @@
-"""Third-party failures → our errors. What is shown never holds a key or a library's own text."""
+"""Translate third-party failures into our errors, without keys or a library's own text."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.models.catalogue import retired
+from agent.models.catalogue import retirement
 
 PROVIDER_GOOGLE = "model:google"
 PROVIDER_OPENAI = "model:openai"
@@ -34,7 +34,7 @@ _CONTEXT = (
 
 @dataclass(frozen=True)
 class Failure:
-    """An HTTP answer that is no success, whoever sent it."""
+    """Hold an HTTP answer that is no success, whoever sent it."""
 
     status: int
     message: str = ""
@@ -45,8 +45,8 @@ class Failure:
 
 
 @contextmanager
-def translated(provider: str, model: str) -> Iterator[None]:
-    """Errors inside come out as ours; cancellation and our own errors pass."""
+def translate_errors(provider: str, model: str) -> Iterator[None]:
+    """Translate errors inside; cancellation and our own errors pass."""
     try:
         yield
     except AgentError:
@@ -56,13 +56,13 @@ def translated(provider: str, model: str) -> Iterator[None]:
 
 
 def translate(error: Exception, provider: str, model: str) -> ProviderError:
-    """The one of our errors that says what to do about `error`."""
+    """Return the one of our errors that says what to do about `error`."""
     for cause in _chain(error):
         if (failure := _failure(cause)) is not None:
             return _refusal(failure, provider, model)
     for cause in _chain(error):
-        if (known := _transport(cause, provider, model)) is not None:
-            return known
+        if (transport_error := _transport(cause, provider, model)) is not None:
+            return transport_error
     if isinstance(error, ValueError | TypeError | KeyError | AttributeError | LookupError):
         return MalformedReply(
             provider, f"{model}: a reply outside its protocol ({type(error).__name__})"
@@ -71,17 +71,17 @@ def translate(error: Exception, provider: str, model: str) -> ProviderError:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and its causes, nearest first."""
-    seen: list[BaseException] = []
+    """Yield the error and its causes, nearest first."""
+    chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in seen and len(seen) < 8:
-        seen.append(current)
+    while current is not None and current not in chain and len(chain) < 8:
+        chain.append(current)
         yield current
         current = current.__cause__ or current.__context__
 
 
 def _failure(error: BaseException) -> Failure | None:
-    """Google's APIError or openai's APIStatusError as one shape; None for anything else."""
+    """Return Google's APIError or openai's APIStatusError as one shape; None for anything else."""
     body = getattr(error, "details", None) or getattr(error, "body", None)
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     module = type(error).__module__.partition(".")[0]
@@ -131,24 +131,24 @@ def _refusal(failure: Failure, provider: str, model: str) -> ProviderError:
     if status == 404:
         return refused("model_missing", _missing(model))
     if status == 429:
-        return _limited(failure, provider, model)
+        return _rate_limit(failure, provider, model)
     if status == 413 or any(word in text or word in failure.words for word in _CONTEXT):
         return refused("model_context", "the request is too long for the model")
     if status >= 500 or status in (408, 409, 425, 499):
         return ProviderUnavailable(provider, f"{model}: the service failed (HTTP {status})")
     if "content_filter" in failure.words or "inappropriate" in text:
         return refused("model_blocked", "the request was blocked by the service")
-    said = " ".join(failure.message.split())[:_CLIP] or f"HTTP {status}"
-    return refused("model_bad_request", f"the request was refused: {said}")
+    message = " ".join(failure.message.split())[:_CLIP] or f"HTTP {status}"
+    return refused("model_bad_request", f"the request was refused: {message}")
 
 
 def _missing(model: str) -> str:
-    if successor := retired(model):
+    if successor := retirement(model):
         return f"the model is retired; use {successor}"
     return "the service does not know this model"
 
 
-def _limited(failure: Failure, provider: str, model: str) -> ProviderError:
+def _rate_limit(failure: Failure, provider: str, model: str) -> ProviderError:
     quotas = " ".join(
         f"{violation.get('quotaId', '')} {violation.get('quotaMetric', '')}"
         for detail in failure.details
@@ -165,10 +165,12 @@ def _limited(failure: Failure, provider: str, model: str) -> ProviderError:
 
 
 def _retry_after(failure: Failure) -> float | None:
-    """Seconds, from Google's RetryInfo or the Retry-After header."""
-    said = [str(detail["retryDelay"]) for detail in failure.details if detail.get("retryDelay")]
-    said.append(str(failure.headers.get("retry-after") or failure.headers.get("Retry-After") or ""))
-    for text in said:
+    """Return seconds, from Google's RetryInfo or the Retry-After header."""
+    waits = [str(detail["retryDelay"]) for detail in failure.details if detail.get("retryDelay")]
+    waits.append(
+        str(failure.headers.get("retry-after") or failure.headers.get("Retry-After") or "")
+    )
+    for text in waits:
         try:
             return max(0.0, float(text.removesuffix("s")))
         except ValueError:

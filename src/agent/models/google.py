@@ -1,4 +1,4 @@
-"""Gemini through one `ChatGoogleGenerativeAI`, over one connection pool per event loop."""
+"""Ask Gemini through one `ChatGoogleGenerativeAI`, over one connection pool per event loop."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
@@ -15,7 +15,7 @@ from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError
 from agent.models.catalogue import clamp
 from agent.models.connections import Pool, open_pool
-from agent.models.errors import PROVIDER_GOOGLE, translated
+from agent.models.errors import PROVIDER_GOOGLE, translate_errors
 from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
 from agent.models.validation import schema_of
 from agent.settings import Settings
@@ -37,11 +37,11 @@ _FINISHES: dict[str, Finish] = {
 
 
 class Gemini(ChatGoogleGenerativeAI):
-    """ChatGoogleGenerativeAI with a shared client, call ids on the wire, and the parts as sent."""
+    """Extend ChatGoogleGenerativeAI with a shared client, call ids, and the parts as sent."""
 
     @model_validator(mode="after")
     def validate_environment(self) -> Self:
-        """Replaces the parent's validator, which builds a client (60 ms of CPU) per model."""
+        """Replace the parent's validator, which builds a client (60 ms of CPU) per model."""
         self.temperature = None
         return self
 
@@ -50,7 +50,7 @@ class Gemini(ChatGoogleGenerativeAI):
         return cast(Any, self.client).aio
 
     async def aclose(self) -> None:
-        """Nothing to close: the client belongs to the event loop's pool."""
+        """Do nothing: the client belongs to the event loop's pool."""
 
     def _prepare_request(self, messages: list[BaseMessage], **kwargs: Any) -> dict[str, Any]:
         request: dict[str, Any] = super()._prepare_request(messages, **kwargs)
@@ -66,7 +66,7 @@ class Gemini(ChatGoogleGenerativeAI):
     ) -> ChatResult:
         # Translated here: the caller's tracing would call `.json()` on the error's response,
         # which is a coroutine nobody awaits.
-        with translated(PROVIDER_GOOGLE, self.model):
+        with translate_errors(PROVIDER_GOOGLE, self.model):
             request = self._prepare_request(messages, stop=stop, **kwargs)
             response = await self.async_client.models.generate_content(**request)
         result = _response_to_result(response)
@@ -75,36 +75,36 @@ class Gemini(ChatGoogleGenerativeAI):
         return result
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        with translated(PROVIDER_GOOGLE, self.model):
+        with translate_errors(PROVIDER_GOOGLE, self.model):
             async for chunk in super()._astream(*args, **kwargs):
                 yield chunk
 
 
 def restore_ids(messages: Sequence[BaseMessage], contents: Iterable[Content]) -> None:
     """Put the ids of calls and their results back, which the parent leaves off the wire."""
-    answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
+    answered_ids = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
     turns = [m.tool_calls for m in messages if isinstance(m, AIMessage) and m.tool_calls]
-    made = iter([call["id"] for calls in turns for call in calls])
+    ids = iter([call["id"] for calls in turns for call in calls])
     order = [m.tool_call_id for m in messages if isinstance(m, ToolMessage)]
     results = iter(
         [
-            wanted
+            call_id
             for calls in turns
-            for wanted in sorted(
-                {call["id"] for call in calls if call["id"] in answered}, key=order.index
+            for call_id in sorted(
+                {call["id"] for call in calls if call["id"] in answered_ids}, key=order.index
             )
         ]
     )
     for content in contents:
         for part in content.parts or ():
             if part.function_call:
-                part.function_call.id = next(made, None)
+                part.function_call.id = next(ids, None)
             if part.function_response:
                 part.function_response.id = next(results, None)
 
 
 def text_parts(response: GenerateContentResponse) -> list[str]:
-    """The text of every part of the first candidate; "" for thoughts and what is not text."""
+    """Return the text of every part of the first candidate; "" for thoughts and other kinds."""
     candidate = response.candidates[0] if response.candidates else None
     content = candidate.content if candidate else None
     parts = content.parts if content else None
@@ -112,7 +112,7 @@ def text_parts(response: GenerateContentResponse) -> list[str]:
 
 
 class Google:
-    """Vendor for the Gemini API (v1beta, where the grounding and thinking fields are served)."""
+    """Speak the Gemini API (v1beta, where the grounding and thinking fields are served)."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -120,13 +120,13 @@ class Google:
         self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
 
     async def complete(self, request: Request) -> Response:
-        with translated(PROVIDER_GOOGLE, request.model):
+        with translate_errors(PROVIDER_GOOGLE, request.model):
             model = await self._model(request)
             message = await model.ainvoke(list(request.messages), QUIET, **_options(request))
         return _response(message)
 
     async def stream(self, request: Request) -> AsyncIterator[Piece]:
-        with translated(PROVIDER_GOOGLE, request.model):
+        with translate_errors(PROVIDER_GOOGLE, request.model):
             model = await self._model(request, streaming=True)
             chunks = model.astream(list(request.messages), QUIET, **_options(request))
             async with aclosing(cast(Any, chunks)) as stream:
@@ -134,8 +134,8 @@ class Google:
                     yield _piece(chunk)
 
     async def list_models(self) -> list[str]:
-        """Ids the key may use."""
-        with translated(PROVIDER_GOOGLE, LISTING):
+        """Return the ids the key may use."""
+        with translate_errors(PROVIDER_GOOGLE, LISTING):
             pool = await self._pools.get()
             pager = await pool.client.aio.models.list(config={"page_size": 1000})
             return [str(model.name).removeprefix("models/") async for model in pager]
@@ -146,12 +146,12 @@ class Google:
     async def _model(self, request: Request, *, streaming: bool = False) -> Gemini:
         pool = await self._pools.get()
         level = clamp(request.model, request.thinking)
-        known: Gemini | None = pool.models.get((request.model, level, streaming))
-        if known is None:
-            known = self._make(pool, request.model, level, streaming=streaming)
+        model: Gemini | None = pool.models.get((request.model, level, streaming))
+        if model is None:
+            model = self._make(pool, request.model, level, streaming=streaming)
             if len(pool.models) < _KEPT_MODELS:
-                pool.models[request.model, level, streaming] = known
-        return known
+                pool.models[request.model, level, streaming] = model
+        return model
 
     def _make(self, pool: Pool, model: str, level: str | None, *, streaming: bool) -> Gemini:
         options: dict[str, Any] = {
@@ -180,7 +180,7 @@ class Google:
 
 
 def _options(request: Request) -> dict[str, Any]:
-    """What one call adds to its model."""
+    """Return the options one call adds to its model."""
     options: dict[str, Any] = {}
     if request.schema:
         options["response_mime_type"] = "application/json"
@@ -228,5 +228,5 @@ def _piece(chunk: AIMessageChunk | AIMessage) -> Piece:
 
 
 def _finish(reason: str) -> Finish:
-    """Whatever Google calls by a name we don't know is a refusal (SAFETY, RECITATION, …)."""
+    """Return our name of a finish reason; an unknown one is a refusal (SAFETY, RECITATION, …)."""
     return _FINISHES.get(reason, "blocked")

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible endpoint through `ChatOpenAI` (extra `tanlu[openai]`).
+"""Ask any OpenAI-compatible endpoint through `ChatOpenAI` (extra `tanlu[openai]`).
 
 Served: DeepSeek, DashScope, Volcano Ark, vLLM, Ollama. They differ in what they refuse, so a
 schema is told in words by default, a tool is never forced, and JSON mode is tried once.
@@ -20,7 +20,7 @@ from pydantic import BaseModel, SecretStr
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError, ProviderRefused
 from agent.models.connections import proxy_for, tls
-from agent.models.errors import PROVIDER_OPENAI, translated
+from agent.models.errors import PROVIDER_OPENAI, translate_errors
 from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
 from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
@@ -38,15 +38,15 @@ _JSON_OBJECT = {"type": "json_object"}
 
 
 class Compatible(ChatOpenAI):
-    """ChatOpenAI that keeps `reasoning_content` and gives it back in tool loops."""
+    """Extend ChatOpenAI to keep `reasoning_content` and give it back in tool loops."""
 
     def _get_request_payload(self, input_: Any, **kwargs: Any) -> dict[str, Any]:
         payload: dict[str, Any] = super()._get_request_payload(input_, **kwargs)
         messages: Sequence[BaseMessage] = self._convert_input(input_).to_messages()
-        for message, sent in zip(messages, payload["messages"], strict=True):
+        for message, wire_message in zip(messages, payload["messages"], strict=True):
             reasoning = message.additional_kwargs.get(_REASONING)
             if reasoning and isinstance(message, AIMessage) and message.tool_calls:
-                sent[_REASONING] = reasoning
+                wire_message[_REASONING] = reasoning
         return payload
 
     def _create_chat_result(self, response: Any, generation_info: Any = None) -> ChatResult:
@@ -69,7 +69,7 @@ class Compatible(ChatOpenAI):
 
 @dataclass
 class Pool:
-    """The connections of one event loop."""
+    """Hold the connections of one event loop."""
 
     asynchronous: httpx.AsyncClient
     synchronous: httpx.Client
@@ -83,7 +83,7 @@ class Pool:
 
 
 class OpenAI:
-    """Vendor for one OpenAI-compatible endpoint."""
+    """Speak to one OpenAI-compatible endpoint."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -92,7 +92,7 @@ class OpenAI:
         self._no_json_mode = False
 
     async def complete(self, request: Request) -> Response:
-        """One reply; JSON mode is left off for good where the endpoint refuses it."""
+        """Return one reply; JSON mode is left off for good where the endpoint refuses it."""
         method = self._settings.structured_method
         guess = request.schema is not None and method in ("auto", "prompt")
         if not guess or self._no_json_mode:
@@ -107,14 +107,14 @@ class OpenAI:
             return response
 
     async def _complete(self, request: Request, *, json_mode: bool) -> Response:
-        with translated(PROVIDER_OPENAI, request.model):
+        with translate_errors(PROVIDER_OPENAI, request.model):
             model = await self._model(request.model)
-            messages, options = self._asked(request, json_mode)
+            messages, options = self._ask(request, json_mode)
             message = await model.ainvoke(messages, QUIET, **options)
             return _response(message, request.schema)
 
     async def stream(self, request: Request) -> AsyncIterator[Piece]:
-        with translated(PROVIDER_OPENAI, request.model):
+        with translate_errors(PROVIDER_OPENAI, request.model):
             model = await self._model(request.model, streaming=True)
             chunks = model.astream(list(request.messages), QUIET)
             async with aclosing(cast(Any, chunks)) as stream:
@@ -122,16 +122,16 @@ class OpenAI:
                     yield _piece(chunk)
 
     async def list_models(self) -> list[str]:
-        """Ids the endpoint lists."""
-        with translated(PROVIDER_OPENAI, LISTING):
+        """Return the ids the endpoint lists."""
+        with translate_errors(PROVIDER_OPENAI, LISTING):
             model = await self._model(LISTING)
             return [str(entry.id) async for entry in model.root_async_client.models.list()]
 
     async def aclose(self) -> None:
         await self._pools.aclose()
 
-    def _asked(self, request: Request, json_mode: bool) -> tuple[list[BaseMessage], dict[str, Any]]:
-        """The messages and what this call adds to its model."""
+    def _ask(self, request: Request, json_mode: bool) -> tuple[list[BaseMessage], dict[str, Any]]:
+        """Return the messages and what this call adds to its model."""
         messages, schema = list(request.messages), request.schema
         options: dict[str, Any] = {}
         tools: list[Any] = list(request.tools)
@@ -140,7 +140,7 @@ class OpenAI:
             case "json_schema":
                 response_format = _json_schema(cast(type[BaseModel], schema))
             case "function_calling":
-                tools = [*tools, schema]
+                tools = [*tools, _schema_as_tool(cast(type[BaseModel], schema))]
             case "auto" | "prompt" | "json_mode":
                 messages = with_schema(messages, cast(type[BaseModel], schema))
                 response_format = _JSON_OBJECT if json_mode and not tools else None
@@ -190,6 +190,13 @@ class OpenAI:
             "limits": httpx.Limits(max_connections=None, max_keepalive_connections=100),
         }
         return Pool(httpx.AsyncClient(**shared), httpx.Client(**shared))
+
+
+def _schema_as_tool(schema: type[BaseModel]) -> dict[str, Any]:
+    shape = dict(schema_of(schema))
+    description = shape.pop("description", schema.__name__)
+    function = {"name": schema.__name__, "description": description, "parameters": shape}
+    return {"type": "function", "function": function}
 
 
 def _json_schema(schema: type[BaseModel]) -> dict[str, Any]:

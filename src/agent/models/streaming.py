@@ -1,4 +1,4 @@
-"""A streamed answer: retried and replaced before its first text, continued once after it.
+"""Stream an answer: retried and replaced before its first text, continued once after it.
 
 LangGraph streams what chat models say inside nodes. The models we ask are hidden from it (they
 write internal ids); this one wraps the pieces that code has already made clean.
@@ -32,7 +32,7 @@ from agent.core.errors import (
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
 from agent.models.types import Piece, Request, Thinking, Vendor
-from agent.models.validation import blocked, malformed
+from agent.models.validation import blocked_reply, malformed_reply
 from agent.prompts import render
 from agent.texts.language import detect_language
 
@@ -40,7 +40,7 @@ Pieces = Callable[[], AsyncIterator[str]]
 
 
 class FinishedText(BaseChatModel):
-    """Says what `pieces` yields; call it with `ainvoke([], config)` inside a node."""
+    """Say what `pieces` yields; call it with `ainvoke([], config)` inside a node."""
 
     pieces: SkipValidation[Pieces] = Field(exclude=True, repr=False)
 
@@ -86,7 +86,7 @@ Account = Callable[[ModelName, Meter, Any], None]
 
 
 async def _valid(pieces: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, None]:
-    """The same in valid text; half a character waits for its other half in the next piece."""
+    """Yield the same in valid text; half a character waits for its other half in the next piece."""
     half = ""
     async with aclosing(pieces):
         async for piece in pieces:
@@ -97,8 +97,8 @@ async def _valid(pieces: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, N
         yield Piece(text=valid_text(half))
 
 
-class Opened:
-    """A stream whose first text has come."""
+class OpenStream:
+    """Hold a stream whose first text has come."""
 
     def __init__(
         self, pieces: AsyncGenerator[Piece, None], name: ModelName, idle: float, account: Account
@@ -109,21 +109,21 @@ class Opened:
         self._spent = Piece()
 
     async def wait_for_text(self) -> None:
-        """Raises ProviderError where the stream ends without text."""
+        """Raise ProviderError where the stream ends without text."""
         provider, model = f"model:{self.name.provider}", self.name.id
         async for piece in self._pieces:
             self._count(piece)
             if piece.finish == "blocked":
-                raise blocked(provider, model, piece.reason)
+                raise blocked_reply(provider, model, piece.reason)
             if piece.text:
                 self._first, self.whole = piece.text, piece.finish == "stop"
                 return
             if piece.finish == "length":
-                raise malformed(provider, model, "model_truncated")
-        raise malformed(provider, model, "model_empty")
+                raise malformed_reply(provider, model, "model_truncated")
+        raise malformed_reply(provider, model, "model_empty")
 
     async def texts(self, meter: Meter) -> AsyncGenerator[str, None]:
-        """All text; ends quietly where it is cut off, with `whole` False."""
+        """Yield all text; ends quietly where it is cut off, with `whole` False."""
         yield self._first
         try:
             while (piece := await self._next(meter)) is not None:
@@ -131,7 +131,7 @@ class Opened:
                 if piece.text:
                     yield piece.text
                 if piece.finish == "blocked":
-                    raise blocked(f"model:{self.name.provider}", self.name.id, piece.reason)
+                    raise blocked_reply(f"model:{self.name.provider}", self.name.id, piece.reason)
                 self.whole = self.whole or piece.finish == "stop"
         except ProviderRefused:
             raise
@@ -154,8 +154,8 @@ class Opened:
         self._account(self.name, meter, self._spent)
 
 
-class Telling:
-    """One answer told to a client."""
+class AnswerStream:
+    """Stream one answer to a client."""
 
     def __init__(
         self,
@@ -173,17 +173,17 @@ class Telling:
     async def tell(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
     ) -> AsyncGenerator[str, None]:
-        """The text as it comes, from the first of `names` that answers at all."""
-        opened, written = await self._open_any(names, messages), ""
+        """Yield the text as it comes, from the first of `names` that answers at all."""
+        opened, text_so_far = await self._open_any(names, messages), ""
         try:
             async for text in opened.texts(self._meter):
-                written += text
+                text_so_far += text
                 yield text
         finally:
             await opened.close(self._meter)
         if opened.whole:
             return
-        more = await self._continue(opened.name, [*messages, continue_prompt(written)])
+        more = await self._continue(opened.name, [*messages, continue_prompt(text_so_far)])
         try:
             async for text in more.texts(self._meter):
                 yield text
@@ -194,7 +194,7 @@ class Telling:
 
     async def _open_any(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
-    ) -> Opened:
+    ) -> OpenStream:
         for name, following in zip(names, [*names[1:], None], strict=True):
             try:
                 return await self._open(name, messages)
@@ -206,19 +206,19 @@ class Telling:
                 )
         raise ValueError("no model to ask")
 
-    async def _continue(self, name: ModelName, messages: Sequence[BaseMessage]) -> Opened:
+    async def _continue(self, name: ModelName, messages: Sequence[BaseMessage]) -> OpenStream:
         try:
             return await self._open(name, messages)
         except (ProviderError, BudgetExceeded) as error:
             raise _cut_off(name) from error
 
-    async def _open(self, name: ModelName, messages: Sequence[BaseMessage]) -> Opened:
+    async def _open(self, name: ModelName, messages: Sequence[BaseMessage]) -> OpenStream:
         vendor, policy = await self._vendor(name), self._policy(name)
         request = Request(name.id, tuple(messages), thinking=self._thinking)
 
-        async def start() -> Opened:
+        async def start() -> OpenStream:
             pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
-            opened = Opened(pieces, name, min(_IDLE_SECONDS, policy.timeout), self._account)
+            opened = OpenStream(pieces, name, min(_IDLE_SECONDS, policy.timeout), self._account)
             try:
                 await opened.wait_for_text()
             except BaseException:
@@ -229,9 +229,9 @@ class Telling:
         return await self._calls.call(policy, start, meter=self._meter)
 
 
-def continue_prompt(written: str) -> HumanMessage:
-    """Asks for the rest of what was cut off, in its language."""
-    tail = written[-_CUT_OFF_CHARACTERS:]
+def continue_prompt(text: str) -> HumanMessage:
+    """Ask for the rest of what was cut off, in its language."""
+    tail = text[-_CUT_OFF_CHARACTERS:]
     return HumanMessage(render("continue_answer", detect_language(tail), cut_off=tail))
 
 

@@ -1,4 +1,4 @@
-"""What the desk needs of a service of models; one implementation per protocol."""
+"""Define the interface between the client and a service of models."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Thinking = Literal["minimal", "low", "medium", "high"]
 
 @dataclass(frozen=True)
 class Reply(Generic[S]):
-    """One answer of a model. `message` goes back unchanged in a tool loop."""
+    """Hold one answer of a model. `message` goes back unchanged in a tool loop."""
 
     text: str
     message: AIMessage
@@ -28,11 +28,11 @@ class Reply(Generic[S]):
     grounding: Mapping[str, Any] | None = None
     """Grounding metadata in snake_case, where the model searched."""
     truncated: bool = False
-    """Whether the text ends at the model's output limit; never so with `parsed`."""
+    """True if the text ends at the model's output limit; never so with `parsed`."""
 
 
 class Models(Protocol):
-    """The one way to ask a model. Names are `provider:model`; a bare name is Google's."""
+    """Ask models. Names are `provider:model`; a bare name is Google's."""
 
     async def ask(
         self,
@@ -45,7 +45,7 @@ class Models(Protocol):
         search: bool = False,
         thinking: Thinking | None = None,
     ) -> Reply[S]:
-        """One reply, never streamed to clients. With `schema`, `parsed` is validated (one repair).
+        """Return one reply, never streamed to clients. With `schema`, `parsed` is validated.
 
         `search` asks for Google Search grounding; `tools` are bound for calling. Raises
         ProviderError or BudgetExceeded; ConfigurationError for a name or key that cannot work.
@@ -61,7 +61,7 @@ class Models(Protocol):
         fallback: str | None,
         thinking: Thinking | None = None,
     ) -> AsyncIterator[str]:
-        """The reply's text as it comes; `fallback` answers if the model fails before any text.
+        """Yield the reply's text; `fallback` answers if the model fails before any text.
 
         A reply cut off half-way is continued once; cut off again, ProviderUnavailable with code
         `model_cut_off` is raised after the text there is.
@@ -69,12 +69,12 @@ class Models(Protocol):
         ...
 
     def is_google(self, model: str) -> bool:
-        """Whether the model can search with Google itself."""
+        """Tell whether the model can search with Google itself."""
         ...
 
 
 Finish = Literal["stop", "length", "blocked", "bad_call", "none"]
-"""Why a reply ended; `none` is a reply that never said so."""
+"""Reason for a reply's end; `none` is a reply that gave none."""
 
 LISTING = "models"
 """Stands for a model's name where a service is asked which it has."""
@@ -85,7 +85,7 @@ QUIET: RunnableConfig = {"tags": ["nostream", "langsmith:nostream"], "callbacks"
 
 @dataclass(frozen=True)
 class Request:
-    """One request to one model; `model` is the id on the wire."""
+    """Hold one request to one model; `model` is the id on the wire."""
 
     model: str
     messages: Sequence[BaseMessage]
@@ -97,7 +97,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, before anyone judged it."""
+    """Hold a reply as it came, before it is validated."""
 
     message: AIMessage
     text: str
@@ -114,7 +114,7 @@ class Response:
 
 @dataclass
 class Piece:
-    """A piece of a stream: text, and at the end why it ended; token counts are increments."""
+    """Hold a piece of a stream: text, and at the end why it ended; token counts are increments."""
 
     text: str = ""
     finish: Finish | None = None
@@ -125,18 +125,18 @@ class Piece:
 
 
 class Vendor(Protocol):
-    """Raises ProviderError or ConfigurationError, nothing of any library's."""
+    """Raise ProviderError or ConfigurationError, nothing of any library's."""
 
     async def complete(self, request: Request) -> Response:
-        """One whole reply."""
+        """Return one whole reply."""
         ...
 
     def stream(self, request: Request) -> AsyncIterator[Piece]:
-        """The reply as it comes."""
+        """Yield the reply as it comes."""
         ...
 
     async def list_models(self) -> list[str]:
-        """Ids the service knows."""
+        """Return the ids the service knows."""
         ...
 
     async def aclose(self) -> None: ...

@@ -6,9 +6,11 @@ from typing import cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.conversation import conversation
+from agent.assistants.common.conversation import conversation, page_sources
+from agent.assistants.common.gaps import gap_lines
 from agent.assistants.common.records import place_lines, route_lines, source_lines, weather_lines
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn import words_of_user
 from agent.assistants.common.writer import (
     Draft,
     MessageParts,
@@ -17,6 +19,7 @@ from agent.assistants.common.writer import (
     write_or_quote,
 )
 from agent.configuration import Configuration
+from agent.evidence.references import provenance_lines
 from agent.prompts import render
 from agent.state import OverallState, Update
 from agent.texts import say
@@ -65,10 +68,10 @@ def _has_evidence(draft: Draft, state: OverallState) -> bool:
 async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
     if state.get("cancelled"):
         yield say("answer.cancelled", draft.language)
-    elif state.get("needs"):
-        yield say("answer.needs_place", draft.language)
+    elif needs := state.get("needs"):
+        yield say(f"answer.needs_{needs}", draft.language)
     elif not _has_evidence(draft, state):
-        yield say("answer.nothing", draft.language)
+        yield draft.nothing_found
     else:
         prompt = _prompt(draft, state)
         async for piece in write_or_quote(
@@ -80,15 +83,19 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
 def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
     language, previous = draft.language, draft.previous
     values = {
-        "today": draft.turn["today"],
+        "today": draft.turn.get("now", draft.turn["today"]),
         "conversation": conversation(state["messages"], previous["sources"]),
+        "asked_as": words_of_user(draft.turn),
         "question": draft.turn["question"],
-        "findings": "\n\n".join(_findings(state)),
+        "findings": "\n\n".join(state.get("web_research_result", [])),
+        "sources": provenance_lines(
+            state.get("sources_gathered", []), state.get("web_research_result", [])
+        ),
         "places": place_lines(draft.places[:_SHOWN_PLACES], language),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
-        "gaps": "\n".join(f"{gap['query']}: {gap['message']}" for gap in draft.gaps),
-        "previous_sources": source_lines(previous["sources"]),
+        "gaps": gap_lines(draft.gaps),
+        "previous_sources": source_lines(page_sources(previous)),
         "previous_places": place_lines(previous["places"], language),
     }
     return [

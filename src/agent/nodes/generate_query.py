@@ -1,26 +1,31 @@
-"""The first node: checks the input, opens the turn, writes the search queries."""
+"""The first node: open the turn, write the question so that it stands alone, and its queries."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.conversation import conversation, page_sources, previous_evidence
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.records import place_lines, source_lines
-from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn import lacks_place, open_turn, refuse_without_thread
+from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import lacks_origin, lacks_place, open_turn, refuse_without_thread
 from agent.configuration import Configuration
 from agent.core.budget import Meter
+from agent.core.errors import AgentError
 from agent.core.progress import event
+from agent.evidence.constraints import constraints_by_rules, keeps_subject, valid_constraints
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.queries import drop_seen, is_visible
-from agent.evidence.types import Gap, Query
+from agent.evidence.intent import extract_place
+from agent.evidence.queries import clean_text, drop_seen, is_visible
+from agent.evidence.types import Constraints, Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
-from agent.nodes.routing import map_task, planned
+from agent.nodes.routing import lost_place, map_task, planned
 from agent.prompts import render
 from agent.state import (
     OverallState,
@@ -32,15 +37,30 @@ from agent.state import (
     new_turn,
     replaced,
 )
+from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "generate_query"
+_LONGEST_QUESTION = 1000
+_LONGEST_QUERY = 400
+_DISTRICT_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What the turn begins with; `question` is empty where no model rewrote it."""
+
+    queries: list[Query]
+    question: str = ""
+    constraints: Constraints = field(default_factory=Constraints)
+    needs_place: bool = False
+    gaps: list[Gap] = field(default_factory=list)
 
 
 async def generate_query(
     state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
-    """Opens the turn and plans its first round; a failing model leaves the user's own words."""
+    """Open the turn and plan its first round; a failing model leaves the user's own words."""
     services = get_services()
     configuration = runtime.context or Configuration()
     if configuration.review_plan:
@@ -54,32 +74,41 @@ async def generate_query(
     if lacks_place(turn, previous, configuration):
         opened["needs"] = "place"
         return opened
+    if lacks_origin(turn, configuration):
+        opened["needs"] = "origin"
+        return opened
     meter = open_meter(turn, configuration, services, spent=None)
-    asked = _prompt(state["messages"], turn, previous)
-    queries, gaps = await _write(asked, turn, configuration, services.models, meter)
+    position = await _position(turn, configuration, services, meter)
+    prompt = _prompt(state["messages"], turn, previous, position)
+    plan = await _write(prompt, turn, configuration, services.models, meter)
+    turn = _with_plan(turn, plan, _earlier_constraints(state))
+    queries = [] if plan.needs_place else plan.queries
     runtime.stream_writer(
         event("queries", NODE, text="\n".join(q["query"] for q in queries), count=len(queries))
     )
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
-    if configuration.review_plan:
-        opened["turn"] = Turn(**{**turn, "paused_at": services.now().timestamp()})
-    opened["query_list"] = queries
+    if configuration.review_plan and queries:
+        turn["paused_at"] = services.now().timestamp()
+    opened["turn"], opened["query_list"] = turn, queries
+    opened["needs"] = "place" if plan.needs_place else None
     opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
-    opened["gaps"] = replaced(gaps)
+    opened["gaps"] = replaced(plan.gaps)
     opened["usage"] = replaced(meter.usage)
     return opened
 
 
-def _prompt(messages: Sequence[AnyMessage], turn: Turn, previous: Previous) -> list[BaseMessage]:
-    near, language = turn["near"], turn["language"]
+def _prompt(
+    messages: Sequence[AnyMessage], turn: Turn, previous: Previous, position: str
+) -> list[BaseMessage]:
+    language = turn["language"]
     values = {
-        "today": turn["today"],
+        "today": turn.get("now", turn["today"]),
         "count": str(turn["count"]),
         "conversation": conversation(messages, previous["sources"]),
-        "previous_sources": source_lines(previous["sources"]),
+        "previous_sources": source_lines(page_sources(previous)),
         "previous_places": place_lines(previous["places"], language),
-        "user_location": f"{near['lng']},{near['lat']}" if near else "",
+        "user_location": position,
         "question": turn["question"],
     }
     return [
@@ -88,13 +117,31 @@ def _prompt(messages: Sequence[AnyMessage], turn: Turn, previous: Previous) -> l
     ]
 
 
+async def _position(
+    turn: Turn, configuration: Configuration, services: Services, meter: Meter
+) -> str:
+    """Return where the user is, with the district where the map knows it in time."""
+    near, language = turn["near"], turn["language"]
+    if near is None:
+        return ""
+    district = ""
+    if configuration.geo_routing != "never":
+        try:
+            async with asyncio.timeout(_DISTRICT_SECONDS):
+                district = await services.maps.district(near, language, meter=meter)
+        except (AgentError, TimeoutError) as error:
+            log.info("turn=%s %s: no district: %s", turn["id"], NODE, error or "too slow")
+    key = "records.position_in" if district else "records.position"
+    return say(key, language, district=district, **near)
+
+
 async def _write(
     messages: list[BaseMessage],
     turn: Turn,
     configuration: Configuration,
     models: Models,
     meter: Meter,
-) -> tuple[list[Query], list[Gap]]:
+) -> _Plan:
     asking = models.ask(
         configuration.query_generator_model,
         messages,
@@ -104,15 +151,38 @@ async def _write(
     )
     reply, gaps = await ask_or_gap(asking, turn, NODE)
     if reply is None:
-        return _own_words(turn, configuration), gaps
+        return _Plan(_own_words(turn, configuration), gaps=gaps)
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
     queries = drop_seen(planned(written, configuration, turn["near"]), [])
-    return queries or _own_words(turn, configuration), []
+    stated = reply.parsed.constraints
+    return _Plan(
+        queries=queries or _own_words(turn, configuration),
+        question=clean_text(reply.parsed.question, _LONGEST_QUESTION),
+        constraints=valid_constraints(stated.model_dump()) if stated else Constraints(),
+        needs_place=lost_place(written, queries, configuration, turn["near"]),
+    )
+
+
+def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints) -> Turn:
+    """Return the turn with its question as it stands alone, and what a place has to meet."""
+    question = plan.question or turn["question"]
+    words = turn["question"]
+    by_rules = constraints_by_rules(f"{words}\n{question}" if question != words else words)
+    alone = not plan.question and extract_place(words) is None
+    carried = earlier if alone or keeps_subject(words) else Constraints()
+    constraints = Constraints(**{**carried, **by_rules, **plan.constraints})
+    return Turn(**{**turn, "question": question, "constraints": constraints})
+
+
+def _earlier_constraints(state: OverallState) -> Constraints:
+    """Return what the question before this one on the thread demanded."""
+    earlier = state.get("turn")
+    return (earlier.get("constraints") if earlier else None) or Constraints()
 
 
 def _own_words(turn: Turn, configuration: Configuration) -> list[Query]:
-    question = turn["question"][:400]
+    question = turn["question"][:_LONGEST_QUERY]
     if configuration.geo_routing == "llm":
         configuration = configuration.model_copy(update={"geo_routing": "rules"})
     task = map_task(question, None, configuration)

@@ -1,4 +1,4 @@
-"""Judges web and map results together and asks for what is missing."""
+"""Judge web and map results together and ask for what is missing."""
 
 import logging
 
@@ -6,38 +6,48 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.conversation import conversation
+from agent.assistants.common.gaps import ask_or_gap, gap_lines
+from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn import words_of_user
+from agent.assistants.common.writer import distinct_places
 from agent.configuration import Configuration
-from agent.core.budget import Meter
+from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
-from agent.evidence.queries import drop_seen
+from agent.evidence.constraints import judged
+from agent.evidence.queries import drop_seen, near_duplicate, repeats
+from agent.evidence.references import provenance_lines
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
-from agent.nodes.routing import planned
+from agent.nodes.routing import left_by_map, planned
 from agent.prompts import render
-from agent.state import OverallState, PlannedQuery, Reflection, Update
+from agent.state import OverallState, PlannedQuery, Previous, Reflection, Update
 
 log = logging.getLogger(__name__)
 NODE = "reflection"
+_SHOWN_PLACES = 20
+_LEAST_MAP_CALLS = 2
 
 
 async def reflection(
     state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
-    """Counts the round; asks the model only where its verdict can change what happens next."""
+    """Count the round; ask the model only where its verdict can change what happens next."""
     services = get_services()
     configuration = runtime.context or Configuration()
-    turn, round_done = state["turn"], state.get("research_loop_count", 0) + 1
+    turn, finished = state["turn"], state.get("research_loop_count", 0) + 1
     unjudged = Update(
-        research_loop_count=round_done,
+        research_loop_count=finished,
         is_sufficient=None,
         knowledge_gap="",
         follow_up_queries=[],
         number_of_ran_queries=len(state.get("queries", [])),
     )
-    if round_done >= turn["loops"] or not configuration.max_follow_up_queries:
+    if queries := left_by_map(state, configuration):
+        return _to_the_web(unjudged, queries, finished)
+    if finished >= turn["loops"] or not _can_search(state, configuration):
         return unjudged
     meter = open_meter(turn, configuration, services, spent=state.get("usage"))
     asking = _verdict(state, configuration, services.models, meter)
@@ -47,39 +57,60 @@ async def reflection(
         return Update(**unjudged, gaps=gaps, usage=meter.usage)
     follow_ups = [] if verdict.is_sufficient else _new_queries(state, verdict, configuration)
     log.info("turn=%s %s %d: sufficient=%s, %d follow-ups",
-             turn["id"], NODE, round_done, verdict.is_sufficient, len(follow_ups))  # fmt: skip
-    runtime.stream_writer(
-        event("reflection", NODE, text=verdict.knowledge_gap, count=len(follow_ups))
-    )
+             turn["id"], NODE, finished, verdict.is_sufficient, len(follow_ups))  # fmt: skip
+    runtime.stream_writer(event("reflection", NODE, text=_missing(verdict), count=len(follow_ups)))
     return Update(
-        research_loop_count=round_done,
+        research_loop_count=finished,
         number_of_ran_queries=unjudged["number_of_ran_queries"],
         is_sufficient=verdict.is_sufficient,
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
-        queries=[PlannedQuery(**q, round=round_done + 1) for q in follow_ups],
+        queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=meter.usage,
     )
+
+
+def _to_the_web(unjudged: Update, queries: list[Query], finished: int) -> Update:
+    """Return the same round, not counted yet, with the web asked what the map had not."""
+    return Update(
+        **{
+            **unjudged,
+            "research_loop_count": finished - 1,
+            "follow_up_queries": queries,
+            "queries": [PlannedQuery(**query, round=finished) for query in queries],
+        }
+    )
+
+
+def _map_calls_left(state: OverallState, configuration: Configuration) -> int:
+    """Return the calls that are left for follow-ups; 0 where they are too few for any task."""
+    spent = state.get("usage") or no_usage()
+    left = configuration.max_map_calls - spent["map_calls"]
+    return left if left >= _LEAST_MAP_CALLS else 0
+
+
+def _can_search(state: OverallState, configuration: Configuration) -> bool:
+    """Return whether a follow-up could find anything within what is left of the limits."""
+    spent = state.get("usage") or no_usage()
+    web = configuration.web_search != "off" and spent["searches"] < configuration.max_searches
+    maps = configuration.geo_routing != "never" and _map_calls_left(state, configuration) > 0
+    return bool(configuration.max_follow_up_queries) and (web or maps)
+
+
+def _missing(verdict: Reflection) -> str:
+    """Return what the verdict says is missing; empty only where it says that enough was found."""
+    return "" if verdict.is_sufficient else verdict.knowledge_gap or "–"
 
 
 async def _verdict(
     state: OverallState, configuration: Configuration, models: Models, meter: Meter
 ) -> Reflection:
     turn = state["turn"]
-    findings = [*state.get("web_research_result", []), *state.get("amap_research_result", [])]
-    values = {
-        "today": turn["today"],
-        "question": turn["question"],
-        "asked": "\n".join(q["query"] for q in state.get("queries", [])),
-        "findings": "\n\n".join(findings),
-        "gaps": "\n".join(f"{g['query']}: {g['message']}" for g in state.get("gaps", [])),
-        "limit": str(configuration.max_follow_up_queries),
-    }
     reply = await models.ask(
         turn["reasoning_model"] or configuration.reflection_model,
         [
             SystemMessage(render("reflection_system", turn["language"])),
-            HumanMessage(render("reflection", turn["language"], **values)),
+            HumanMessage(render("reflection", turn["language"], **_material(state, configuration))),
         ],
         meter=meter,
         schema=Reflection,
@@ -89,14 +120,46 @@ async def _verdict(
     return reply.parsed
 
 
+def _material(state: OverallState, configuration: Configuration) -> dict[str, str]:
+    """Return what the verdict is over: the web's findings and the map's own records."""
+    turn = state["turn"]
+    language = turn["language"]
+    previous = state.get("previous") or Previous(sources=[], places=[])
+    places = judged(distinct_places(state.get("places", [])), turn.get("constraints", {}), language)
+    return {
+        "today": turn.get("now", turn["today"]),
+        "conversation": conversation(state["messages"], previous["sources"]),
+        "asked_as": words_of_user(turn),
+        "question": turn["question"],
+        "asked": "\n".join(q["query"] for q in state.get("queries", [])),
+        "findings": "\n\n".join(state.get("web_research_result", [])),
+        "sources": provenance_lines(
+            state.get("sources_gathered", []), state.get("web_research_result", [])
+        ),
+        "places": place_lines(places[:_SHOWN_PLACES], language),
+        "routes": route_lines(state.get("routes", []), language),
+        "weather": weather_lines(state.get("weather", []), language),
+        "gaps": gap_lines(state.get("gaps", [])),
+        "map_calls_left": str(_map_calls_left(state, configuration)),
+        "limit": str(configuration.max_follow_up_queries),
+    }
+
+
 def _new_queries(
     state: OverallState, verdict: Reflection, configuration: Configuration
 ) -> list[Query]:
-    """The follow-ups that were not asked before, as many as allowed."""
+    """Return the follow-ups that ask something new, as many as allowed."""
+    if verdict.knowledge_gap and near_duplicate(
+        verdict.knowledge_gap, state.get("knowledge_gap", "")
+    ):
+        return []
     done = state.get("queries", [])
+    texts = [query["query"] for query in done]
     written = [w for w in verdict.follow_up_queries if w.query.strip()]
     near = state["turn"]["near"]
-    queries = drop_seen(
-        planned(written, configuration, near, done=done), [q["query"] for q in done]
-    )
-    return queries[: configuration.max_follow_up_queries]
+    searched = state.get("map_searched", [])
+    queries = drop_seen(planned(written, configuration, near, searched=searched), texts)
+    if not _map_calls_left(state, configuration):
+        queries = [Query(query=query["query"], map=None) for query in queries]
+    fresh = [q for q in queries if q["map"] or not repeats(q["query"], texts)]
+    return fresh[: configuration.max_follow_up_queries]

@@ -23,7 +23,7 @@ from agent.evidence.intent import valid_map_task
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, Point, Query
 from agent.models.catalogue import parse, price
-from agent.nodes.routing import placed
+from agent.nodes.routing import goes_to_web, placed
 from agent.state import (
     CostRange,
     Estimate,
@@ -64,7 +64,8 @@ def estimate_of(
 ) -> Estimate:
     """Counts of this plan without follow-ups, within the limits; and what it may cost."""
     used = spent or no_usage()
-    web = len(queries) if configuration.web_search != "off" else 0
+    asked_of_web = sum(goes_to_web(query) for query in queries)
+    web = asked_of_web if configuration.web_search != "off" else 0
     tasks = [query["map"] for query in queries if query["map"]]
     judged = turn["loops"] > 1 and configuration.max_follow_up_queries > 0
     return Estimate(
@@ -160,6 +161,7 @@ def _price(model: str, size: _Size, calls: int, day: date, *, more: int = 0) -> 
 MAX_QUERIES = 10
 MAX_QUERY = 400
 """Characters."""
+_QUERY_FIELDS = frozenset(("query", "map", "web"))
 _TASK_FIELDS = frozenset(get_type_hints(MapTask))
 
 
@@ -184,7 +186,7 @@ def read_review(answer: Any, configuration: Configuration, near: Point | None) -
 
 
 def _query(given: Any, where: str, configuration: Configuration, near: Point | None) -> Query:
-    fields = _object({"query": given} if isinstance(given, str) else given, where, {"query", "map"})
+    fields = _object({"query": given} if isinstance(given, str) else given, where, _QUERY_FIELDS)
     text = fields.get("query")
     if not isinstance(text, str):
         raise InputError(f"{where}.query", "must be a text")
@@ -196,7 +198,10 @@ def _query(given: Any, where: str, configuration: Configuration, near: Point | N
         raise InputError(f"{where}.query", f"is longer than {MAX_QUERY} characters")
     asked = fields.get("map")
     task = None if asked is None else _task(asked, f"{where}.map", configuration, near)
-    return Query(query=cleaned, map=task)
+    web = fields.get("web", True)
+    if not isinstance(web, bool):
+        raise InputError(f"{where}.web", "must be true or false")
+    return Query(query=cleaned, map=task) if web else Query(query=cleaned, map=task, web=False)
 
 
 def _task(given: Any, where: str, configuration: Configuration, near: Point | None) -> MapTask:
@@ -287,8 +292,10 @@ def _shown(query: Query) -> Query:
     text, task = clean_text(query["query"], MAX_QUERY), query["map"]
     if task is None:
         return Query(query=text, map=None)
-    said = {name: value for name, value in task.items() if value not in (None, [])}
-    return Query(query=text, map=cast(MapTask, said))
+    stated = cast(MapTask, {name: value for name, value in task.items() if value not in (None, [])})
+    if goes_to_web(query):
+        return Query(query=text, map=stated)
+    return Query(query=text, map=stated, web=False)
 
 
 def _without_the_wait(turn: Turn, now: float) -> Turn:

@@ -14,12 +14,14 @@ from agent.evidence.types import MapTask, Point, Query
 from agent.state import AmapSearchState, OverallState, WebSearchState, WrittenQuery
 
 _NEEDS_NO_PLACE = {"route", "distance"}
+_MOST_KEYWORDS = 3
+"""Of one map task."""
 
 
 def review_or_research(
     state: OverallState, runtime: Runtime[Configuration]
 ) -> list[Send] | Literal["review_plan", "finalize_answer"]:
-    """After the queries are written: to a person first, where that is wanted."""
+    """Route to a person first, where that is wanted, else to the research."""
     if "paused_at" in state["turn"]:
         return "review_plan"
     return continue_to_research(state, runtime)
@@ -28,7 +30,7 @@ def review_or_research(
 def continue_to_research(
     state: OverallState, runtime: Runtime[Configuration]
 ) -> list[Send] | Literal["finalize_answer"]:
-    """With the queries settled: every query to the web, and to the map where it helps."""
+    """Send every query to the web, and to the map where it helps."""
     if state.get("needs"):
         return "finalize_answer"
     return _sends(state, state["query_list"], runtime) or "finalize_answer"
@@ -37,7 +39,7 @@ def continue_to_research(
 def evaluate_research(
     state: OverallState, runtime: Runtime[Configuration]
 ) -> list[Send] | Literal["finalize_answer"]:
-    """After reflection: its follow-up queries, or the answer when there are none."""
+    """Send the follow-up queries of reflection; without any, route to the answer."""
     return _sends(state, state["follow_up_queries"], runtime) or "finalize_answer"
 
 
@@ -47,20 +49,51 @@ def _sends(
     configuration = runtime.context or Configuration()
     turn, spent = state["turn"], state.get("usage") or no_usage()
     first = len(state.get("queries", [])) - len(queries)
-    web, maps = configuration.web_search != "off", []
+    share = _map_share(state, configuration, sum(bool(query["map"]) for query in queries))
+    maps: list[Send] = []
     sends: list[Send] = []
     for number, query in enumerate(queries, start=first):
         text, branch = query["query"], str(number)
+        web = configuration.web_search != "off" and goes_to_web(query)
         if web:
             payload = WebSearchState(search_query=text, id=branch, turn=turn, spent=spent)
             sends.append(Send("web_research", payload))
         if query["map"]:
             task = AmapSearchState(
                 search_query=text, id=branch, task=query["map"], turn=turn, spent=spent,
-                alone=not web,
+                map_calls=share, alone=not web,
             )  # fmt: skip
             maps.append(Send("amap_research", task))
     return sends + maps
+
+
+def _map_share(state: OverallState, configuration: Configuration, branches: int) -> int:
+    """Return the map calls of one branch; each later round is to have half of what this one has."""
+    spent = (state.get("usage") or no_usage())["map_calls"]
+    rounds = state["turn"]["loops"] - state.get("research_loop_count", 0)
+    if not configuration.max_follow_up_queries:
+        rounds = 1
+    left = max(0, configuration.max_map_calls - spent)
+    return 2 * left // (max(1, branches) * (1 + max(1, rounds)))
+
+
+def goes_to_web(query: Query) -> bool:
+    """Return whether the web is asked at once: always, unless the map alone shall answer."""
+    return query.get("web", True) or not query["map"]
+
+
+def left_by_map(state: OverallState, configuration: Configuration) -> list[Query]:
+    """Return the queries that the map alone was asked and found nothing for: the web is next."""
+    if configuration.web_search == "off":
+        return []
+    queries = state.get("queries", [])
+    prefixes = {source["id"].partition("-")[0] for source in state.get("sources_gathered", [])}
+    searched = {query["query"] for query in queries if goes_to_web(query)}
+    return [
+        Query(query=query["query"], map=None)
+        for number, query in enumerate(queries)
+        if query["query"] not in searched and f"a{number}" not in prefixes
+    ]
 
 
 def planned(
@@ -68,31 +101,51 @@ def planned(
     configuration: Configuration,
     near: Point | None,
     *,
-    done: Sequence[Query] = (),
+    searched: Sequence[MapTask] = (),
 ) -> list[Query]:
-    """What a model wrote, with checked map tasks, each place and keyword asked once in a turn."""
-    queries = [
-        Query(
-            query=w.query,
-            map=map_task(w.query, w.map.model_dump() if w.map else None, configuration),
-        )
-        for w in written
-    ]
-    asked = {_where(q["map"]): set(q["map"].get("keywords", [])) for q in done if q["map"]}
+    """Return what a model wrote, with checked map tasks, each place and keyword once in a turn.
+
+    A query for the map alone whose keywords an earlier query takes along is left out.
+    `searched` are the tasks that the map has answered, with the keywords it was asked for.
+    """
+    answered: dict[tuple[object, ...], set[str]] = {}
+    for task in searched:
+        answered.setdefault(_where(task), set()).update(task.get("keywords", []))
     seen: dict[tuple[object, ...], MapTask] = {}
-    for query in queries:
-        task = query["map"]
-        if task and not placed(task, near):
-            query["map"] = None
-        elif task:
-            query["map"] = _merged(_fresh(task, asked), seen)
+    queries: list[Query] = []
+    for each in written:
+        proposed = _proposed(each, configuration)
+        fresh = _fresh(proposed, answered) if proposed and placed(proposed, near) else None
+        query = Query(query=each.query, map=_merged(fresh, seen))
+        if fresh and not query["map"] and not each.web:
+            continue
+        if query["map"] and not each.web:
+            query["web"] = False
+        queries.append(query)
     return queries
+
+
+def lost_place(
+    written: Sequence[WrittenQuery],
+    queries: Sequence[Query],
+    configuration: Configuration,
+    near: Point | None,
+) -> bool:
+    """Return whether the map's part of a plan was lost because nobody said where."""
+    if any(query["map"] for query in queries):
+        return False
+    tasks = [task for each in written if each.map and (task := _proposed(each, configuration))]
+    return any(not placed(task, near) for task in tasks)
+
+
+def _proposed(written: WrittenQuery, configuration: Configuration) -> MapTask | None:
+    return map_task(written.query, written.map.model_dump() if written.map else None, configuration)
 
 
 def map_task(
     query: str, proposed: dict[str, object] | None, configuration: Configuration
 ) -> MapTask | None:
-    """The map task of one query by `geo_routing`; rules stand in for an invalid proposal."""
+    """Return the map task of one query by `geo_routing`; rules replace an invalid proposal."""
     routing = configuration.geo_routing
     if routing == "never":
         return None
@@ -106,21 +159,21 @@ def map_task(
 
 
 def placed(task: MapTask, near: Point | None) -> bool:
-    """Whether there is anything to begin from: a place, a city, two ends, or where the user is."""
+    """Return whether there is a place, a city, two ends or the user's position to begin from."""
     if task["intent"] in _NEEDS_NO_PLACE:
         return bool(task.get("destination") and (task.get("origin") or near))
     return bool(task.get("place") or task.get("city") or near)
 
 
 def _where(task: MapTask) -> tuple[object, ...]:
-    """What a task is about, apart from its keywords."""
+    """Return what a task is about, apart from its keywords."""
     return tuple(
         task.get(key) for key in ("intent", "place", "city", "origin", "destination", "mode")
     )
 
 
 def _fresh(task: MapTask, asked: dict[tuple[object, ...], set[str]]) -> MapTask | None:
-    """The task with only the keywords an earlier round did not search; None if there are none."""
+    """Return the task with the keywords no earlier round searched; None if there are none."""
     earlier = asked.get(_where(task))
     if earlier is None:
         return task
@@ -129,9 +182,13 @@ def _fresh(task: MapTask, asked: dict[tuple[object, ...], set[str]]) -> MapTask 
 
 
 def _merged(task: MapTask | None, seen: dict[tuple[object, ...], MapTask]) -> MapTask | None:
-    """The task, or None where an earlier query of this round takes its keywords along."""
+    """Return the task with the keywords that no earlier query of this round takes along, if any."""
     if task is None or (first := seen.setdefault(_where(task), task)) is task:
         return task
-    words = dict.fromkeys([*first.get("keywords", []), *task.get("keywords", [])])
-    first["keywords"] = list(words)[:3]
-    return None
+    words = list(dict.fromkeys([*first.get("keywords", []), *task.get("keywords", [])]))
+    first["keywords"], rest = words[:_MOST_KEYWORDS], words[_MOST_KEYWORDS:]
+    if not rest:
+        return None
+    seen[_where(task)] = task
+    task["keywords"] = rest
+    return task

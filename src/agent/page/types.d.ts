@@ -60,6 +60,8 @@ interface Source {
   title: string;
   url: string;
   provider?: string;
+  site?: string;
+  unresolved?: boolean;
   quotes?: string[];
   number?: number | null;
 }
@@ -69,6 +71,8 @@ interface Place extends Located {
   name: string;
   address: string | null;
   category: string | null;
+  category_en?: string;
+  open_time_en?: string;
   district: string | null;
   distance_m: number | null;
   distance_from: string | null;
@@ -78,6 +82,7 @@ interface Place extends Located {
   photo: string | null;
   url: string;
   source: string;
+  verdicts?: { constraint: string; verdict: "satisfied" | "violated" | "unknown"; text: string }[];
   mentioned: boolean;
   fetched_at: string;
 }
@@ -89,7 +94,7 @@ type TravelMode = "walking" | "driving" | "bicycling" | "transit";
 interface RouteStep { instruction: string; distance_m: number | null }
 interface Route {
   id: string;
-  mode: TravelMode;
+  mode: TravelMode | "straight";
   origin: string;
   destination: string;
   distance_m: number | null;
@@ -111,6 +116,15 @@ interface WeatherDay {
 interface Weather { id: string; city: string; days: WeatherDay[]; source: string; fetched_at: string }
 
 interface Gap { query: string; message: string }
+
+/** A sentence that is not plainly quoted; positions count code points of the message's text. */
+interface Statement {
+  start: number;
+  end: number;
+  verdict: string;
+  source: string | null;
+  quote: string | null;
+}
 
 interface Usage {
   model_calls?: number;
@@ -138,7 +152,7 @@ interface Answer {
   queries: (PlannedQuery & { round?: number })[];
   search_entry_points: string[];
   usage: Usage;
-  checks: { cited?: number };
+  checks: { cited?: number; statements?: Statement[] };
   geojson: { features: Feature[] } | null;
   anchor: Anchor | null;
   needs: string | null;
@@ -240,7 +254,7 @@ type RunStatus = "pending" | "running" | "error" | "success" | "timeout" | "inte
 interface QuestionMessage { id?: string; type?: string; role?: string; content: Message["content"] }
 /** What a run is started with: a question, or the answer to its review. */
 interface RunPayload {
-  input?: { messages: QuestionMessage[]; user_location?: Point } | null;
+  input?: { messages: QuestionMessage[]; user_location?: Point; utc_offset?: number } | null;
   command?: { resume: Decision } | null;
 }
 interface Run {

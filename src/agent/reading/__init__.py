@@ -1,1 +1,1 @@
-"""Reading pages: addresses checked, bytes bounded, text taken out."""
+"""Read pages: addresses checked, bytes bounded, text taken out."""

@@ -1,4 +1,4 @@
-"""Fetched bytes → text. What a document can do to its reader is bounded.
+"""Extract the text of fetched bytes, with bounds on what a document can do to its reader.
 
 A small HTML page is read in a thread. A large one, and every PDF, is read in a process that is
 killed when its time is up: both formats let a few hundred kilobytes keep a parser busy for minutes.
@@ -13,10 +13,10 @@ import re
 import sys
 from dataclasses import dataclass, replace
 
+from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from agent.core.strings import valid_text
 from agent.reading.extractors import Extracted, html_text
-from agent.reading.hosts import Turnstile
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -39,7 +39,7 @@ _NOT_TEXT = {
 
 
 def page_text(body: bytes, content_type: str) -> str:
-    """The body as text; what cannot be decoded becomes U+FFFD."""
+    """Return the body as text; what cannot be decoded becomes U+FFFD."""
     named = _PARAMETER.search(content_type)
     meta = _META.search(body[:_HEAD])
     candidates = [
@@ -49,11 +49,11 @@ def page_text(body: bytes, content_type: str) -> str:
         "utf-8",
         "gb18030",
     ]
-    known = [codec for name in candidates if name and (codec := _codec(name))]
-    first = body.decode(known[0], "replace")
+    codec_names = [codec for name in candidates if name and (codec := _codec(name))]
+    first = body.decode(codec_names[0], "replace")
     if first.count("\ufffd") * _FEW <= len(first):
         return first
-    for codec in known[1:]:
+    for codec in codec_names[1:]:
         try:
             return body.decode(codec)
         except UnicodeDecodeError:
@@ -63,10 +63,14 @@ def page_text(body: bytes, content_type: str) -> str:
 
 def _codec(name: str) -> str | None:
     try:
-        found = codecs.lookup(name).name
+        name_of_codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    return None if found.replace("-", "_") in _NOT_TEXT else _WIDER.get(found, found)
+    return (
+        None
+        if name_of_codec.replace("-", "_") in _NOT_TEXT
+        else _WIDER.get(name_of_codec, name_of_codec)
+    )
 
 
 log = logging.getLogger(__name__)
@@ -91,7 +95,7 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class ExtractLimits:
-    """Of one document: characters kept, seconds and megabytes its reader gets."""
+    """Bound one document: characters kept, seconds and megabytes of its reader."""
 
     max_chars: int = 200_000
     seconds: int = 20
@@ -99,52 +103,52 @@ class ExtractLimits:
 
 
 class Extractor:
-    """Takes the text out of pages; at most `workers` processes at a time."""
+    """Take the text out of pages; at most `workers` processes at a time."""
 
     def __init__(self, limits: ExtractLimits | None = None, *, workers: int = 2) -> None:
         self._limits = limits or ExtractLimits()
-        self._workers = Turnstile(workers)
+        self._workers = SharedSemaphore(workers)
 
     async def extract(self, body: bytes, content_type: str) -> tuple[Extracted, str]:
-        """The text and the kind (html, pdf, text) of a body.
+        """Return the text and the kind (html, pdf, text) of a body.
 
         Raises ProviderRefused: page_kind, page_empty, page_unreadable, page_encrypted,
         page_too_complex; ProviderUnavailable timeout.
         """
         kind = kind_of(body, content_type)
         if kind == "text":
-            found = Extracted(text=await asyncio.to_thread(page_text, body, content_type))
+            extracted = Extracted(text=await asyncio.to_thread(page_text, body, content_type))
         elif kind == "html":
-            found = await self._html(body, content_type)
+            extracted = await self._html(body, content_type)
         else:
-            found = await self._in_worker("pdf", body)
-        return self._checked(found), kind
+            extracted = await self._in_worker("pdf", body)
+        return self._check_length(extracted), kind
 
     async def _html(self, body: bytes, content_type: str) -> Extracted:
         markup = await asyncio.to_thread(page_text, body, content_type)
         if len(markup) > IN_THREAD:
-            sent = markup[:MAX_MARKUP].encode("utf-8", "replace")
-            found = await self._in_worker("html", sent)
-            return replace(found, partial=found.partial or len(markup) > MAX_MARKUP)
+            encoded = markup[:MAX_MARKUP].encode("utf-8", "replace")
+            extracted = await self._in_worker("html", encoded)
+            return replace(extracted, partial=extracted.partial or len(markup) > MAX_MARKUP)
         try:
             return await asyncio.to_thread(html_text, markup)
         except Exception:  # a page that breaks its parser must not end the run
             log.warning("a page broke the HTML reader", exc_info=True)
             return Extracted(failed="page_unreadable")
 
-    def _checked(self, found: Extracted) -> Extracted:
-        if found.failed in _MESSAGES:
-            raise ProviderRefused("reader", _MESSAGES[found.failed], code=found.failed)
-        text, limit = valid_text(found.text).strip(), self._limits.max_chars
+    def _check_length(self, extracted: Extracted) -> Extracted:
+        if extracted.failed in _MESSAGES:
+            raise ProviderRefused("reader", _MESSAGES[extracted.failed], code=extracted.failed)
+        text, limit = valid_text(extracted.text).strip(), self._limits.max_chars
         if not text:
             raise ProviderRefused("reader", _MESSAGES["page_empty"], code="page_empty")
-        partial = found.partial or len(text) > limit
+        partial = extracted.partial or len(text) > limit
         return replace(
-            found, title=valid_text(found.title).strip(), text=text[:limit], partial=partial
+            extracted, title=valid_text(extracted.title).strip(), text=text[:limit], partial=partial
         )
 
     async def _in_worker(self, kind: str, body: bytes) -> Extracted:
-        async with self._workers.turn():
+        async with self._workers:
             process = await asyncio.create_subprocess_exec(
                 *self._command(kind),
                 stdin=asyncio.subprocess.PIPE,
@@ -154,12 +158,12 @@ class Extractor:
             )
             try:
                 async with asyncio.timeout(self._limits.seconds + 1):
-                    said, _ = await process.communicate(body)
+                    output, _ = await process.communicate(body)
             except TimeoutError:
                 raise _timeout(self._limits.seconds) from None
             finally:
                 await _end(process)
-        return _parsed(said, process.returncode)
+        return _parse_output(output, process.returncode)
 
     def _command(self, kind: str) -> list[str]:
         limits = self._limits
@@ -168,24 +172,24 @@ class Extractor:
 
 
 def kind_of(body: bytes, content_type: str) -> str:
-    """What a body is: by its first bytes where they are clear, else by what its server says."""
-    said = content_type.partition(";")[0].strip().lower()
+    """Return the kind of a body, by its first bytes where they are clear, else by its header."""
+    media_type = content_type.partition(";")[0].strip().lower()
     head = body[:1024].lstrip()
     if head.startswith(b"%PDF-"):
         return "pdf"
-    if said in PDF:
+    if media_type in PDF:
         raise ProviderRefused("reader", _MESSAGES["page_unreadable"], code="page_unreadable")
-    if said in HTML or (said in (*UNKNOWN, "") and head[:1] == b"<"):
+    if media_type in HTML or (media_type in (*UNKNOWN, "") and head[:1] == b"<"):
         return "html"
-    if said in PLAIN or (said == "" and b"\x00" not in head):
+    if media_type in PLAIN or (media_type == "" and b"\x00" not in head):
         return "text"
-    raise ProviderRefused("reader", f"{said[:80]} is not read", code="page_kind")
+    raise ProviderRefused("reader", f"{media_type[:80]} is not read", code="page_kind")
 
 
 def _environment() -> dict[str, str]:
-    """No key of ours is in the process that reads what others wrote."""
-    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    return {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    """Return an environment without our keys for the process that reads foreign documents."""
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    return {**environment, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -194,9 +198,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await asyncio.shield(process.wait())
 
 
-def _parsed(said: bytes, code: int | None) -> Extracted:
+def _parse_output(output: bytes, code: int | None) -> Extracted:
     try:
-        return Extracted(**json.loads(said))
+        return Extracted(**json.loads(output))
     except (ValueError, TypeError):
         log.warning("a document ended its reader (exit code %s)", code)
         return Extracted(failed="page_too_complex")

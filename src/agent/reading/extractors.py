@@ -1,28 +1,34 @@
-"""What a text extractor gives, and the two that need an extra; they run here or in the worker."""
+"""Define the result of a text extractor, and the two that run here or in the worker."""
 
 import io
 import logging
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_PAGES = 200
 _TITLE = 300
+_MAX_LINKS, _MAX_ADDRESS, _MAX_WORDS = 300, 500, 120
+_LINKS = "//a[@href][not(ancestor::nav or ancestor::header or ancestor::footer or ancestor::aside)]"
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """Title and text; `partial` if something was left out; `failed` is a code instead of both."""
+    """Hold title, text and links; `partial` if something was left out.
+
+    `links` are the words of each address as the page writes it. `failed` is a code instead of all.
+    """
 
     title: str = ""
     text: str = ""
     partial: bool = False
     failed: str | None = None
+    links: dict[str, str] = field(default_factory=dict)
 
 
 def html_text(markup: str) -> Extracted:
-    """The main text of a page as Markdown, without menus and comments; needs trafilatura."""
+    """Return the main text of a page as Markdown, without menus and comments; needs trafilatura."""
     import trafilatura
     from lxml.etree import ParserError  # type: ignore[import-untyped]
     from lxml.html import HTMLParser, document_fromstring  # type: ignore[import-untyped]
@@ -34,7 +40,7 @@ def html_text(markup: str) -> Extracted:
         tree = document_fromstring(markup.replace("\0", "").encode("utf-8", "replace"), parser)
     except ParserError:
         return Extracted(failed="page_empty")
-    title = _html_title(tree)
+    title, links = _html_title(tree), _html_links(tree)
     text = trafilatura.extract(
         tree,
         output_format="markdown",
@@ -43,11 +49,11 @@ def html_text(markup: str) -> Extracted:
         include_links=False,
         include_images=False,
     )
-    return Extracted(title, _ESCAPED.sub(r"\1", text or trafilatura.html2txt(tree)))
+    return Extracted(title, _ESCAPED.sub(r"\1", text or trafilatura.html2txt(tree)), links=links)
 
 
 def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> Extracted:
-    """The text of a PDF's first MAX_PAGES pages, as far as it comes in time; needs pypdf."""
+    """Return the text of a PDF's first MAX_PAGES pages, as far as it comes in time; needs pypdf."""
     from pypdf import PdfReader
     from pypdf.errors import PdfReadError
 
@@ -70,14 +76,27 @@ def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> Extracted:
 
 
 def _html_title(tree: object) -> str:
-    """The title as shared, as shown in the tab, or the first heading."""
+    """Return the title as shared, as shown in the tab, or the first heading."""
     for path in (
         "//meta[@property='og:title']/@content",
         "//title//text()",
         "//h1//text()",
     ):
-        found = tree.xpath(path)  # type: ignore[attr-defined]
-        words = " ".join(" ".join(str(part) for part in found[:20]).split())
+        nodes = tree.xpath(path)  # type: ignore[attr-defined]
+        words = " ".join(" ".join(str(part) for part in nodes[:20]).split())
         if words:
             return words[:_TITLE]
     return ""
+
+
+def _html_links(tree: object) -> dict[str, str]:
+    """Return the words of each link outside of menus, under its address as it is written."""
+    links: dict[str, str] = {}
+    for anchor in tree.xpath(_LINKS):  # type: ignore[attr-defined]
+        address = anchor.get("href").strip()
+        words = " ".join(anchor.text_content().split())[:_MAX_WORDS]
+        if len(words) > 1 and len(address) <= _MAX_ADDRESS and not address.startswith("#"):
+            links.setdefault(address, words)
+        if len(links) == _MAX_LINKS:
+            break
+    return links

@@ -1,4 +1,4 @@
-"""Fetching a page that somebody else named: where to, how much and how long are all bounded.
+"""Fetch a page that somebody else named, with bounds on where to, how much and how long.
 
 A kept connection could be handed to another host on the same address; a new one cannot.
 
@@ -12,12 +12,11 @@ import threading
 import time
 import urllib.request
 import zlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Generic, TypeVar
 from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
 
@@ -25,7 +24,8 @@ import certifi
 import httpx
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, SingleFlight
+from agent.core.calls import Calls, Policy
+from agent.core.concurrency import BoundedCache, Pace, SharedSemaphore, SingleFlight
 from agent.core.errors import (
     MalformedReply,
     ProviderError,
@@ -34,14 +34,13 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.reading.guard import Guard, Target
-from agent.reading.hosts import HostLimits
 
 _ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
 
 
 class Body:
-    """Collects at most `limit` decoded bytes; raises ProviderRefused `too_large` beyond."""
+    """Collect at most `limit` decoded bytes; raises ProviderRefused `too_large` beyond."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         self._encoding = encoding.strip().lower()
@@ -83,7 +82,7 @@ class Body:
 
 
 async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
-    """The decoded body of a response; stops at the first byte beyond the limit."""
+    """Return the decoded body of a response; stops at the first byte beyond the limit."""
     body = Body(encoding, limit)
     async for chunk in chunks:
         body.add(chunk)
@@ -102,7 +101,7 @@ _TRIED = 3
 
 @cache
 def authorities() -> ssl.SSLContext:
-    """The trusted authorities; reading them blocks for tens of milliseconds."""
+    """Return the trusted authorities; reading them blocks for tens of milliseconds."""
     return ssl.create_default_context(cafile=certifi.where())
 
 
@@ -110,7 +109,7 @@ def authorities() -> ssl.SSLContext:
 async def answer(
     target: Target, headers: Mapping[str, str], context: ssl.SSLContext
 ) -> AsyncIterator[httpx.Response]:
-    """The response to a GET, its body unread and still encoded; raises ProviderError."""
+    """Provide the response to a GET, its body unread and still encoded; raises ProviderError."""
     async with httpx.AsyncHTTPTransport(verify=context, trust_env=False, http1=True) as transport:
         try:
             response = await _first(transport, target, headers)
@@ -119,13 +118,13 @@ async def answer(
             finally:
                 await response.aclose()
         except httpx.HTTPError as error:
-            raise _translated(error, target) from None
+            raise _translate(error, target) from None
 
 
 async def _first(
     transport: httpx.AsyncHTTPTransport, target: Target, headers: Mapping[str, str]
 ) -> httpx.Response:
-    """From the first address that takes a connection."""
+    """Return the response of the first address that takes a connection."""
     requests = _requests(target, headers)
     for request in requests[:-1]:
         try:
@@ -154,7 +153,7 @@ def _base(target: Target, address: str) -> str:
     return f"{target.scheme}://{host}:{target.port}"
 
 
-def _translated(error: httpx.HTTPError, target: Target) -> ProviderError:
+def _translate(error: httpx.HTTPError, target: Target) -> ProviderError:
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         proxies = urllib.request.getproxies()
         if proxies.get(target.scheme) or proxies.get("all"):
@@ -182,12 +181,13 @@ Ask = Callable[[str], Coroutine[None, None, bytes]]
 
 
 class Robots:
-    """What sites let this reader read. While a site's rules cannot be had it is left alone."""
+    """Check what sites let this reader read; a site whose rules cannot be had is left alone."""
 
     def __init__(self, agent: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._agent, self._clock = agent, clock
-        self._sites: OrderedDict[str, tuple[float, RobotFileParser | None]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._agent = agent
+        self._sites: BoundedCache[str, RobotFileParser] = BoundedCache(
+            _KNOWN, seconds=_SECONDS, clock=clock
+        )
         self._flights = SingleFlight()
 
     async def check(self, origin: str, path: str, ask: Ask) -> None:
@@ -195,18 +195,13 @@ class Robots:
 
         A site that is down or silent fails here as its page would, with the same errors.
         """
-        rules = self._known(origin)
+        rules = self._sites.get(origin)
         if rules is None:
             rules = await self._flights.do(origin, lambda: self._learn(origin, ask))
         if not rules.can_fetch(self._agent, origin + path):
             raise ProviderRefused(
                 "reader", f"{origin} asks not to be read (robots.txt)", code="page_robots"
             )
-
-    def _known(self, origin: str) -> RobotFileParser | None:
-        with self._lock:
-            until, rules = self._sites.get(origin, (0.0, None))
-            return rules if self._clock() < until else None
 
     async def _learn(self, origin: str, ask: Ask) -> RobotFileParser:
         try:
@@ -215,57 +210,53 @@ class Robots:
             text = b""
         rules = RobotFileParser()
         rules.parse(text.decode("utf-8-sig", "replace").splitlines())
-        with self._lock:
-            self._sites[origin] = (self._clock() + _SECONDS, rules)
-            while len(self._sites) > _KNOWN:
-                self._sites.popitem(last=False)
+        self._sites.put(origin, rules)
         return rules
 
 
-T = TypeVar("T")
+_HOSTS = 1000
 
 
-class KeptPages(Generic[T]):
-    """The last used pages by URL: at most `max_bytes` of them, each for `seconds`."""
+class HostLimits:
+    """Limit how many pages come from one host at the same time, and how often.
 
-    def __init__(
-        self,
-        size: Callable[[T], int],
-        *,
-        max_bytes: int = 32 << 20,
-        seconds: float = 600,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._size, self._max_bytes = size, max_bytes
-        self._seconds, self._clock = seconds, clock
-        self._pages: OrderedDict[str, tuple[float, T]] = OrderedDict()
-        self._bytes = 0
+    Counted across threads and event loops: a graph runs on several, and a host sees only their
+    sum. Hosts nobody uses are forgotten, the oldest first.
+    """
+
+    def __init__(self, *, at_once: int = 2, rate: float = 4, burst: float = 4) -> None:
+        self._at_once, self._rate, self._burst = at_once, rate, burst
+        self._hosts: OrderedDict[str, tuple[SharedSemaphore, Pace]] = OrderedDict()
+        self._users: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def get(self, url: str) -> T | None:
-        """The page if it is known and fresh."""
-        with self._lock:
-            if url not in self._pages:
-                return None
-            until, page = self._pages[url]
-            if self._clock() >= until:
-                self._drop(url)
-                return None
-            self._pages.move_to_end(url)
-            return page
+    @asynccontextmanager
+    async def turn(self, host: str) -> AsyncIterator[None]:
+        """Wait for a place at this host, and for its next moment."""
+        semaphore, pace = self._enter(host)
+        try:
+            async with semaphore:
+                await pace.wait()
+                yield
+        finally:
+            with self._lock:
+                self._users[host] -= 1
 
-    def keep(self, url: str, page: T) -> None:
-        """Remember a page; the longest unused ones make room."""
+    def _enter(self, host: str) -> tuple[SharedSemaphore, Pace]:
         with self._lock:
-            if url in self._pages:
-                self._drop(url)
-            self._pages[url] = (self._clock() + self._seconds, page)
-            self._bytes += self._size(page)
-            while self._bytes > self._max_bytes:
-                self._drop(next(iter(self._pages)))
+            if host not in self._hosts:
+                self._forget()
+                self._hosts[host] = SharedSemaphore(self._at_once), Pace(self._rate, self._burst)
+            self._hosts.move_to_end(host)
+            self._users[host] += 1
+            return self._hosts[host]
 
-    def _drop(self, url: str) -> None:
-        self._bytes -= self._size(self._pages.pop(url)[1])
+    def _forget(self) -> None:
+        if len(self._hosts) < _HOSTS:
+            return
+        idle = [host for host in self._hosts if not self._users[host]]
+        for host in idle[: _HOSTS // 2]:
+            del self._hosts[host], self._users[host]
 
 
 MAX_REDIRECTS = 5
@@ -276,7 +267,7 @@ _ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/plain;q=0.9,*/*;
 
 @dataclass(frozen=True)
 class Page:
-    """What a URL led to. `url` as asked, `final_url` after redirects, `body` decompressed."""
+    """Hold a fetched page: `url` as asked, `final_url` after redirects, `body` decompressed."""
 
     url: str
     final_url: str
@@ -286,7 +277,7 @@ class Page:
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """Of one page; seconds do not count waiting for a turn at its host."""
+    """Bound one page; seconds do not count waiting for a turn at its host."""
 
     seconds: float = 20
     max_bytes: int = 8 << 20
@@ -294,8 +285,13 @@ class FetchLimits:
     respect_robots: bool = True
 
 
+def page_cache(max_bytes: int = 32 << 20) -> BoundedCache[str, Page]:
+    """Return a cache of the last used pages by URL, each for ten minutes."""
+    return BoundedCache(max_bytes, seconds=600, weigh=lambda page: len(page.body))
+
+
 class Fetcher:
-    """Fetches pages for every run of the process, from any event loop."""
+    """Fetch pages for every run of the process, from any event loop."""
 
     def __init__(
         self,
@@ -304,31 +300,31 @@ class Fetcher:
         *,
         guard: Guard | None = None,
         hosts: HostLimits | None = None,
-        kept: KeptPages[Page] | None = None,
+        cache: BoundedCache[str, Page] | None = None,
     ) -> None:
         self._calls = calls
         self._limits = limits or FetchLimits()
         self._guard = guard or Guard()
         self._hosts = hosts or HostLimits()
-        self._kept = kept or KeptPages(lambda page: len(page.body))
+        self._cache = cache or page_cache()
         self._robots = Robots(self._limits.user_agent)
 
     async def get(self, url: str, *, meter: Meter, kinds: Collection[str] | None = None) -> Page:
-        """The page behind a URL; `kinds` are the content types worth reading (None: all).
+        """Return the page behind a URL; `kinds` are the content types worth reading (None: all).
 
         Raises UnsafeUrl, or ProviderError with code too_large, timeout, proxy, page_refused,
         page_gone, page_robots, page_redirects, page_kind, page_unresolved. The body is not kept in
         the journal, which holds texts: `Reader.read` keeps what was taken out of it.
         """
         plain = self._guard.parse(url).url
-        if (known := self._kept.get(plain)) is not None:
-            return replace(known, url=url)
+        if (page := self._cache.get(plain)) is not None:
+            return replace(page, url=url)
         clock = _Clock(self._limits.seconds)
         policy = Policy("reader", None, timeout=3600, attempts=2, max_retry_after=_RETRY_AFTER)
         page = await self._calls.call(
             policy, lambda: self._follow(url, clock, frozenset(kinds or ())), meter=meter
         )
-        self._kept.keep(plain, page)
+        self._cache.put(plain, page)
         return page
 
     async def _follow(self, url: str, clock: "_Clock", kinds: frozenset[str]) -> Page:
@@ -394,14 +390,14 @@ class Fetcher:
 
 
 class _Clock:
-    """Seconds a page has left, over all its redirects and attempts."""
+    """Count the seconds a page has left, over all its redirects and attempts."""
 
     def __init__(self, seconds: float) -> None:
         self._total = self._left = seconds
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        started = time.monotonic()
+        start = time.monotonic()
         try:
             async with asyncio.timeout(self._left):
                 yield
@@ -410,7 +406,7 @@ class _Clock:
                 "reader", f"the page took more than {self._total:g} s", code="timeout"
             ) from None
         finally:
-            self._left = max(0.0, self._left - (time.monotonic() - started))
+            self._left = max(0.0, self._left - (time.monotonic() - start))
 
 
 async def _body(response: httpx.Response, limit: int) -> bytes:
@@ -422,7 +418,7 @@ async def _body(response: httpx.Response, limit: int) -> bytes:
 
 
 def _next(target: Target, response: httpx.Response) -> str:
-    """Where a redirect leads; it is checked like any other URL before anything goes there."""
+    """Return the target of a redirect, which is checked like any other URL."""
     location = str(response.headers.get("location", "")).strip().replace(" ", "%20")
     if not location:
         raise MalformedReply("reader", f"{target.host} redirects to nowhere")
@@ -434,14 +430,14 @@ def _next(target: Target, response: httpx.Response) -> str:
 
 def _status_error(target: Target, response: httpx.Response) -> ProviderError | None:
     status = response.status_code
-    said = f"{target.host} answers with HTTP {status}"
+    message = f"{target.host} answers with HTTP {status}"
     if status in (200, 203):
         return None
     if status == 429:
         seconds = response.headers.get("retry-after", "")
         wait = float(seconds) if seconds.isdecimal() and len(seconds) < 9 else None
-        return RateLimited("reader", said, retry_after=wait)
+        return RateLimited("reader", message, retry_after=wait)
     if status >= 500 or status in (408, 425):
-        return ProviderUnavailable("reader", said)
-    gone = status in (404, 410)
-    return ProviderRefused("reader", said, code="page_gone" if gone else "page_refused")
+        return ProviderUnavailable("reader", message)
+    is_gone = status in (404, 410)
+    return ProviderRefused("reader", message, code="page_gone" if is_gone else "page_refused")

@@ -1,4 +1,4 @@
-"""Which URLs may be fetched: public hosts only, however the URL or its name server disguises it.
+"""Check which URLs may be fetched: public hosts only, however a URL or name server disguises it.
 
 IPv6 is the one block of public unicast minus its special parts; every form that carries an IPv4
 address (mapped, compatible, NAT64, 6to4, Teredo) is outside it or taken out.
@@ -42,7 +42,7 @@ _SPELLED = re.compile(r"(?<![0-9])(?=([0-9]{1,3}([.-])(?:[0-9]{1,3}\2){2}[0-9]{1
 
 
 def is_public(address: Address) -> bool:
-    """Whether anyone on the internet could be meant by this address."""
+    """Tell whether anyone on the internet could be meant by this address."""
     if isinstance(address, ipaddress.IPv4Address):
         return not any(address in net for net in _NOT_PUBLIC_4)
     if address.scope_id is not None or address not in _PUBLIC_6:
@@ -51,7 +51,7 @@ def is_public(address: Address) -> bool:
 
 
 def literal(host: str) -> Address | None:
-    """The address a host is written as, in its one plain form; None for a name.
+    """Return the address a host is written as, in its one plain form; None for a name.
 
     Raises ValueError for what only looks like a name: `127.1`, `0x7f.1`, `2130706433`, `010.0.0.1`.
     """
@@ -63,7 +63,7 @@ def literal(host: str) -> Address | None:
     return None
 
 
-def spelled(host: str) -> list[Address]:
+def spell_host(host: str) -> list[Address]:
     """Return the IPv4 addresses that a name spells out: `127.0.0.1.nip.io`, `app-10-0-0-1.dev`."""
     addresses: list[Address] = []
     for match in _SPELLED.finditer(host):
@@ -92,7 +92,7 @@ _SAFE = "/:?#[]@!$&'()*+,;=%~-._"
 
 @dataclass(frozen=True)
 class Target:
-    """A URL that was checked; connect to one of `addresses`, say `host` (ASCII) in TLS and HTTP."""
+    """Hold a checked URL: connect to one of `addresses`, say `host` (ASCII) in TLS and HTTP."""
 
     scheme: str
     host: str
@@ -105,7 +105,7 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """The Host header: without the scheme's own port."""
+        """Return the Host header: without the scheme's own port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -119,13 +119,13 @@ class Target:
 
 
 async def system_resolve(host: str, port: int) -> list[str]:
-    """Every address the machine's resolver knows; raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    """Return every address the machine's resolver knows; raises OSError."""
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class Guard:
-    """Checks URLs; `allow` names exact `host:port` on loopback that tests may reach.
+    """Check URLs; `allow` names exact `host:port` on loopback that tests may reach.
 
     `origins` sends a host to another origin, for stand-ins: {"sample.invalid": "http://127.0.0.1:1"}.
     """
@@ -144,7 +144,7 @@ class Guard:
         self._resolve = resolve
 
     def parse(self, url: str) -> Target:
-        """The URL in its plain form, its text checked; raises UnsafeUrl."""
+        """Return the URL in its plain form, its text checked; raises UnsafeUrl."""
         parts = _split(url)
         host = _plain_host(parts)
         port = _port(parts)
@@ -157,18 +157,18 @@ class Guard:
         return target
 
     async def check(self, url: str) -> Target:
-        """The URL with the addresses to connect to; raises UnsafeUrl or ProviderUnavailable."""
+        """Return the URL with its addresses; raise UnsafeUrl or ProviderUnavailable."""
         target = self.parse(url)
         if target.through is not None:
             return target
-        found = await self._addresses(target)
+        resolved = await self._addresses(target)
         if f"{target.host}:{target.port}" in self._allow:
-            wanted = [address for address in found if address.is_loopback or is_public(address)]
+            allowed = [address for address in resolved if address.is_loopback or is_public(address)]
         else:
-            wanted = [address for address in found if is_public(address)]
-        if len(wanted) < len(found):
+            allowed = [address for address in resolved if is_public(address)]
+        if len(allowed) < len(resolved):
             raise UnsafeUrl(f"{target.host} leads to an address that is not public")
-        addresses = tuple(str(address) for address in wanted)
+        addresses = tuple(str(address) for address in allowed)
         return Target(target.scheme, target.host, target.port, target.path, addresses)
 
     def _check_text(self, target: Target) -> None:
@@ -185,7 +185,7 @@ class Guard:
         inside = any(target.host == name or target.host.endswith(f".{name}") for name in _INSIDE)
         if inside or not _NAME.fullmatch(target.host):
             raise UnsafeUrl(f"{target.host} is not a public host name")
-        if not all(map(is_public, spelled(target.host))):
+        if not all(map(is_public, spell_host(target.host))):
             raise UnsafeUrl(f"{target.host} spells out an address that is not public")
 
     async def _addresses(self, target: Target) -> list[Address]:
@@ -193,16 +193,16 @@ class Guard:
             if (address := literal(target.host)) is not None:
                 return [address]
             texts = await self._resolve(target.host, target.port)
-            found = [ipaddress.ip_address(text) for text in texts]
+            addresses = [ipaddress.ip_address(text) for text in texts]
         except OSError:
-            found = []
+            addresses = []
         except ValueError:
             raise UnsafeUrl(f"{target.host} leads to something that is no address") from None
-        if not found:
+        if not addresses:
             raise ProviderUnavailable(
                 "reader", f"{target.host} cannot be found", code="page_unresolved"
             )
-        return found
+        return addresses
 
 
 def _split(url: str) -> SplitResult:

@@ -1,4 +1,4 @@
-"""Papers kept as files: fetched like any page, checked to be PDFs, named by their content."""
+"""Keep papers as files: fetched like any page, checked to be PDFs, named by their content."""
 
 import asyncio
 import hashlib
@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, SingleFlight
+from agent.core.calls import Calls, Policy
+from agent.core.concurrency import SharedSemaphore, SingleFlight
 from agent.core.errors import BudgetExceeded, MalformedReply, ProviderRefused
 from agent.core.private_files import private_folder
 from agent.reading.fetch import Fetcher
-from agent.reading.hosts import Turnstile
 
 _MAGIC = b"%PDF-"
 _HEAD = 1024
@@ -25,7 +25,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Paper:
-    """A PDF that is kept; `url` as asked."""
+    """Hold a PDF that is kept; `url` as asked."""
 
     url: str
     sha256: str
@@ -33,24 +33,24 @@ class Paper:
 
     @property
     def name(self) -> str:
-        """Of its file, below the folder of papers."""
+        """Return the name of its file below the folder of papers."""
         return f"{self.sha256}.pdf"
 
 
 class PaperShelf:
-    """Fetches PDFs into a folder, each content once; usable from any event loop."""
+    """Fetch PDFs into a folder, each content once; usable from any event loop."""
 
     def __init__(self, calls: Calls, fetcher: Fetcher, folder: Path) -> None:
         self._calls, self._fetcher, self._folder = calls, fetcher, folder
         self._flights = SingleFlight()
-        self._places = Turnstile(_AT_ONCE)
+        self._places = SharedSemaphore(_AT_ONCE)
 
     def path(self, paper: Paper) -> Path:
-        """Where the PDF is."""
+        """Return the path of the PDF."""
         return self._folder / paper.name
 
     async def get(self, url: str, *, meter: Meter) -> Paper:
-        """The PDF behind a URL, fetched once in a turn, also after a crash.
+        """Return the PDF behind a URL, fetched once in a turn, also after a crash.
 
         Raises UnsafeUrl, BudgetExceeded, the ProviderErrors of Fetcher.get, and ProviderRefused
         with code paper_not_pdf or paper_not_kept.
@@ -60,18 +60,18 @@ class PaperShelf:
     async def _get(self, url: str, meter: Meter) -> Paper:
         policy = Policy("papers", None, timeout=_SECONDS, attempts=1)
         text = await self._calls.once(
-            policy, lambda: self._fetched(url, meter), meter=meter, request={"paper": url}
+            policy, lambda: self._fetch(url, meter), meter=meter, request={"paper": url}
         )
         paper = _paper(text)
         if not await asyncio.to_thread(self.path(paper).is_file):
             # What the journal remembers was removed meanwhile.
-            paper = _paper(await self._fetched(url, meter))
+            paper = _paper(await self._fetch(url, meter))
         return paper
 
-    async def _fetched(self, url: str, meter: Meter) -> str:
+    async def _fetch(self, url: str, meter: Meter) -> str:
         if meter.remaining() <= 0:
             raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
-        async with self._places.turn():
+        async with self._places:
             return await self._fetched_now(url, meter)
 
     async def _fetched_now(self, url: str, meter: Meter) -> str:
@@ -88,20 +88,20 @@ class PaperShelf:
         return json.dumps(asdict(paper))
 
     def _keep(self, paper: Paper, body: bytes) -> None:
-        """Whole or not at all: a crash leaves no half file under the name."""
+        """Write the PDF whole or not at all, so that a crash leaves no half file under the name."""
         private_folder(self._folder)
         target = self.path(paper)
         if target.is_file():
             return
-        handle, written = tempfile.mkstemp(dir=self._folder, suffix=".part")
+        handle, part = tempfile.mkstemp(dir=self._folder, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(body)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(written).replace(target)
+            Path(part).replace(target)
         except BaseException:
-            Path(written).unlink(missing_ok=True)
+            Path(part).unlink(missing_ok=True)
             raise
 
 

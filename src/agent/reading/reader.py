@@ -1,9 +1,10 @@
-"""Reading web pages: fetch, then take the text out. What was read in a turn is read once."""
+"""Read web pages: fetch, then extract the text; within a turn each page is read once."""
 
 import asyncio
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from urllib.parse import urldefrag, urljoin
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
@@ -17,7 +18,7 @@ _SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Article:
-    """The text of a page; `partial` if something was left out; `kind` is html, pdf or text."""
+    """Hold the text of a page; `partial` if something was left out; `kind` is html, pdf or text."""
 
     url: str
     """As asked."""
@@ -27,25 +28,27 @@ class Article:
     kind: str
     final_url: str
     """After redirects."""
+    links: dict[str, str] = field(default_factory=dict)
+    """The words of each link, under its address in full."""
 
 
 @dataclass(frozen=True)
 class Readings:
-    """Articles in the order asked, and each failure under its URL."""
+    """Hold articles in the order of the URLs, and each failure under its URL."""
 
     articles: list[Article]
     failures: dict[str, AgentError]
 
 
 class Reader:
-    """Reads pages for every run of the process, from any event loop."""
+    """Read pages for every run of the process, from any event loop."""
 
     def __init__(self, calls: Calls, fetcher: Fetcher, extractor: Extractor | None = None) -> None:
         self._calls, self._fetcher = calls, fetcher
         self._extractor = extractor or Extractor()
 
     async def read(self, url: str, *, meter: Meter) -> Article:
-        """The article behind a URL, in the turn's journal once read.
+        """Return the article behind a URL, in the turn's journal once read.
 
         Raises UnsafeUrl, BudgetExceeded, or the ProviderErrors of Fetcher.get and
         Extractor.extract.
@@ -60,11 +63,11 @@ class Reader:
             raise MalformedReply("reader", "what the journal kept cannot be read") from None
 
     async def read_many(self, urls: Iterable[str], *, meter: Meter, parallel: int = 8) -> Readings:
-        """Every page, `parallel` at a time; one that fails does not stop the others.
+        """Return every page, `parallel` at a time; one that fails does not stop the others.
 
         A spent budget is a failure of the pages it left unread.
         """
-        wanted = list(dict.fromkeys(urls))
+        unique = list(dict.fromkeys(urls))
         places = asyncio.Semaphore(max(1, parallel))
 
         async def one(url: str) -> Article | AgentError:
@@ -74,12 +77,12 @@ class Reader:
                 except AgentError as error:
                     return error
 
-        outcomes = await asyncio.gather(*(one(url) for url in wanted))
+        outcomes = await asyncio.gather(*(one(url) for url in unique))
         return Readings(
             [outcome for outcome in outcomes if isinstance(outcome, Article)],
             {
                 url: outcome
-                for url, outcome in zip(wanted, outcomes, strict=True)
+                for url, outcome in zip(unique, outcomes, strict=True)
                 if isinstance(outcome, AgentError)
             },
         )
@@ -88,6 +91,22 @@ class Reader:
         if meter.remaining() <= 0:
             raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
         page = await self._fetcher.get(url, meter=meter, kinds=KINDS)
-        found, kind = await self._extractor.extract(page.body, page.content_type)
-        article = Article(url, found.title, found.text, found.partial, kind, page.final_url)
+        extracted, kind = await self._extractor.extract(page.body, page.content_type)
+        article = Article(
+            url, extracted.title, extracted.text, extracted.partial, kind, page.final_url,
+            _full_links(extracted.links, page.final_url),
+        )  # fmt: skip
         return json.dumps(asdict(article), ensure_ascii=False)
+
+
+def _full_links(links: Mapping[str, str], base: str) -> dict[str, str]:
+    """Return the links that lead to another web page, by their address in full."""
+    full: dict[str, str] = {}
+    for written, words in links.items():
+        try:
+            address = urldefrag(urljoin(base, written)).url
+        except ValueError:
+            continue
+        if address.startswith(("http://", "https://")) and address != urldefrag(base).url:
+            full.setdefault(address, words)
+    return full

@@ -1,4 +1,4 @@
-"""A process that reads one document somebody else wrote, and may be killed at any moment.
+"""Read one foreign document in a process that may be killed at any moment.
 
 `python -P -m agent.reading.worker KIND SECONDS MAX_CHARS MEGABYTES`: the document on standard
 input, an object with the fields of `Extracted` as JSON on standard output.
@@ -22,15 +22,15 @@ def main() -> None:
     _confine(seconds, megabytes)
     body = sys.stdin.buffer.read()
     try:
-        found = _read(kind, body, seconds, max_chars)
+        extracted = _read(kind, body, seconds, max_chars)
     except MemoryError:
-        found = Extracted(failed="page_too_complex")
+        extracted = Extracted(failed="page_too_complex")
     except Exception:  # noqa: BLE001 - whatever a broken document does to its reader
-        found = Extracted(failed="page_unreadable")
-    if len(found.text) > max_chars:
-        found = replace(found, text=found.text[:max_chars], partial=True)
+        extracted = Extracted(failed="page_unreadable")
+    if len(extracted.text) > max_chars:
+        extracted = replace(extracted, text=extracted.text[:max_chars], partial=True)
     # Lone surrogates in a broken document are no text.
-    sys.stdout.buffer.write(json.dumps(asdict(found)).encode("ascii"))
+    sys.stdout.buffer.write(json.dumps(asdict(extracted)).encode("ascii"))
     sys.stdout.buffer.flush()
     os._exit(0)
 
@@ -42,7 +42,7 @@ def _read(kind: str, body: bytes, seconds: int, max_chars: int) -> Extracted:
 
 
 def _confine(seconds: int, megabytes: int) -> None:
-    """Bounds that hold without whoever started us; memory only where the system counts it."""
+    """Set bounds that hold without the parent; memory only where the system counts it."""
     if sys.platform == "win32":
         return
     import resource

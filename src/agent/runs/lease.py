@@ -1,4 +1,4 @@
-"""Who works on a run, and whether that process still lives."""
+"""Tell who works on a run, and whether that process still lives."""
 
 import contextlib
 import hashlib
@@ -29,7 +29,7 @@ _OWNER = re.compile(rf"\d+-[0-9a-f]{{12}}({_JOURNAL})?")
 
 
 class Owner(Protocol):
-    """This process as others see it. All methods block and run in the outbox's thread."""
+    """Show this process to others. All methods block and run in the run log's thread."""
 
     @property
     def id(self) -> str: ...
@@ -39,7 +39,7 @@ class Owner(Protocol):
         ...
 
     def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
-        """Those whose process is gone."""
+        """Return those whose process is gone."""
         ...
 
     def close(self) -> None:
@@ -48,14 +48,14 @@ class Owner(Protocol):
 
 
 def owner_in(where: Place) -> Owner:
-    """An owner beside the tables of this place."""
+    """Return an owner beside the tables of this place."""
     return FileOwner(where / "owners") if isinstance(where, Path) else LockOwner()
 
 
 def claim(folder: Path) -> bool:
-    """Whether a folder is this process's alone: it is, until the process ends, if no other's is.
+    """Take an exclusive lock on the folder for the life of this process; return False if held.
 
-    By the lock of a file there, as `FileOwner` is alive; a folder that cannot be locked is let be.
+    It is the lock of a file there, as `FileOwner`'s; a folder that cannot be locked is let be.
     """
     path = folder.resolve() / "tanlu-server.lock"
     if path in _claims:
@@ -81,13 +81,13 @@ def _new_id() -> str:
 
 
 def _lock_of(owner: str) -> int:
-    """The number of an owner's advisory lock."""
+    """Return the number of an owner's advisory lock."""
     digest = hashlib.blake2b(f"tanlu owner {owner}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
 class FileOwner:
-    """An open transaction on a file of its own.
+    """Hold an open transaction on a file of its own.
 
     SQLite's file lock works alike on every system and ends with the process, also at kill -9.
     """
@@ -154,7 +154,7 @@ class FileOwner:
 
 
 class LockOwner:
-    """An advisory lock held by a connection to the database.
+    """Hold an advisory lock by a connection to the database.
 
     The database drops it when the connection ends: at once when the process is killed, within a
     minute when its machine is gone.
@@ -173,4 +173,4 @@ class LockOwner:
         return {owner for owner in owners if owner != self.id and _lock_of(owner) not in alive}
 
     def close(self) -> None:
-        """The lock ends with the connection."""
+        """Do nothing: the lock ends with the connection."""

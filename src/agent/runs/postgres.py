@@ -1,4 +1,4 @@
-"""Our tables in a Postgres database (`tanlu[postgres]`, DATABASE_URL). Everything here blocks."""
+"""Keep our tables in Postgres (`tanlu[postgres]`, DATABASE_URL). Everything here blocks."""
 
 import asyncio
 import contextlib
@@ -48,33 +48,34 @@ _PARAMETERS: dict[str, Any] = {
 
 
 def parameters_of(url: SecretStr) -> dict[str, Any]:
-    """What the address says, with our defaults. Raises ConfigurationError, never with a password.
+    """Return what the address says, with our defaults. Raises ConfigurationError, no passwords.
 
     An address that was not escaped is refused here: the library's own message would show part of
     the password as a host or a port.
     """
     try:
-        found = conninfo_to_dict(url.get_secret_value().strip())
+        parameters = conninfo_to_dict(url.get_secret_value().strip())
     except psycopg.Error:
         raise ConfigurationError(NAME, _NO_ADDRESS) from None
-    hide(str(found.get("password") or ""))
-    ports = str(found.get("port") or "").replace(",", "")
-    places = f"{found.get('host') or ''}{found.get('dbname') or ''}"
+    hide(str(parameters.get("password") or ""))
+    ports = str(parameters.get("port") or "").replace(",", "")
+    places = f"{parameters.get('host') or ''}{parameters.get('dbname') or ''}"
     if "@" in places or not (ports.isdigit() or not ports):
         raise ConfigurationError(NAME, _NO_ADDRESS)
-    return {**_PARAMETERS, **found}
+    return {**_PARAMETERS, **parameters}
 
 
 def described(url: SecretStr) -> str:
-    """The database and its server, without user and password."""
-    found = parameters_of(url)
-    host = found.get("host") or found.get("hostaddr") or "this machine"
-    port = f":{found['port']}" if found.get("port") else ""
-    return f"database {found.get('dbname') or found.get('user') or '(default)'} on {host}{port}"
+    """Name the database and its server, without user and password."""
+    parameters = parameters_of(url)
+    host = parameters.get("host") or parameters.get("hostaddr") or "this machine"
+    port = f":{parameters['port']}" if parameters.get("port") else ""
+    name = parameters.get("dbname") or parameters.get("user") or "(default)"
+    return f"database {name} on {host}{port}"
 
 
 def connect(url: SecretStr) -> Connection:
-    """A connection that commits each statement. Raises psycopg.Error, ConfigurationError."""
+    """Open a connection that commits each statement. Raises psycopg.Error, ConfigurationError."""
     connection = psycopg.connect(**parameters_of(url), autocommit=True, prepare_threshold=0)
     with _closed_on_failure(connection):
         connection.execute(f"SET search_path TO {SCHEMA}")
@@ -121,7 +122,7 @@ def _one(connection: Connection, query: str, value: Any) -> Any:
 
 
 class Session:
-    """For one thread at a time: connects at the first use, and anew when the connection is lost."""
+    """Connect at the first use, and anew when the connection is lost; for one thread at a time."""
 
     def __init__(self, url: SecretStr, opened: Callable[[Connection], None]) -> None:
         self._url, self._opened = url, opened
@@ -175,16 +176,16 @@ class Session:
 
 
 def one_line(error: psycopg.Error) -> str:
-    """What the database or the library said, shortened."""
-    said = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
-    return (said or type(error).__name__)[:300]
+    """Return what the database or the library said, shortened."""
+    words = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
+    return (words or type(error).__name__)[:300]
 
 
 _BEAT_SECONDS = 5.0
 
 
 def storable(value: Any) -> Any:
-    """A text without what Postgres cannot keep: the character 0 and halves of characters."""
+    """Return a text without what Postgres cannot keep: the character 0 and halves of characters."""
     if not isinstance(value, str):
         return value
     text = value.replace("\0", "")
@@ -196,7 +197,7 @@ def storable(value: Any) -> Any:
 
 
 class Statements:
-    """A connection as `sqlite3.Connection` is one: `?` stands for a value."""
+    """Offer a connection as `sqlite3.Connection` is one: `?` stands for a value."""
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
@@ -206,14 +207,14 @@ class Statements:
 
 
 class PostgresLedger:
-    """What `SqliteFile` is for a file. Several processes and machines share it."""
+    """Serve a database as `SqliteFile` serves a file. Several processes and machines share it."""
 
     shared = True
 
     def __init__(
         self, url: SecretStr, opened: Callable[[Statements], None], *, stays: bool = False
     ) -> None:
-        """`stays`: a lost connection is opened again at once, because it holds a lock."""
+        """Open a lost connection again at once where it `stays`, because it holds a lock."""
         self._url, self._opened, self._stays = url, opened, stays
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="postgres-ledger")
         self._session: Session | None = None

@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints in the database, from threads: no event loop waits or is bound to it."""
+"""Keep LangGraph's checkpoints in the database, from threads: no event loop waits for it."""
 
 import asyncio
 import logging
@@ -51,7 +51,7 @@ _UNUSED_VALUES = (
 
 
 class PostgresThreads(BasePostgresSaver):
-    """LangGraph's own tables and bytes; each of a few threads has a connection of its own.
+    """Keep LangGraph's own tables and bytes; each of a few threads has a connection of its own.
 
     Asynchronous psycopg would bind the saver to one event loop and does not run on Windows' usual
     one. A lost connection is opened again; what a step writes may be written twice without harm.
@@ -77,7 +77,7 @@ class PostgresThreads(BasePostgresSaver):
             self._works = True
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint of a config, or the last one of its thread."""
+        """Return the checkpoint of a config, or the last one of its thread."""
         return await self._saved(lambda saver: saver.get_tuple(config))
 
     async def alist(
@@ -88,11 +88,11 @@ class PostgresThreads(BasePostgresSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Checkpoints, the newest first."""
-        for found in await self._saved(
+        """Yield checkpoints, the newest first."""
+        for checkpoint in await self._saved(
             lambda saver: list(saver.list(config, filter=filter, before=before, limit=limit))
         ):
-            yield found
+            yield checkpoint
 
     async def aput(
         self,
@@ -132,20 +132,20 @@ class PostgresThreads(BasePostgresSaver):
         await self._run(work)
 
     async def askers(self, thread_id: str) -> set[str]:
-        """Whose keys a thread's steps were made with; "" for steps without one."""
+        """Return whose keys a thread's steps were made with; "" for steps without one."""
         values = (OWNER, thread_id)
         rows = await self._run(lambda connection: connection.execute(_ASKERS, values).fetchall())
         return {str(asker) for (asker,) in rows}
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """`keep_latest` leaves each thread its last checkpoint, `delete_all` nothing."""
+        """Leave each thread its last checkpoint (`keep_latest`) or nothing (`delete_all`)."""
         how = "delete" if strategy == "delete_all" else strategy
         await self._saved(lambda saver: saver.prune(list(thread_ids), strategy=how))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """The history of channels that are stored as differences."""
+        """Return the history of channels that are stored as differences."""
         return await self._saved(
             lambda saver: saver.get_delta_channel_history(config=config, channels=channels)
         )
@@ -177,7 +177,7 @@ class PostgresThreads(BasePostgresSaver):
 async def open_database(
     url: SecretStr, serde: SerializerProtocol, *, may_wait: bool
 ) -> AsyncIterator[PostgresThreads]:
-    """The threads of a database; tables are made as soon as it is there. Raises ConfigurationError.
+    """Open a database's threads; tables are made once it is there. Raises ConfigurationError.
 
     `may_wait`: a database that cannot be used is logged, and is an error of each use until it can.
     """
@@ -195,6 +195,6 @@ async def open_database(
 
 
 def _storable(checkpoint: Checkpoint) -> Checkpoint:
-    """Texts that are a channel's whole value are stored as JSON, the others packed."""
+    """Store texts that are a channel's whole value as JSON, the others packed."""
     values = {name: storable(value) for name, value in checkpoint["channel_values"].items()}
     return {**checkpoint, "channel_values": values}

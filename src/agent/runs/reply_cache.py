@@ -1,4 +1,4 @@
-"""Tables of this installation, and the journal of paid replies in them.
+"""Keep the journal of paid replies.
 
 By default an SQLite file with one connection in one thread, in WAL with `synchronous=NORMAL`: what
 is committed survives a killed process; a power cut can lose the last commits but never damages the
@@ -34,7 +34,7 @@ _SCHEMA = (
 
 
 class ReplyJournal:
-    """`calls.Journal`: a turn's replies until it ends, at most seven days.
+    """Keep a turn's replies until it ends, at most seven days (`calls.Journal`).
 
     A store that fails raises StoreFailed: what cannot be kept must not be paid for. A reply that
     came too late for that stays here, and is saved before this process pays for anything else.
@@ -53,15 +53,15 @@ class ReplyJournal:
         tables.execute("DELETE FROM replies WHERE at < ?", (self._clock() - KEEP_SECONDS,))
 
     async def load(self, turn_id: str, key: str) -> str | None:
-        """The reply this turn has paid for, or None; a turn belongs to one process at a time."""
+        """Return the reply a turn has paid for, or None; one process at a time has a turn."""
         if (unsaved := self._unsaved.get((turn_id, key))) is not None:
             return unsaved
         # Where machines share it, a turn may come back after another one worked on it.
         if not self._ledger.shared:
-            known = self._known.get(turn_id)
-            if known is None:
-                known = await self._open(turn_id)
-            if key not in known:
+            keys = self._known.get(turn_id)
+            if keys is None:
+                keys = await self._open(turn_id)
+            if key not in keys:
                 return None
         row = await self._try(
             lambda db: db.execute(
@@ -82,8 +82,8 @@ class ReplyJournal:
             # The error's own text would show the reply.
             log.warning("a paid reply cannot be kept: %s", type(error).__name__)
             return
-        if (known := self._known.get(turn_id)) is not None:
-            known.add(key)
+        if (keys := self._known.get(turn_id)) is not None:
+            keys.add(key)
 
     async def ready(self, turn_id: str) -> None:
         """Save what could not be saved before; try to write once in a turn, even if all was."""
@@ -103,7 +103,7 @@ class ReplyJournal:
         _remember(self._tried, turn_id, True)
 
     async def forget(self, turn_id: str) -> None:
-        """The turn has ended: its replies are in its answer, and may as well stay for a while."""
+        """Forget a turn that has ended: its replies are in its answer, and may stay for a while."""
         self._known.pop(turn_id, None)
         self._tried.pop(turn_id, None)
         for name in [name for name in list(self._unsaved) if name[0] == turn_id]:
@@ -116,7 +116,7 @@ class ReplyJournal:
             log.warning("the replies of a turn that has ended are not removed: %s", error)
 
     async def _open(self, turn_id: str) -> set[str]:
-        """What the ledger knows of a turn, asked once: most turns are new to it."""
+        """Read what the tables know of a turn, once: most turns are new to them."""
         rows = await self._try(
             lambda db: db.execute(
                 "SELECT key FROM replies WHERE turn_id = ?", (turn_id,)
@@ -148,7 +148,7 @@ def _remember(turns: dict[str, T], turn_id: str, value: T) -> T:
 
 
 class SqliteJournal(ReplyJournal):
-    """The journal in a folder's `runs.sqlite`."""
+    """Keep the journal in a folder's `runs.sqlite`."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         super().__init__(folder, clock)

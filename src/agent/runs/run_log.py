@@ -1,4 +1,4 @@
-"""The outbox of accepted runs: what a restarted process must bring to its end.
+"""Log accepted runs, which a restarted process must bring to their end.
 
 A row is written when a run is accepted and closed when it ends. It belongs to the process that
 works on it; whether that process lives is told by a lock that is dropped with it (`owners`).
@@ -49,7 +49,7 @@ _AGAIN = ", ".join(
 
 @dataclass(frozen=True)
 class AcceptedRun:
-    """What is needed to begin a run again; plain JSON values only."""
+    """Hold what is needed to begin a run again; plain JSON values only."""
 
     run_id: str
     thread_id: str
@@ -76,13 +76,13 @@ class AcceptedRun:
 
     @property
     def graph_input(self) -> Any:
-        """What the graph is given, first time and again: the input, or an answer to its pause."""
+        """Return the graph's input, first time and again: the question, or a pause's answer."""
         resume = (self.options.get("command") or {}).get("resume")
         return self.input if resume is None else Command(resume=resume)
 
 
 class RunOutbox:
-    """The runs of one place: the command line (`cli`), or the servers that share them."""
+    """Log the runs of one place: the command line (`cli`), or the servers that share them."""
 
     def __init__(
         self, where: Place, place: str = "cli", clock: Callable[[], float] = time.time
@@ -95,7 +95,7 @@ class RunOutbox:
 
     @property
     def shared(self) -> bool:
-        """Whether other machines work on runs of this place, too."""
+        """Return whether other machines work on runs of this place, too."""
         return self._ledger.shared
 
     def _prepare(self, db: Tables) -> None:
@@ -162,13 +162,26 @@ class RunOutbox:
 
         return await self._ledger.run(work)
 
+    async def latest(self) -> AcceptedRun | None:
+        """Return the run of this place that was accepted last, open or ended; None without any."""
+
+        def work(db: Tables) -> list[AcceptedRun]:
+            rows = db.execute(
+                f"SELECT {_COLUMNS} FROM runs WHERE place = ?"  # noqa: S608
+                " ORDER BY accepted_at DESC LIMIT 1",
+                (self.place,),
+            )
+            return [_run(row) for row in rows]
+
+        return next(iter(await self._ledger.run(work)), None)
+
     async def working(self) -> list[AcceptedRun]:
         """Open runs of this process."""
         runs = await self._ledger.run(self._open_runs)
         return [run for run in runs if run.owner == self._owner.id]
 
     async def ends(self, run_ids: Collection[str]) -> dict[str, End]:
-        """How those of these runs ended that have, wherever that was."""
+        """Return the ends of those of these runs that have ended, wherever that was."""
         marks = ", ".join("?" * len(run_ids))
         rows = await self._ledger.run(
             lambda db: db.execute(
@@ -179,7 +192,7 @@ class RunOutbox:
         return dict(rows)
 
     async def lately_ended(self) -> list[tuple[str, str, str]]:
-        """(thread, assistant, asker) of what other processes ended in their last half minute."""
+        """Return (thread, assistant, asker) of what others ended in their last half minute."""
         rows = await self._ledger.run(
             lambda db: db.execute(
                 "SELECT DISTINCT thread_id, assistant, asker FROM runs AS r"
@@ -210,7 +223,7 @@ class RunOutbox:
         return mine if taken else None
 
     async def rename(self, run: AcceptedRun, run_id: str) -> AcceptedRun:
-        """It was begun again under another id, as a server gives every run its own."""
+        """Note the id under which it was begun again, as a server gives every run its own."""
         renamed = replace(run, run_id=run_id, earlier=run.run_ids)
         row = (run_id, _stored(list(renamed.earlier)), run.run_id)
         await self._ledger.run(
@@ -233,12 +246,12 @@ class RunOutbox:
 
 
 def _run(row: tuple[Any, ...]) -> AcceptedRun:
-    run_id, thread_id, assistant, given, context, options, url, earlier, *rest = row
+    run_id, thread_id, assistant, question, context, options, url, earlier, *rest = row
     return AcceptedRun(
         run_id,
         thread_id,
         assistant,
-        json.loads(given),
+        json.loads(question),
         json.loads(context),
         json.loads(options),
         url,

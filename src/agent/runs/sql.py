@@ -1,4 +1,4 @@
-"""Our tables in one place: an SQLite file, or a Postgres database.
+"""Keep our tables in one place: an SQLite file, or a Postgres database.
 
 By default an SQLite file with one connection in one thread, in WAL with `synchronous=NORMAL`: what
 is committed survives a killed process; a power cut can lose the last commits but never damages the
@@ -33,14 +33,14 @@ Place = Path | SecretStr
 
 
 class Rows(Protocol):
-    """What a statement found."""
+    """Hold the result of a statement."""
 
     @property
     def rowcount(self) -> int: ...
 
     @property
     def description(self) -> Any:
-        """A sequence for each column; its first element is the column's name."""
+        """Return a sequence for each column; its first element is the column's name."""
         ...
 
     def fetchone(self) -> Any: ...
@@ -51,17 +51,17 @@ class Rows(Protocol):
 
 
 class Tables(Protocol):
-    """A connection to a file or a database: the SQL both understand, `?` for each value."""
+    """Connect to a file or a database: the SQL both understand, `?` for each value."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Rows: ...
 
 
 class Ledger(Protocol):
-    """Tables in one place."""
+    """Keep tables in one place."""
 
     @property
     def shared(self) -> bool:
-        """Whether other machines use them, too."""
+        """Return whether other machines use them, too."""
         ...
 
     async def run(self, work: Callable[[Tables], T]) -> T:
@@ -72,7 +72,7 @@ class Ledger(Protocol):
 
 
 def open_ledger(where: Place, opened: Callable[[Tables], None], *, stays: bool = False) -> Ledger:
-    """The tables of a place; connects at the first use, and then calls `opened`.
+    """Return the tables of a place; connects at the first use, and then calls `opened`.
 
     `stays`: the connection holds a lock, so that one that is lost is opened again at once.
     """
@@ -84,7 +84,7 @@ def open_ledger(where: Place, opened: Callable[[Tables], None], *, stays: bool =
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """An open file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
+    """Open a file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
     try:
         private_database(path)
         private_data(path.parent)
@@ -119,7 +119,7 @@ def failures_of(path: Path) -> Iterator[None]:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Two processes that open a new file at once: the loser is refused without waiting."""
+    """Switch to WAL; of two processes that do so, the loser is refused without waiting."""
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -133,7 +133,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 class SqliteFile:
-    """A file that any event loop may use; opened at the first use, one transaction per `run`."""
+    """Serve a file to any event loop; opened at the first use, one transaction per `run`."""
 
     shared = False
 

@@ -1,4 +1,4 @@
-"""Threads in an SQLite file: LangGraph's own tables and bytes."""
+"""Keep threads in an SQLite file: LangGraph's own tables and bytes."""
 
 import asyncio
 import sqlite3
@@ -27,7 +27,7 @@ THREADS_FILE = "threads.sqlite"
 
 
 class ThreadSaver(AsyncSqliteSaver):
-    """AsyncSqliteSaver that can also undo a run and shorten a thread's history.
+    """Extend AsyncSqliteSaver: undo a run, shorten a thread's history.
 
     What every step of a run needs goes to the file in one hop to a thread: the parent takes three
     to five under one lock, so that a busy event loop makes all runs wait for each other.
@@ -41,7 +41,7 @@ class ThreadSaver(AsyncSqliteSaver):
         self._blocking: SqliteSaver | None = None
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint of a config, or the last one of its thread."""
+        """Return the checkpoint of a config, or the last one of its thread."""
         return await self._in_one_hop(lambda saver: saver.get_tuple(config))
 
     async def aput(
@@ -88,7 +88,7 @@ class ThreadSaver(AsyncSqliteSaver):
                 )
 
     async def askers(self, thread_id: str) -> set[str]:
-        """Whose keys a thread's steps were made with; "" for steps without one."""
+        """Return whose keys a thread's steps were made with; "" for steps without one."""
         query = (
             "SELECT DISTINCT coalesce(json_extract(CAST(metadata AS TEXT), ?), '')"
             " FROM checkpoints WHERE thread_id = ?"
@@ -98,7 +98,7 @@ class ThreadSaver(AsyncSqliteSaver):
         return {str(asker) for (asker,) in rows}
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """`keep_latest` leaves each thread its last checkpoint, `delete_all` nothing."""
+        """Leave each thread its last checkpoint (`keep_latest`) or nothing (`delete_all`)."""
         await self.setup()
         keep = (
             " AND checkpoint_id < (SELECT max(c.checkpoint_id) FROM checkpoints AS c"
@@ -112,7 +112,7 @@ class ThreadSaver(AsyncSqliteSaver):
 
     @asynccontextmanager
     async def _own_connection(self) -> AsyncIterator[None]:
-        """The parent's connection, in one transaction. Raises StoreFailed."""
+        """Yield the parent's connection, in one transaction. Raises StoreFailed."""
         with failures_of(self._file.path):
             async with self.lock:
                 try:

@@ -1,4 +1,4 @@
-"""Threads, run log and reply cache of a process: in TANLU_DATA_DIR, or in Postgres.
+"""Open threads, run log and reply cache of a process: in TANLU_DATA_DIR, or in Postgres.
 
 `open_threads` serves the command line. Several processes may share the folder, several machines
 the database (DATABASE_URL). Why: docs/decisions/0004-threads-on-sqlite.md and 0011.
@@ -46,7 +46,7 @@ _of_server: "Saver | None" = None
 
 @asynccontextmanager
 async def open_saver(where: Place, *, may_wait: bool = False) -> AsyncIterator[Saver]:
-    """The threads of a folder or a database, created when missing. Raises ConfigurationError.
+    """Open the threads of a folder or a database, created when missing. Raises ConfigurationError.
 
     `may_wait`: a database that cannot be used is an error of each use, not of opening it.
     """
@@ -87,7 +87,7 @@ def _in_database(url: SecretStr, serde: SerializerProtocol, may_wait: bool) -> O
 
 
 def data_folder() -> Path:
-    """TANLU_DATA_DIR alone: a mistake in another setting must not stop a server."""
+    """Read TANLU_DATA_DIR alone: a mistake in another setting must not stop a server."""
     if named := os.environ.get("TANLU_DATA_DIR"):
         return Path(named)
     folder: Path = Settings.model_fields["tanlu_data_dir"].get_default(call_default_factory=True)
@@ -95,7 +95,7 @@ def data_folder() -> Path:
 
 
 def memory_place() -> Place:
-    """DATABASE_URL, else TANLU_DATA_DIR; as there, whatever else is configured."""
+    """Return DATABASE_URL, else TANLU_DATA_DIR, whatever else is configured."""
     if url := os.environ.get("DATABASE_URL"):
         hide(url)
         return SecretStr(url)
@@ -104,7 +104,7 @@ def memory_place() -> Place:
 
 @dataclass(frozen=True)
 class Threads:
-    """What the command line keeps between its runs."""
+    """Hold what the command line keeps between its runs."""
 
     saver: Saver
     runs: RunOutbox
@@ -113,7 +113,7 @@ class Threads:
 
 @asynccontextmanager
 async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
-    """Threads, outbox and journal of the command line; closes them at the end."""
+    """Open threads, run log and journal of the command line; close them at the end."""
     where = settings.memory
     async with contextlib.AsyncExitStack() as stack:
         saver = await stack.enter_async_context(open_saver(where))
@@ -123,8 +123,17 @@ async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
         yield Threads(saver, runs, journal)
 
 
+async def last_run(settings: Settings) -> AcceptedRun | None:
+    """Return the run that the command line accepted last; None where there is none."""
+    runs = RunOutbox(settings.memory, "cli")
+    try:
+        return await runs.latest()
+    finally:
+        await runs.aclose()
+
+
 def run_config(run: AcceptedRun) -> RunnableConfig:
-    """The config of a run, first time and again.
+    """Return the config of a run, first time and again.
 
     With the same run id LangGraph goes on from the run's last checkpoint, if it has one, and
     begins with the input otherwise; so a caller need not know which.

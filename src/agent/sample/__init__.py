@@ -1,1 +1,1 @@
-"""The sample mode: what answers where no key is set, over a bundled corpus."""
+"""Run the sample mode, which answers over a bundled corpus where no key is set."""

@@ -1,11 +1,9 @@
-"""Amap's REST service over the bundled sample: its paths, parameters, shapes and errors.
+"""Speak Amap's REST protocol over the bundled sample: its paths, parameters, shapes and errors.
 
 The real map server is pointed here. Empty values are `[]` and numbers are text, as Amap writes
 them; questions outside the sample get Amap's own "nothing" (ENGINE_RESPONSE_DATA_ERROR, no pois).
 """
 
-import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -34,7 +32,7 @@ Point = tuple[float, float]
 
 
 def poi_of(place: Place, metres: float | None = None) -> dict[str, Any]:
-    """A place as searches and details return it."""
+    """Return a place as searches and details return it."""
     extra: dict[str, Any] = {
         "rating": f"{place.rating:.1f}" if place.rating is not None else [],
         "cost": f"{place.cost:.2f}" if place.cost is not None else [],
@@ -65,7 +63,7 @@ def poi_of(place: Place, metres: float | None = None) -> dict[str, Any]:
 
 
 def geocode_of(anchor: Anchor) -> dict[str, Any]:
-    """A named spot as the geocoder returns it."""
+    """Return a named spot as the geocoder returns it."""
     return {
         "formatted_address": f"{anchor.province}{anchor.city}{anchor.district}{anchor.name}",
         "country": "中国",
@@ -85,7 +83,7 @@ def geocode_of(anchor: Anchor) -> dict[str, Any]:
 
 
 def regeocode_at(lng: float, lat: float) -> dict[str, Any]:
-    """The nearest district the sample knows; far from all of them every field is empty."""
+    """Return the nearest district the sample knows; far from all of them every field is empty."""
     districts = [(city, part) for city in load_sample().cities for part in city.districts]
     metres, (city, part) = min(
         ((distance_m((lng, lat), (d.lng, d.lat)), (c, d)) for c, d in districts),
@@ -109,14 +107,14 @@ def regeocode_at(lng: float, lat: float) -> dict[str, Any]:
 
 
 def weather_of(name: str) -> dict[str, Any] | None:
-    """Four days of a sample city from today, or None."""
+    """Return four days of a sample city from today, or None."""
     city = find_city(name)
-    known = next((w for w in load_sample().weather if city and w.city == city.name), None)
-    if known is None:
+    forecast = next((w for w in load_sample().weather if city and w.city == city.name), None)
+    if forecast is None:
         return None
     today = datetime.now(_SHANGHAI).date()
     casts = []
-    for day in known.days:
+    for day in forecast.days:
         date = today + timedelta(days=day.offset)
         casts.append(
             {
@@ -133,16 +131,16 @@ def weather_of(name: str) -> dict[str, Any] | None:
             }
         )
     return {
-        "city": known.city,
-        "adcode": known.adcode,
-        "province": known.province,
+        "city": forecast.city,
+        "adcode": forecast.adcode,
+        "province": forecast.province,
         "reporttime": f"{today.isoformat()} 08:00:00",
         "casts": casts,
     }
 
 
 def travel(start: Point, end: Point, kind: str) -> tuple[int, int, list[dict[str, Any]]]:
-    """Metres, seconds and steps of a way that the sample guesses from the straight line."""
+    """Return metres, seconds and steps of a way that the sample guesses from the straight line."""
     metres = round(distance_m(start, end) * _DETOUR[kind])
     seconds = round(metres / _METRES_A_SECOND[kind])
     step = {
@@ -159,7 +157,7 @@ def travel(start: Point, end: Point, kind: str) -> tuple[int, int, list[dict[str
 
 
 def transit_of(start: Point, end: Point) -> dict[str, Any]:
-    """One way by a bus line of the sample, with a walk to it."""
+    """Return one way by a bus line of the sample, with a walk to it."""
     metres, seconds, _ = travel(start, end, "transit")
     walk, walk_seconds, steps = travel(start, (start[0] + 0.002, start[1]), "walking")
     ends = {"origin": _text(start), "destination": _text(end)}
@@ -209,83 +207,44 @@ _CODES = {
 _WALKING_RANGE_M = 100_000
 
 Reply = dict[str, Any]
-Latency = Callable[[web.Request, Any], float]
 
 
 class AmapError(Exception):
-    """Answered in Amap's shape, with status 200 as Amap does."""
+    """Name an error that is answered in Amap's shape, with status 200 as Amap does."""
 
 
 class AmapService(Service):
-    """Mount its `app`; `key` is the only one accepted (None: any but an empty one).
+    """Speak Amap's REST protocol; `key` is the only one accepted (None: any but an empty one)."""
 
-    `qps` limits the requests in any one second; `daily_spent` answers every place search, and
-    `failing` every request, with that error name.
-    """
-
-    def __init__(
-        self,
-        *,
-        key: str | None = None,
-        qps: int | None = None,
-        latency: Latency | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        super().__init__("amap", latency)
+    def __init__(self, *, key: str | None = None) -> None:
+        super().__init__("amap")
         # Before requests come: they are answered on an event loop, which must not read files.
         load_sample()
-        self.key, self.qps = key, qps
-        self.daily_spent = False
-        self.failing: str | None = None
-        self.refused = 0
-        self._clock = clock
-        self._recent: deque[float] = deque()
+        self.key = key
         for path, answer in _ANSWERS.items():
-            self.app.router.add_get(path, self._answered(answer, v4=path.startswith("/v4")))
+            self.app.router.add_get(path, self._handler(answer, v4=path.startswith("/v4")))
 
-    def asked(self, path: str) -> list[dict[str, str]]:
-        """The parameters of the requests for a path so far, without the key."""
-        return [
-            {name: value for name, value in request.query.items() if name not in _COMMON}
-            for request in self.requests
-            if request.path == path
-        ]
-
-    def _answered(
+    def _handler(
         self, answer: Callable[[Mapping[str, str]], Reply], *, v4: bool
     ) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.Response:
             try:
-                self._admit(request)
-                found = answer(request.query)
+                self.admit(request)
+                fields = answer(request.query)
             except AmapError as error:
                 return web.json_response(_refusal(str(error), v4=v4))
             good: Reply = {"errcode": 0, "errmsg": "OK", "errdetail": None}
             if not v4:
                 good = {"status": "1", "info": "OK", "infocode": "10000"}
-            return web.json_response({**good, **found})
+            return web.json_response({**good, **fields})
 
         return handle
 
-    def _admit(self, request: web.Request) -> None:
-        given = request.query.get("key", "")
-        if self.failing:
-            raise AmapError(self.failing)
-        if not given or (self.key is not None and given != self.key):
+    def admit(self, request: web.Request) -> None:
+        """Raise AmapError for a request with a wrong key."""
+        key = request.query.get("key", "")
+        if not key or (self.key is not None and key != self.key):
             raise AmapError("INVALID_USER_KEY")
-        if self.daily_spent and request.path.startswith("/v3/place/"):
-            raise AmapError("DAILY_QUERY_OVER_LIMIT")
-        if self.qps is not None:
-            now = self._clock()
-            while self._recent and now - self._recent[0] >= 1:
-                self._recent.popleft()
-            if len(self._recent) >= self.qps:
-                self.refused += 1
-                raise AmapError("CUQPS_HAS_EXCEEDED_THE_LIMIT")
-            self._recent.append(now)
-
-
-_COMMON = ("key", "source")
 
 
 def _refusal(name: str, *, v4: bool) -> Reply:
@@ -295,63 +254,63 @@ def _refusal(name: str, *, v4: bool) -> Reply:
     return {"status": "0", "info": name, "infocode": code}
 
 
-def _geocode(asked: Mapping[str, str]) -> Reply:
-    anchor = find_anchor(_needed(asked, "address"), asked.get("city") or None)
+def _geocode(query: Mapping[str, str]) -> Reply:
+    anchor = find_anchor(_required(query, "address"), query.get("city") or None)
     if anchor is None:
         raise AmapError("ENGINE_RESPONSE_DATA_ERROR")
     return {"count": "1", "geocodes": [geocode_of(anchor)]}
 
 
-def _regeocode(asked: Mapping[str, str]) -> Reply:
-    return {"regeocode": regeocode_at(*_point(asked, "location"))}
+def _regeocode(query: Mapping[str, str]) -> Reply:
+    return {"regeocode": regeocode_at(*_point(query, "location"))}
 
 
-def _text_search(asked: Mapping[str, str]) -> Reply:
-    words, city = _needed(asked, "keywords"), asked.get("city") or None
-    found = places_in(city, words) if city is None or find_city(city) else []
-    if city and asked.get("citylimit") != "true":
-        found = [*found, *(place for place in places_in(None, words) if place not in found)]
-    pois = [poi_of(place) for place in found[:_PAGE]]
+def _text_search(query: Mapping[str, str]) -> Reply:
+    words, city = _required(query, "keywords"), query.get("city") or None
+    places = places_in(city, words) if city is None or find_city(city) else []
+    if city and query.get("citylimit") != "true":
+        places = [*places, *(place for place in places_in(None, words) if place not in places)]
+    pois = [poi_of(place) for place in places[:_PAGE]]
     suggestion: Reply = {"keywords": [], "cities": []}
-    return {"count": str(len(found)), "suggestion": suggestion, "pois": pois}
+    return {"count": str(len(places)), "suggestion": suggestion, "pois": pois}
 
 
-def _around(asked: Mapping[str, str]) -> Reply:
-    lng, lat = _point(asked, "location")
+def _around(query: Mapping[str, str]) -> Reply:
+    lng, lat = _point(query, "location")
     try:
-        radius = float(asked.get("radius") or 5000)
+        radius = float(query.get("radius") or 5000)
     except ValueError:
         raise AmapError("INVALID_PARAMS") from None
-    found = places_near(lng, lat, min(radius, 50_000), asked.get("keywords", ""))
-    pois = [poi_of(place, metres) for place, metres in found[:_PAGE]]
+    places = places_near(lng, lat, min(radius, 50_000), query.get("keywords", ""))
+    pois = [poi_of(place, metres) for place, metres in places[:_PAGE]]
     return {
-        "count": str(len(found)),
+        "count": str(len(places)),
         "suggestion": {"keywords": [], "cities": []},
         "pois": pois,
     }
 
 
-def _detail(asked: Mapping[str, str]) -> Reply:
-    place = place_by_id(_needed(asked, "id"))
+def _detail(query: Mapping[str, str]) -> Reply:
+    place = place_by_id(_required(query, "id"))
     return {"count": "1" if place else "0", "pois": [poi_of(place)] if place else []}
 
 
-def _weather(asked: Mapping[str, str]) -> Reply:
-    forecast = weather_of(_needed(asked, "city"))
+def _weather(query: Mapping[str, str]) -> Reply:
+    forecast = weather_of(_required(query, "city"))
     return {"count": "1" if forecast else "0", "forecasts": [forecast] if forecast else []}
 
 
-def _ip(asked: Mapping[str, str]) -> Reply:
-    """The sample knows no addresses; Amap answers so for those of local networks."""
-    _needed(asked, "ip")
+def _ip(query: Mapping[str, str]) -> Reply:
+    """Return nothing: the sample knows no addresses, as Amap knows none of local networks."""
+    _required(query, "ip")
     return {"province": [], "city": [], "adcode": [], "rectangle": []}
 
 
-def _distance(asked: Mapping[str, str]) -> Reply:
-    kind = {"0": "line", "3": "walking"}.get(asked.get("type", "1"), "driving")
-    end = _point(asked, "destination")
+def _distance(query: Mapping[str, str]) -> Reply:
+    kind = {"0": "line", "3": "walking"}.get(query.get("type", "1"), "driving")
+    end = _point(query, "destination")
     results = []
-    for number, text in enumerate(_needed(asked, "origins").split("|"), 1):
+    for number, text in enumerate(_required(query, "origins").split("|"), 1):
         start = parse_lnglat(text)
         if start is None:
             raise AmapError("INVALID_PARAMS")
@@ -361,48 +320,48 @@ def _distance(asked: Mapping[str, str]) -> Reply:
     return {"results": results}
 
 
-def _walking(asked: Mapping[str, str]) -> Reply:
-    return {"count": "1", "route": _route(asked, "walking")}
+def _walking(query: Mapping[str, str]) -> Reply:
+    return {"count": "1", "route": _route(query, "walking")}
 
 
-def _driving(asked: Mapping[str, str]) -> Reply:
-    return {"count": "1", "route": {**_route(asked, "driving"), "taxi_cost": []}}
+def _driving(query: Mapping[str, str]) -> Reply:
+    return {"count": "1", "route": {**_route(query, "driving"), "taxi_cost": []}}
 
 
-def _transit(asked: Mapping[str, str]) -> Reply:
-    start, end = _point(asked, "origin"), _point(asked, "destination")
-    _needed(asked, "city")
-    return {"count": "1", "route": {**_ends(asked), **transit_of(start, end)}}
+def _transit(query: Mapping[str, str]) -> Reply:
+    start, end = _point(query, "origin"), _point(query, "destination")
+    _required(query, "city")
+    return {"count": "1", "route": {**_ends(query), **transit_of(start, end)}}
 
 
-def _bicycling(asked: Mapping[str, str]) -> Reply:
-    route = _route(asked, "bicycling")
+def _bicycling(query: Mapping[str, str]) -> Reply:
+    route = _route(query, "bicycling")
     for path in route["paths"]:
         path["distance"], path["duration"] = int(path["distance"]), int(path["duration"])
     return {"data": route}
 
 
-def _route(asked: Mapping[str, str], kind: str) -> Reply:
-    start, end = _point(asked, "origin"), _point(asked, "destination")
+def _route(query: Mapping[str, str], kind: str) -> Reply:
+    start, end = _point(query, "origin"), _point(query, "destination")
     metres, seconds, steps = travel(start, end, kind)
     if kind != "driving" and metres > _WALKING_RANGE_M:
         raise AmapError("OVER_DIRECTION_RANGE")
     path = {"distance": str(metres), "duration": str(seconds), "steps": steps}
-    return {**_ends(asked), "paths": [path]}
+    return {**_ends(query), "paths": [path]}
 
 
-def _ends(asked: Mapping[str, str]) -> Reply:
-    return {"origin": asked["origin"], "destination": asked["destination"]}
+def _ends(query: Mapping[str, str]) -> Reply:
+    return {"origin": query["origin"], "destination": query["destination"]}
 
 
-def _needed(asked: Mapping[str, str], name: str) -> str:
-    if not asked.get(name):
+def _required(query: Mapping[str, str], name: str) -> str:
+    if not query.get(name):
         raise AmapError("INVALID_PARAMS")
-    return asked[name]
+    return query[name]
 
 
-def _point(asked: Mapping[str, str], name: str) -> tuple[float, float]:
-    point = parse_lnglat(_needed(asked, name))
+def _point(query: Mapping[str, str], name: str) -> tuple[float, float]:
+    point = parse_lnglat(_required(query, name))
     if point is None:
         raise AmapError("INVALID_PARAMS")
     return point

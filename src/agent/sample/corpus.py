@@ -1,4 +1,4 @@
-"""Looking things up in the bundled sample: places, named anchors and pages.
+"""Look up places, named anchors and pages in the bundled sample.
 
 Coordinates are GCJ-02 degrees, distances metres. The rules are generic: they compare words with
 what the files under `sample/` say, and know no particular question.
@@ -61,27 +61,27 @@ _CITY, _DISTRICT, _SPOT = "市", "区县", "兴趣点"
 
 
 def place_by_id(place_id: str) -> Place | None:
-    """The place with the id (with or without `amap:` in front), or None."""
-    wanted = place_id.removeprefix("amap:")
-    return next((place for place in load_sample().places if place.id == wanted), None)
+    """Return the place with the id (with or without `amap:` in front), or None."""
+    own_id = place_id.removeprefix("amap:")
+    return next((place for place in load_sample().places if place.id == own_id), None)
 
 
 def places_near(
     lng: float, lat: float, radius_m: float, keywords: str = ""
 ) -> list[tuple[Place, float]]:
-    """Places within `radius_m` metres that any of the keywords fits, nearest first, with metres."""
+    """Place within `radius_m` metres that any of the keywords fits, nearest first, with metres."""
     metres = {p.id: distance_m(lng, lat, p.lng, p.lat) for p in load_sample().places}
     pool = [place for place in load_sample().places if metres[place.id] <= radius_m]
-    found = [(place, metres[place.id]) for place in _fitting(pool, keywords)]
-    return sorted(found, key=lambda pair: pair[1])
+    pairs = [(place, metres[place.id]) for place in _fitting(pool, keywords)]
+    return sorted(pairs, key=lambda pair: pair[1])
 
 
 def places_in(city: str | None, keywords: str = "") -> list[Place]:
-    """Places of a city (name, code or district; None for all), those named like a keyword first."""
+    """Place of a city (name, code or district; None for all), those named like a keyword first."""
     pool = list(load_sample().places)
     if city:
-        found = find_city(city)
-        pool = [place for place in pool if found and place.city == found.name]
+        home = find_city(city)
+        pool = [place for place in pool if home and place.city == home.name]
     names = [phrase(part) for part in _SEPARATORS.split(keywords)]
 
     def named_otherwise(place: Place) -> bool:
@@ -92,55 +92,55 @@ def places_in(city: str | None, keywords: str = "") -> list[Place]:
 
 
 def find_city(text: str) -> City | None:
-    """The city of a name (zh, en), an adcode (also a district's), a citycode or a district."""
-    wanted = key(text)
+    """Return the city of a name (zh, en), an adcode, a citycode or a district."""
+    name_key = key(text)
     for city in load_sample().cities:
-        known = {city.adcode, city.citycode, *(d.adcode for d in city.districts)}
-        known |= {key(name) for name in _admin_names(city)}
-        rests = {wanted.removeprefix(key(name)) for name in _names_of(city)}
-        if wanted and (wanted in known or rests & known):
+        keys = {city.adcode, city.citycode, *(d.adcode for d in city.districts)}
+        keys |= {key(name) for name in _admin_names(city)}
+        rests = {name_key.removeprefix(key(name)) for name in _names_of(city)}
+        if name_key and (name_key in keys or rests & keys):
             return city
     return None
 
 
 def find_anchor(text: str, city: str | None = None) -> Anchor | None:
-    """What a geocoder makes of the text: a named spot, a district, a city or a sample place.
+    """Return the named spot, district, city or sample place that a geocoder makes of the text.
 
     Before the name may only stand its province, city or district, so that the 西湖 of another
     city is not taken for Hangzhou's. None where nothing fits.
     """
-    found = find_city(city) if city else None
-    if city and not found:
+    home = find_city(city) if city else None
+    if city and not home:
         return None
     readings = _without_admin_names(key(_ENGLISH_FILLER.sub(" ", text)))
     for anchor in _candidates(readings):
-        if not found or anchor.city == found.name:
+        if not home or anchor.city == home.name:
             return anchor
     return None
 
 
 def search_pages(query: str, language: str | None = None, limit: int = 8) -> list[Page]:
-    """The pages that fit the query, best first; none where the sample has nothing on it.
+    """Return the pages that fit the query, best first; none where the sample has nothing on it.
 
     The score is the share of the query's words (weighted by rarity) that a page has, and more
     where the query names the page's subject or city; pages of another city are left out. A page
     that has every word always fits.
     """
-    wanted = terms(query)
+    query_terms = terms(query)
     scored = [
         (score, page)
         for page in load_sample().pages
-        if language in (None, page.language) and (score := _score(wanted, page)) >= _MIN_SCORE
+        if language in (None, page.language) and (score := _score(query_terms, page)) >= _MIN_SCORE
     ]
     best = max((score for score, _ in scored), default=0.0)
-    kept = [pair for pair in scored if pair[0] >= best * _RELATIVE_CUT]
+    best_pairs = [pair for pair in scored if pair[0] >= best * _RELATIVE_CUT]
     own = "zh" if is_chinese(query) else "en"
-    kept.sort(key=lambda pair: (-pair[0], pair[1].language != own, pair[1].id))
-    return [page for _, page in kept[:limit]]
+    best_pairs.sort(key=lambda pair: (-pair[0], pair[1].language != own, pair[1].id))
+    return [page for _, page in best_pairs[:limit]]
 
 
 def distance_m(lng_a: float, lat_a: float, lng_b: float, lat_b: float) -> float:
-    """Metres along the sphere."""
+    """Return metres along the sphere."""
     x_a, y_a, x_b, y_b = map(radians, (lng_a, lat_a, lng_b, lat_b))
     h = sin((y_b - y_a) / 2) ** 2 + cos(y_a) * cos(y_b) * sin((x_b - x_a) / 2) ** 2
     return 2 * _EARTH_RADIUS_M * asin(sqrt(min(1.0, h)))
@@ -150,12 +150,12 @@ def _fitting(pool: list[Place], keywords: str) -> list[Place]:
     parts = [part for part in _SEPARATORS.split(keywords) if phrase(part)]
     if not parts:
         return pool
-    chosen = {place.id for part in parts for place in _fitting_part(pool, phrase(part))}
-    return [place for place in pool if place.id in chosen]
+    ids = {place.id for part in parts for place in _fitting_part(pool, phrase(part))}
+    return [place for place in pool if place.id in ids]
 
 
 def _fitting_part(pool: list[Place], part: str) -> list[Place]:
-    """Places that answer to the phrase as it is, or to all known phrases it is made of.
+    """Place that answer to the phrase as it is, or to all known phrases it is made of.
 
     Otherwise any of its words will do, within the areas and cities it names.
     """
@@ -163,9 +163,9 @@ def _fitting_part(pool: list[Place], part: str) -> list[Place]:
     if len(words) == 1 or not is_chinese(part):
         if direct := [place for place in pool if _answers(place, part)]:
             return direct
-        known = segments(part, _vocabulary())
-        if known or len(words) == 1:
-            return [p for p in pool if known and all(_answers(p, word) for word in known)]
+        phrases = segments(part, _vocabulary())
+        if phrases or len(words) == 1:
+            return [p for p in pool if phrases and all(_answers(p, word) for word in phrases)]
     scopes = [word for word in words if any(word in p.scope for p in load_sample().places)]
     others = [word for word in words if word not in scopes]
     return [
@@ -189,7 +189,7 @@ def _vocabulary() -> frozenset[str]:
 
 
 def _without_admin_names(text: str) -> list[str]:
-    """The text, then with each province, city or district name in front taken off."""
+    """Return the text, then with each province, city or district name in front taken off."""
     cities = load_sample().cities
     admin = {key(name) for city in cities for name in _admin_names(city)}
     admin |= {key(city.province) for city in cities}
@@ -200,7 +200,7 @@ def _without_admin_names(text: str) -> list[str]:
 
 
 def _candidates(readings: list[str]) -> Iterator[Anchor]:
-    """Anchors named exactly by a reading, then those a reading begins with (shortest reading)."""
+    """Yield the anchors named exactly by a reading, then those a reading begins with."""
     index = _anchor_index()
     for reading in readings:
         yield from index.get(reading, ())
@@ -232,23 +232,23 @@ def _names_of(spot: Anchor | City) -> tuple[str, ...]:
     return (spot.name, *spot.aliases)
 
 
-def _score(wanted: frozenset[str], page: Page) -> float:
+def _score(query_terms: frozenset[str], page: Page) -> float:
     titles, texts, subjects = _page_terms()[page.id]
     rarity = _rarity()
-    new = log(1 + 2 * len(load_sample().pages)) * len(unseen(wanted, rarity))
-    total = new + sum(rarity[term] for term in wanted if term in rarity)
+    new = log(1 + 2 * len(load_sample().pages)) * len(unseen(query_terms, rarity))
+    total = new + sum(rarity[term] for term in query_terms if term in rarity)
     if not total:
         return 0.0
-    found = sum(_TITLE_WEIGHT * rarity[term] for term in wanted & titles)
-    found += sum(_TEXT_WEIGHT * rarity[term] for term in (wanted & texts) - titles)
-    if any(subject <= wanted for subject in subjects):
-        return found / total + _SUBJECT_BONUS
-    asked, own = _cities_named(wanted), _cities_named(titles)
-    if asked and own:
-        return found / total + _CITY_BONUS if asked & own else 0.0
-    if len(wanted) > 1 and wanted <= titles | texts:
-        return max(found / total, _MIN_SCORE)
-    return found / total
+    weight = sum(_TITLE_WEIGHT * rarity[term] for term in query_terms & titles)
+    weight += sum(_TEXT_WEIGHT * rarity[term] for term in (query_terms & texts) - titles)
+    if any(subject <= query_terms for subject in subjects):
+        return weight / total + _SUBJECT_BONUS
+    cities, own = _cities_named(query_terms), _cities_named(titles)
+    if cities and own:
+        return weight / total + _CITY_BONUS if cities & own else 0.0
+    if len(query_terms) > 1 and query_terms <= titles | texts:
+        return max(weight / total, _MIN_SCORE)
+    return weight / total
 
 
 def _cities_named(words: frozenset[str]) -> set[str]:
@@ -264,7 +264,7 @@ PageTerms = tuple[frozenset[str], frozenset[str], list[frozenset[str]]]
 
 @cache
 def _page_terms() -> dict[str, PageTerms]:
-    """For each page the terms of its title and topics, of its text, and of each subject name."""
+    """Return the terms of each page's title and topics, of its text, and of each subject name."""
     return {
         page.id: (
             terms(" ; ".join((page.title, *page.subjects, *page.topics))),
@@ -277,7 +277,10 @@ def _page_terms() -> dict[str, PageTerms]:
 
 @cache
 def _rarity() -> dict[str, float]:
-    """A term's weight; terms on fewer than three pages count alike: chance pairs are rare, too."""
+    """Return the weight of each term.
+
+    Terms on fewer than three pages count alike, as chance pairs do.
+    """
     counts = Counter(term for titles, texts, _ in _page_terms().values() for term in titles | texts)
     return {term: log(1 + len(_page_terms()) / max(count, _RARE)) for term, count in counts.items()}
 

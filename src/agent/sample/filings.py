@@ -51,7 +51,7 @@ class Company:
 
 @cache
 def sample_companies() -> tuple[Company, ...]:
-    """The companies of all files, in the order of the files' names."""
+    """Return the companies of all files, in the order of the files' names."""
     folder = resources.files(__package__) / "data"
     files = sorted(
         (entry for entry in folder.iterdir() if entry.name.startswith("filings_")),
@@ -71,7 +71,10 @@ Companies = Callable[[], Sequence[Company]]
 
 
 class SecService(Service):
-    """403 in HTML for who names no mail address, as the real hosts have it."""
+    """Speak EDGAR's protocol.
+
+    Answer 403 in HTML where no mail address is named, as the real hosts do.
+    """
 
     SEARCH = "/efts/LATEST/search-index"
 
@@ -86,19 +89,10 @@ class SecService(Service):
             "/data/submissions/CIK{cik}.json": self._submissions,
             "/data/api/xbrl/companyconcept/CIK{cik}/{taxonomy}/{concept}.json": self._concept,
         }.items():
-            self.app.router.add_get(path, _introduced(answer))
-
-    def null_lists(self) -> None:
-        """Every host answers, and none has anything in it but the list of companies."""
-        nothing = {"hits": {"total": {"value": 0}, "hits": None}, "filings": None, "units": None}
-
-        def elsewhere(request: web.Request, _: Any) -> bool:
-            return not request.path.endswith("company_tickers.json")
-
-        self.fail("status", status=200, times=None, match=elsewhere, body=nothing)
+            self.app.router.add_get(path, _with_contact(answer))
 
     async def _full_text(self, request: web.Request) -> web.Response:
-        wanted = terms(request.query.get("q", ""))
+        query_terms = terms(request.query.get("q", ""))
         forms = set(filter(None, request.query.get("forms", "").split(",")))
         ciks = {int(cik) for cik in request.query.get("ciks", "").split(",") if cik.isdigit()}
         hits = [
@@ -106,7 +100,8 @@ class SecService(Service):
             for company in self._companies()
             if not ciks or company.cik in ciks
             for filing in company.filings
-            if (not forms or filing.form in forms) and wanted <= terms(_searched(company, filing))
+            if (not forms or filing.form in forms)
+            and query_terms <= terms(_search_text(company, filing))
         ]
         total = {"value": len(hits), "relation": "eq"}
         return web.json_response(
@@ -114,11 +109,11 @@ class SecService(Service):
         )
 
     async def _tickers(self, request: web.Request) -> web.Response:
-        listed = {
+        rows = {
             str(number): {"cik_str": row.cik, "ticker": row.ticker, "title": row.title}
             for number, row in enumerate(self._companies())
         }
-        return web.json_response(listed)
+        return web.json_response(rows)
 
     async def _submissions(self, request: web.Request) -> web.Response:
         company = self._company(request)
@@ -173,7 +168,7 @@ class SecService(Service):
 Answer = Callable[[web.Request], Any]
 
 
-def _introduced(answer: Answer) -> Answer:
+def _with_contact(answer: Answer) -> Answer:
     async def checked(request: web.Request) -> web.StreamResponse:
         if not _MAIL.search(request.headers.get("User-Agent", "")):
             text = "<html><body>Undeclared Automated Tool</body></html>"
@@ -189,7 +184,7 @@ def _not_found() -> web.HTTPNotFound:
     return web.HTTPNotFound(text=text, content_type="application/xml")
 
 
-def _searched(company: Company, filing: Filing) -> str:
+def _search_text(company: Company, filing: Filing) -> str:
     return " ".join((company.title, *company.aliases, filing.text))
 
 

@@ -1,17 +1,17 @@
-"""A loopback Gemini API: generateContent, streamGenerateContent, countTokens, models."""
+"""Speak the Gemini API on loopback: generateContent, streamGenerateContent, countTokens, models."""
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aiohttp import web
 
 from agent.models.catalogue import GOOGLE_EMBEDDINGS, GOOGLE_MODELS
 from agent.sample.gemini_wire import Refused, check, read, tokens, write
-from agent.sample.model.request import Answer, Brain, Turn
+from agent.sample.model.request import Answer, Model
 from agent.sample.ranking import text_vector
-from agent.sample.service import BODY, FaultyEvent, Speed, StreamingService, go_wrong, send_pieces
+from agent.sample.service import BODY, StreamingService
 
 METHODS = ("embedContent", "batchEmbedContents")
 _BATCH = 100
@@ -31,8 +31,8 @@ _TASKS = frozenset(
 _PREFIXES = ("task: search result | query: ", "title: none | text: ")
 
 
-def embed(method: str, body: Any, model: str) -> dict[str, Any]:
-    """The reply; raises Refused for what the service answers with an error."""
+def embed_reply(method: str, body: Any, model: str) -> dict[str, Any]:
+    """Return the reply; raises Refused for what the service answers with an error."""
     if not isinstance(body, Mapping):
         raise Refused("Invalid JSON payload received.")
     if method == "embedContent":
@@ -63,7 +63,7 @@ def _vector(request: Mapping[str, Any], model: str) -> dict[str, Any]:
     return {"values": text_vector(text, size)}
 
 
-_STATUS = {
+STATUS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
@@ -73,46 +73,29 @@ _STATUS = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-_TYPE = "type.googleapis.com/google.rpc."
+TYPE = "type.googleapis.com/google.rpc."
 
 
-def gemini_error(
-    status: int,
-    reason: str | None = None,
-    retry_seconds: float | None = None,
-    *,
-    message: str = "injected fault",
-    quota_id: str | None = None,
-    word: str | None = None,
-) -> dict[str, Any]:
-    """An error body as Gemini writes it; `word` replaces the status word of `status`."""
-    details: list[dict[str, Any]] = []
-    if reason:
-        details.append({"@type": f"{_TYPE}ErrorInfo", "reason": reason, "domain": "googleapis.com"})
-    if quota_id:
-        violation = {"quotaMetric": "generate_content_free_tier_requests", "quotaId": quota_id}
-        details.append({"@type": f"{_TYPE}QuotaFailure", "violations": [violation]})
-    if retry_seconds is not None:
-        details.append({"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{retry_seconds:g}s"})
-    error = {"code": status, "message": message, "status": word or _STATUS.get(status, "UNKNOWN")}
-    return {"error": error | ({"details": details} if details else {})}
+def _refuse(error: Refused) -> web.Response:
+    body = {"code": error.status, "message": error.message, "status": STATUS[error.status]}
+    if error.reason:
+        info = {"@type": f"{TYPE}ErrorInfo", "reason": error.reason, "domain": "googleapis.com"}
+        body["details"] = [info]
+    return web.json_response({"error": body}, status=error.status)
 
 
 class GeminiService(StreamingService):
-    """Gemini's protocol in front of a Brain. `key` None accepts any key, but not none at all."""
+    """Speak Gemini's protocol for a model. `key` None accepts any key, but not none at all."""
 
     def __init__(
         self,
-        brain: Brain,
+        model: Model,
         *,
         key: str | None = None,
         models: Iterable[str] = (*GOOGLE_MODELS, *GOOGLE_EMBEDDINGS),
-        latency: Callable[[web.Request, Any], float] | None = None,
-        speed: Callable[[Turn], Speed] | None = None,
     ) -> None:
-        super().__init__("gemini", latency=latency, speed=speed)
-        self.brain, self.key, self.models = brain, key, frozenset(models)
-        self.turns: list[Turn] = []
+        super().__init__("gemini")
+        self.model, self.key, self.models = model, key, frozenset(models)
         self._ids = itertools.count(1)
         for version in ("v1beta", "v1"):
             self.app.router.add_get(f"/{version}/models", self._list)
@@ -128,18 +111,18 @@ class GeminiService(StreamingService):
 
     async def _get(self, request: web.Request) -> web.StreamResponse:
         try:
-            return web.json_response(_model(self._known(request)))
+            return web.json_response(_model(self._checked_model(request)))
         except Refused as error:
             return _refuse(error)
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
         method, body = request.match_info["method"], request[BODY]
         try:
-            model = self._known(request)
+            model = self._checked_model(request)
             if method == "countTokens":
                 return web.json_response({"totalTokens": tokens(body)})
             if model in GOOGLE_EMBEDDINGS and method in METHODS:
-                return web.json_response(embed(method, body, model))
+                return web.json_response(embed_reply(method, body, model))
             if model in GOOGLE_EMBEDDINGS or method not in (
                 "generateContent",
                 "streamGenerateContent",
@@ -148,22 +131,21 @@ class GeminiService(StreamingService):
             check(body, model)
         except Refused as error:
             return _refuse(error)
-        turn = read(body, model)
-        self.turns.append(turn)
-        reply = _Reply(self.brain.respond(turn), model, tokens(body), self._ids)
+        answer = self.model.respond(read(body, model))
+        reply = GeminiReply(answer, model, tokens(body), self._ids)
         if method == "generateContent":
             return web.json_response(reply.whole())
-        return await self._stream(request, turn, reply)
+        return await self.stream(request, reply)
 
     def _check_key(self, request: web.Request) -> None:
-        given = request.headers.get("x-goog-api-key") or request.query.get("key")
-        if not given:
+        request_key = request.headers.get("x-goog-api-key") or request.query.get("key")
+        if not request_key:
             raise Refused("Method doesn't allow unregistered callers", 403)
-        if self.key is not None and given != self.key:
+        if self.key is not None and request_key != self.key:
             message = "API key not valid. Please pass a valid API key."
             raise Refused(message, reason="API_KEY_INVALID")
 
-    def _known(self, request: web.Request) -> str:
+    def _checked_model(self, request: web.Request) -> str:
         self._check_key(request)
         model = request.match_info["model"]
         if model not in self.models:
@@ -171,30 +153,9 @@ class GeminiService(StreamingService):
             raise Refused(f"models/{model} is not found for API version {version}", 404)
         return model
 
-    async def _stream(
-        self, request: web.Request, turn: Turn, reply: "_Reply"
-    ) -> web.StreamResponse:
-        speed = self.speed(turn)
-        response = await self._open_stream(request, speed)
-        fault = self._stream_fault(turn)
 
-        async def send(text: str) -> None:
-            await _event(response, reply.chunk(text))
-
-        async def send_fault(kind: FaultyEvent) -> None:
-            await _event(response, reply.fault(kind))
-
-        await send_pieces(_pieces(reply.text, speed.chunk_tokens), speed, fault, send)
-        if fault:
-            await go_wrong(request, fault, send_fault)
-        else:
-            await _event(response, reply.last())
-        await response.write_eof()
-        return response
-
-
-class _Reply:
-    """One answer as whole or in chunks, with its usage counted."""
+class GeminiReply:
+    """Write one answer as a whole or in chunks, with its usage counted."""
 
     def __init__(
         self, answer: Answer, model: str, prompt_tokens: int, ids: "itertools.count[int]"
@@ -217,10 +178,14 @@ class _Reply:
         candidate: dict[str, Any] = {"content": {"role": "model", "parts": [{"text": text}]}}
         return self._body(candidate | ({"finishReason": finish} if finish else {}))
 
-    def fault(self, kind: FaultyEvent) -> dict[str, Any]:
-        if kind == "error":
-            return gemini_error(503, message="The model is overloaded.")
-        return self.chunk("", finish=kind.upper())
+    def pieces(self, chunk_tokens: int) -> Iterable[str]:
+        return _pieces(self.text, chunk_tokens)
+
+    def event(self, piece: str) -> bytes:
+        return sse(self.chunk(piece))
+
+    def end(self) -> Iterable[bytes]:
+        yield sse(self.last())
 
     def last(self) -> dict[str, Any]:
         if self._blocked or not self.text:
@@ -238,7 +203,7 @@ class _Reply:
 
 
 def _pieces(text: str, chunk_tokens: int) -> Iterable[str]:
-    """Text in chunks of about `chunk_tokens`, never inside a character."""
+    """Yield text in chunks of about `chunk_tokens`, never inside a character."""
     piece, size = "", 0
     for character in text:
         piece, size = piece + character, size + len(character.encode("utf-8", "replace"))
@@ -249,13 +214,9 @@ def _pieces(text: str, chunk_tokens: int) -> Iterable[str]:
         yield piece
 
 
-async def _event(response: web.StreamResponse, body: Mapping[str, Any]) -> None:
-    await response.write(f"data: {json.dumps(body)}\r\n\r\n".encode())
-
-
-def _refuse(error: Refused) -> web.Response:
-    body = gemini_error(error.status, error.reason, message=error.message)
-    return web.json_response(body, status=error.status)
+def sse(body: Mapping[str, Any]) -> bytes:
+    """Return a body as a server-sent event."""
+    return f"data: {json.dumps(body)}\r\n\r\n".encode()
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Gemini's wire format: requests checked and read as a Turn, answers written as candidates."""
+"""Read requests in Gemini's wire format as a Turn, and write answers as candidates."""
 
 import base64
 import itertools
@@ -26,7 +26,7 @@ _SAMPLING = ("temperature", "topP", "topK")
 
 
 class Refused(Exception):
-    """The request breaks a rule of the API; becomes an error body with this status."""
+    """Refuse a request that breaks a rule of the API, with an error body and this status."""
 
     def __init__(self, message: str, status: int = 400, reason: str | None = None) -> None:
         super().__init__(message)
@@ -64,8 +64,8 @@ def _check_generation(config: Mapping[str, Any], model: str) -> None:
         raise Refused("You can only set only one of thinking budget and thinking level.")
     if budget is not None and model.startswith("gemini-4"):
         raise Refused(f"Thinking budget is not supported by {model}.")
-    known = GOOGLE_MODELS.get(model)
-    if level and known and str(level).lower() not in known.thinking:
+    entry = GOOGLE_MODELS.get(model)
+    if level and entry and str(level).lower() not in entry.thinking:
         raise Refused(f"Thinking level {level} is not supported for this model.")
     schema = config.get("responseJsonSchema") or config.get("responseSchema")
     if schema is not None and config.get("responseMimeType") != "application/json":
@@ -82,7 +82,7 @@ def _check_tools(body: Mapping[str, Any]) -> None:
 
 
 def _check_calls(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Every result answers a call of the turn before it, by id and name, and none is missing."""
+    """Check that every result answers a call of the turn before it, and that none is missing."""
     for before, after in itertools.pairwise([{}, *contents]):
         results = _of(after, "functionResponse")
         calls = _of(before, "functionCall")
@@ -93,8 +93,10 @@ def _check_calls(contents: Sequence[Mapping[str, Any]]) -> None:
                 "Please ensure that the number of function response parts is equal to the number "
                 "of function call parts of the function call turn."
             )
-        made = {(call.get("id"), call.get("name")) for call in calls}
-        if {(r.get("id"), r.get("name")) for r in results} != made or None in {i for i, _ in made}:
+        call_names = {(call.get("id"), call.get("name")) for call in calls}
+        if {(r.get("id"), r.get("name")) for r in results} != call_names or None in {
+            i for i, _ in call_names
+        }:
             raise Refused("Function response id and name must match those of the function call.")
         if not any(p.get("thoughtSignature") for p in before["parts"] if "functionCall" in p):
             raise Refused("Function call is missing a thought_signature in functionCall parts.")
@@ -105,9 +107,9 @@ def _of(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
 
 
 def read(body: Mapping[str, Any], model: str) -> Turn:
-    """The request as a Turn."""
+    """Return the request as a Turn."""
     contents = body["contents"]
-    asked = max(
+    last = max(
         (i for i, c in enumerate(contents) if c.get("role") != "model" and _text(c)), default=-1
     )
     config = body.get("generationConfig") or {}
@@ -116,8 +118,8 @@ def read(body: Mapping[str, Any], model: str) -> Turn:
     tools = body.get("tools") or []
     return Turn(
         system=_text(body.get("systemInstruction") or {}),
-        user=_text(contents[asked]) if asked >= 0 else "",
-        history=tuple(_past(c) for i, c in enumerate(contents) if i != asked and _is_said(c)),
+        user=_text(contents[last]) if last >= 0 else "",
+        history=tuple(_past(c) for i, c in enumerate(contents) if i != last and _is_said(c)),
         tools=tuple(
             Tool(f["name"], f.get("description", ""), _parameters(f))
             for tool in tools
@@ -125,7 +127,7 @@ def read(body: Mapping[str, Any], model: str) -> Turn:
         ),
         tool_results=tuple(
             ToolResult(r["name"], _result(r.get("response")), r.get("id") or "")
-            for content in contents[asked + 1 :]
+            for content in contents[last + 1 :]
             for r in _of(content, "functionResponse")
         ),
         schema=schema if schema is not None else {} if wants_json else None,
@@ -155,14 +157,14 @@ def _parameters(declaration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _result(response: Any) -> str:
-    """LangChain wraps what is not an object as {"output": …}."""
+    """Return the text of a result; LangChain wraps what is not an object as {"output": …}."""
     if isinstance(response, Mapping) and set(response) == {"output"}:
         response = response["output"]
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 
 
 def write(answer: Answer, ids: Iterator[int]) -> dict[str, Any]:
-    """The answer as a candidate (parts, finishReason, groundingMetadata)."""
+    """Return the answer as a candidate (parts, finishReason, groundingMetadata)."""
     candidate: dict[str, Any] = {"finishReason": answer.finish, "index": 0}
     parts: list[dict[str, Any]] = []
     if answer.calls:
@@ -173,7 +175,7 @@ def write(answer: Answer, ids: Iterator[int]) -> dict[str, Any]:
         parts[0]["thoughtSignature"] = SIGNATURE
     elif answer.grounded is not None:
         parts = [{"text": "".join(sentence.text for sentence in answer.grounded)}]
-        candidate["groundingMetadata"] = grounded([answer.grounded], answer.queries)
+        candidate["groundingMetadata"] = grounding_metadata([answer.grounded], answer.queries)
     elif answer.json is not None:
         parts = [{"text": json.dumps(answer.json, ensure_ascii=False)}]
     elif answer.text is not None:
@@ -183,10 +185,10 @@ def write(answer: Answer, ids: Iterator[int]) -> dict[str, Any]:
     return candidate
 
 
-def grounded(
+def grounding_metadata(
     parts: Sequence[Iterable[GroundedSentence]], queries: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Grounding metadata of parts made of sentences; offsets are UTF-8 bytes, zeros left out."""
+    """Return the grounding metadata of parts made of sentences; offsets are UTF-8 bytes."""
     chunks: dict[str, dict[str, Any]] = {}
     supports: list[dict[str, Any]] = []
     for index, sentences in enumerate(parts):
@@ -206,18 +208,18 @@ def grounded(
             )
     metadata: dict[str, Any] = {"webSearchQueries": list(queries)}
     if queries:
-        chips = "".join(f'<a class="chip">{_escaped(query)}</a>' for query in queries)
+        chips = "".join(f'<a class="chip">{_escape(query)}</a>' for query in queries)
         metadata["searchEntryPoint"] = {"renderedContent": f'<div class="chips">{chips}</div>'}
     if chunks:
         metadata |= {"groundingChunks": list(chunks.values()), "groundingSupports": supports}
     return metadata
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def tokens(value: Any) -> int:
-    """About four bytes a token."""
+    """Return the tokens of a value, at about four bytes each."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return -(-len(text.encode("utf-8", "replace")) // 4) if text else 0

@@ -1,7 +1,4 @@
-"""A MinerU server on loopback: its protocol, limits and errors; the texts are pypdf's.
-
-A PDF that holds no text, as a scan does, gets `scanned` as its text where that is set.
-"""
+"""Speak MinerU's protocol on loopback with its limits and errors; the texts are pypdf's."""
 
 import asyncio
 import io
@@ -17,21 +14,17 @@ MAX_BYTES = 200 << 20
 
 
 class MineruService(Service):
-    """`POST /v1/file_parse` answers at once, or after `polls` questions for the task's state."""
+    """Answer `POST /v1/file_parse` at once."""
 
-    def __init__(self, *, key: str | None = None, polls: int = 0, scanned: str = "") -> None:
+    def __init__(self, *, key: str | None = None) -> None:
         super().__init__("mineru")
-        self.key, self.polls, self.scanned = key, polls, scanned
-        self._tasks: dict[str, tuple[int, dict[str, Any]]] = {}
+        self.key = key
         self.app.router.add_post("/v1/file_parse", self._parse)
-        self.app.router.add_get("/v1/tasks/{id}", self._state)
-        self.app.router.add_get("/v1/tasks/{id}/result", self._result)
 
-    def _refusal(self, request: web.Request) -> web.Response | None:
-        if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
-            return web.json_response({"detail": "Invalid API key"}, status=401)
-        if request.method != "POST":
-            return None
+    def refusal(self, request: web.Request) -> web.Response | None:
+        """Return the refusal of a request, or None."""
+        if error := self.unauthorized(request):
+            return error
         if request.content_type != "application/octet-stream":
             return web.json_response({"detail": "Unsupported media type"}, status=415)
         if request.content_length is None:
@@ -40,37 +33,27 @@ class MineruService(Service):
             return web.json_response({"detail": "The file is too large"}, status=413)
         return None
 
+    def unauthorized(self, request: web.Request) -> web.Response | None:
+        """Return the refusal of a wrong key, or None."""
+        if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
+            return web.json_response({"detail": "Invalid API key"}, status=401)
+        return None
+
     async def _parse(self, request: web.Request) -> web.Response:
-        if refusal := self._refusal(request):
+        if refusal := self.refusal(request):
             return refusal
         task = uuid.uuid4().hex
-        text = await asyncio.to_thread(_markdown, request[BODY]) or self.scanned
+        text = await asyncio.to_thread(self.read, request[BODY])
         name = request.query.get("filename", "file.pdf")
-        reply = _reply(task, name, text)
-        if not self.polls:
-            return web.json_response(reply)
-        self._tasks[task] = (self.polls, reply)
-        urls = {"status_url": f"/v1/tasks/{task}", "result_url": f"/v1/tasks/{task}/result"}
-        return web.json_response({"task_id": task, "status": "pending", **urls}, status=202)
+        return self.reply(_reply(task, name, text))
 
-    async def _state(self, request: web.Request) -> web.Response:
-        if refusal := self._refusal(request):
-            return refusal
-        task = request.match_info["id"]
-        if task not in self._tasks:
-            return web.json_response({"detail": "No such task"}, status=404)
-        left, reply = self._tasks[task]
-        self._tasks[task] = (left - 1, reply)
-        status = "processing" if left > 1 else reply["status"]
-        return web.json_response({"task_id": task, "status": status})
+    def read(self, body: Any) -> str:
+        """Return the text of a PDF as Markdown."""
+        return _markdown(body)
 
-    async def _result(self, request: web.Request) -> web.Response:
-        if refusal := self._refusal(request):
-            return refusal
-        _, reply = self._tasks.pop(request.match_info["id"], (0, None))
-        if reply is None:
-            return web.json_response({"detail": "No such task"}, status=404)
-        return web.json_response(reply)
+    def reply(self, result: dict[str, Any]) -> web.Response:
+        """Answer with the result at once."""
+        return web.json_response(result)
 
 
 def _reply(task: str, name: str, text: str) -> dict[str, Any]:
@@ -83,7 +66,7 @@ def _reply(task: str, name: str, text: str) -> dict[str, Any]:
 
 
 def _markdown(body: Any) -> str:
-    """The pages as Markdown, headings marked; empty for what is no PDF."""
+    """Return the pages as Markdown, headings marked; empty for what is no PDF."""
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
 

@@ -1,23 +1,23 @@
-"""Web pages on loopback: the sample's, served under their own host names, and strange ones.
+"""Serve the sample's web pages under their own host names, and its papers as PDF.
 
-`PagesService` answers what the sample says, its papers as PDF. `StrangePages` adds what a reader
-must survive.
+A paper's source (`data/papers/*.md`) is a title (`# `), headings (`## `) and paragraphs; a line
+`---` begins a page. Latin text is set in Helvetica, Chinese in the song type that viewers bring.
 """
 
-import asyncio
-import gzip
-import zlib
-from collections.abc import Iterable
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from html import escape
+from importlib import resources
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from agent.sample.papers import paper_names, paper_pdf
-from agent.sample.records import Page, load_sample
+from agent.sample.records import Page, is_chinese, load_sample
 from agent.sample.service import Service
 
-_MEGABYTE = 1 << 20
 _HTML = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><title>{title}</title></head>
 <body><nav><a href="/">{site}</a></nav>
@@ -26,31 +26,48 @@ _HTML = """<!doctype html>
 </article></main>
 <footer>{site} · {published}</footer></body></html>
 """
+_WIDTH, _HEIGHT, _MARGIN = 595, 842, 64
+_BODY, _HEADING, _TITLE = 10.5, 13.0, 16.0
+_LEADING, _GAP = 1.55, 9.0
+_LETTERS = 88
+"""Latin letters of the body's size that fit on a line."""
+_PIECE = re.compile(r"[!-~]+|.")
+_NOT_FIRST = "，。；：、！？）”》%"
+_HEAD = b"%PDF-1.4\n"
+_LATIN = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+_CHINESE = (
+    "<< /Type /Font /Subtype /Type0 /BaseFont /STSong-Light /Encoding /UniGB-UCS2-H"
+    " /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /STSong-Light"
+    " /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 4 >> /DW 1000"
+    " /W [1 95 500] /FontDescriptor << /Type /FontDescriptor /FontName /STSong-Light /Flags 6"
+    " /FontBBox [-25 -254 1000 880] /ItalicAngle 0 /Ascent 880 /Descent -120 /CapHeight 880"
+    " /StemV 93 >> >>] >>"
+)
 
 
 def sample_hosts() -> frozenset[str]:
-    """The hosts of the sample's pages, which no name server knows."""
+    """Return the hosts of the sample's pages, which no name server knows."""
     return frozenset(urlsplit(page.url).netloc for page in load_sample().pages)
 
 
 class PagesService(Service):
-    """GET of any page by its Host header and path; `robots` is the text of robots.txt, if any."""
+    """Serve any page by its Host header and path; `robots` is the text of robots.txt, if any."""
 
     def __init__(self, pages: Iterable[Page] | None = None, *, robots: str | None = None) -> None:
         super().__init__("pages")
         self.robots = robots
-        known = load_sample().pages if pages is None else pages
+        all_pages = load_sample().pages if pages is None else pages
         # Before requests come: they are answered on an event loop, which must not read files.
         for name in paper_names() if pages is None else ():
             paper_pdf(name)
-        self._pages = {(urlsplit(p.url).netloc, urlsplit(p.url).path): p for p in known}
+        self._pages = {(urlsplit(p.url).netloc, urlsplit(p.url).path): p for p in all_pages}
         self.app.router.add_get("/robots.txt", self._robots)
-        self._strange()
+        self.add_routes()
         self.app.router.add_get("/papers/{name}.pdf", self._paper)
         self.app.router.add_get("/{path:.*}", self._page)
 
-    def _strange(self) -> None:
-        """Routes that come before the pages."""
+    def add_routes(self) -> None:
+        """Add routes that come before the pages."""
 
     async def _robots(self, request: web.Request) -> web.Response:
         if self.robots is None:
@@ -71,7 +88,7 @@ class PagesService(Service):
 
 
 def page_html(page: Page) -> str:
-    """A sample page as a site would show it, with what surrounds a text."""
+    """Return a sample page as a site would show it, with what surrounds a text."""
     return _HTML.format(
         language=escape(page.language),
         title=escape(page.title),
@@ -81,94 +98,103 @@ def page_html(page: Page) -> str:
     )
 
 
-class StrangePages(PagesService):
-    """Pages that take too much: bytes, seconds, redirects; `sent` counts the bytes given away."""
+def sample_documents() -> Path:
+    """Return the folder of the bundled own documents: Markdown, CSV and text to read in."""
+    return Path(str(resources.files(__package__) / "data" / "documents"))
 
-    def __init__(self, *, robots: str | None = None) -> None:
-        super().__init__((), robots=robots)
-        self.sent = 0
-        self.bodies: dict[str, tuple[str, bytes]] = {}
-        """Path → (content type, body) of documents a test puts here."""
 
-    def _strange(self) -> None:
-        add = self.app.router.add_get
-        add("/big", self._big)
-        add("/endless", self._endless)
-        add("/slow", self._slow)
-        add("/silent", self._silent)
-        add("/bomb", self._bomb)
-        add("/round/{left}", self._round)
-        add("/to/{status}", self._to)
-        add("/as/{encoding}", self._encoded)
+@cache
+def paper_names() -> tuple[str, ...]:
+    """Return the names of the papers, without ending."""
+    folder = resources.files(__package__) / "data" / "papers"
+    return tuple(
+        sorted(e.name.removesuffix(".md") for e in folder.iterdir() if e.name[-3:] == ".md")
+    )
 
-    async def _page(self, request: web.Request) -> web.Response:
-        if request.path not in self.bodies:
-            raise web.HTTPNotFound
-        content_type, body = self.bodies[request.path]
-        return web.Response(body=body, headers={"Content-Type": content_type})
 
-    async def _big(self, request: web.Request) -> web.StreamResponse:
-        """200 MB that say so, or with `?quiet` do not."""
-        length = {} if "quiet" in request.query else {"Content-Length": str(200 * _MEGABYTE)}
-        return await self._pour(request, length, pieces=3200)
+@cache
+def paper_pdf(name: str) -> bytes:
+    """Return the PDF of a paper, always the same bytes; raise KeyError for an unknown name."""
+    if name not in paper_names():
+        raise KeyError(name)
+    source = resources.files(__package__) / "data" / "papers" / f"{name}.md"
+    return pdf(source.read_text(encoding="utf-8"))
 
-    async def _endless(self, request: web.Request) -> web.StreamResponse:
-        return await self._pour(request, {}, pieces=1 << 30)
 
-    async def _pour(
-        self, request: web.Request, headers: dict[str, str], *, pieces: int
-    ) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/html", **headers})
-        await response.prepare(request)
-        piece = b"a" * (64 << 10)
-        for _ in range(pieces):
-            await response.write(piece)
-            self.sent += len(piece)
-        return response
+def pdf(source: str) -> bytes:
+    """Return a document of A4 pages with the title in its metadata."""
+    chinese = is_chinese(source)
+    title = source.partition("\n")[0].lstrip("# ").strip()
+    pages = [_content(part, chinese) for part in re.split(r"^---$", source, flags=re.MULTILINE)]
+    numbers = [5 + 2 * n for n in range(len(pages))]
+    kids = " ".join(f"{number} 0 R" for number in numbers)
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        _CHINESE if chinese else _LATIN,
+        f"<< /Title <feff{_hex(title)}> /Producer (Tanlu) >>",
+    ]
+    for number, content in zip(numbers, pages, strict=True):
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {_WIDTH} {_HEIGHT}]"
+            f" /Resources << /Font << /F 3 0 R >> >> /Contents {number + 1} 0 R >>"
+        )
+        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
+    return _file(objects)
 
-    async def _slow(self, request: web.Request) -> web.StreamResponse:
-        """One byte a second."""
-        response = web.StreamResponse(headers={"Content-Type": "text/html"})
-        await response.prepare(request)
-        while True:
-            await response.write(b"a")
-            await asyncio.sleep(1)
 
-    async def _silent(self, request: web.Request) -> web.Response:
-        await asyncio.sleep(3600)
-        return web.Response()
+def _file(objects: Sequence[str]) -> bytes:
+    body, places = bytearray(_HEAD), list[int]()
+    for number, text in enumerate(objects, 1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{text}\nendobj\n".encode("ascii")
+    start, count = len(body), len(objects) + 1
+    rows = "".join(f"{place:010d} 00000 n \n" for place in places)
+    trailer = f"<< /Size {count} /Root 1 0 R /Info 4 0 R >>"
+    body += f"xref\n0 {count}\n0000000000 65535 f \n{rows}".encode("ascii")
+    body += f"trailer\n{trailer}\nstartxref\n{start}\n%%EOF\n".encode("ascii")
+    return bytes(body)
 
-    async def _bomb(self, request: web.Request) -> web.Response:
-        """A gigabyte of zeros as one megabyte of gzip; only the checksum at its end is missing."""
-        packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
-        zeros = bytes(_MEGABYTE)
-        # After a full flush a block stands alone: one is packed and repeated, not a thousand.
-        first, block = (packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
-        body = first + block * 1023
-        headers = {"Content-Type": "text/html", "Content-Encoding": "gzip"}
-        return web.Response(body=body, headers=headers)
 
-    async def _round(self, request: web.Request) -> web.Response:
-        left = int(request.match_info["left"])
-        if left == 0:
-            return web.Response(text="the end", content_type="text/plain")
-        raise web.HTTPFound(f"/round/{left - 1}")
+def _content(part: str, chinese: bool) -> str:
+    """Return the drawing of a page."""
+    commands, top = list[str](), float(_HEIGHT - _MARGIN)
+    for size, line in _lines(part, chinese):
+        if line:
+            top -= size * _LEADING
+            text = f"<{_hex(line)}>" if chinese else f"<{line.encode('cp1252').hex()}>"
+            commands.append(f"BT /F {size:g} Tf 1 0 0 1 {_MARGIN} {top:.1f} Tm {text} Tj ET")
+        else:
+            top -= _GAP
+    return "\n".join(commands)
 
-    async def _to(self, request: web.Request) -> web.Response:
-        """Redirect with the status in the path to `?url=`."""
-        headers = {"Location": request.query["url"]}
-        return web.Response(status=int(request.match_info["status"]), headers=headers)
 
-    async def _encoded(self, request: web.Request) -> web.Response:
-        """A short text in the named Content-Encoding."""
-        encoding = request.match_info["encoding"]
-        plain = "压缩的文字".encode()
-        packed = {
-            "gzip": gzip.compress(plain),
-            "deflate": zlib.compress(plain),
-            "raw": zlib.compress(plain)[2:-4],
-            "members": gzip.compress(plain[:6]) + gzip.compress(plain[6:]),
-        }.get(encoding, plain)
-        sent = {"raw": "deflate", "members": "gzip"}.get(encoding, encoding)
-        headers = {"Content-Type": "text/plain; charset=utf-8", "Content-Encoding": sent}
-        return web.Response(body=packed, headers=headers)
+def _lines(part: str, chinese: bool) -> Iterator[tuple[float, str]]:
+    """Size and text of each line; an empty one is a gap between paragraphs."""
+    for paragraph in filter(None, (text.strip() for text in part.splitlines())):
+        size = {"#": _TITLE, "##": _HEADING}.get(paragraph.split(" ")[0], _BODY)
+        text = paragraph.lstrip("# ")
+        share = _BODY / size
+        if chinese:
+            lines = _break_lines(text, (_WIDTH - 2 * _MARGIN) / size)
+        else:
+            lines = textwrap.wrap(text, int(_LETTERS * share))
+        yield from ((size, line) for line in lines)
+        yield size, ""
+
+
+def _break_lines(text: str, width: float) -> list[str]:
+    """Return lines of so many Chinese characters; none begins with a closing sign."""
+    lines, used = [""], 0.0
+    for piece in _PIECE.findall(text):
+        wide = len(piece) / 2 if piece.isascii() else 1.0
+        if used + wide > width and piece[0] not in _NOT_FIRST:
+            lines.append("")
+            used = 0.0
+        lines[-1] += piece
+        used += wide
+    return lines
+
+
+def _hex(text: str) -> str:
+    return text.encode("utf-16-be").hex()

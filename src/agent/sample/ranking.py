@@ -1,4 +1,4 @@
-"""Rerankers and embedders on loopback: their protocols, limits and errors.
+"""Speak the protocols of rerankers and embedders on loopback, with their limits and errors.
 
 Scores come from the terms that a text shares with the query, vectors from the terms of a text, so
 that texts on the same thing are near each other. No model is involved.
@@ -23,14 +23,14 @@ DIMENSIONS = 256
 
 
 def likeness(query: str, text: str) -> float:
-    """The share of the query's terms that the text has, 0 to 1."""
-    wanted = query_terms(query)
+    """Return the share of the query's terms that the text has, 0 to 1."""
+    wanted_terms = query_terms(query)
     have = set(terms(text))
-    return sum(term in have for term in wanted) / len(wanted) if wanted else 0.0
+    return sum(term in have for term in wanted_terms) / len(wanted_terms) if wanted_terms else 0.0
 
 
 def text_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """A vector of the text's terms, not of unit length; texts with the same terms are near."""
+    """Return a vector of the text's terms, not of unit length; like texts are near each other."""
     vector = [0.0] * dimensions
     for term, count in Counter(terms(text) or [text]).items():
         place = zlib.crc32(term.encode("utf-8", "replace"))
@@ -39,13 +39,13 @@ def text_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
 
 
 def unit(vector: Sequence[float]) -> list[float]:
-    """The same direction at length 1."""
+    """Return the same direction at length 1."""
     norm = math.sqrt(sum(value * value for value in vector))
     return [value / norm for value in vector]
 
 
 class RankingService(Service):
-    """TEI's /rerank and /embed, /v1/rerank in Jina's shape, /v1/embeddings in OpenAI's.
+    """Answer TEI's /rerank and /embed, Jina's /v1/rerank and OpenAI's /v1/embeddings.
 
     `key` None lets everybody in. `batch` is TEI's --max-client-batch-size, `inputs` the most
     texts /v1/embeddings takes at once.
@@ -82,20 +82,20 @@ class RankingService(Service):
 
     async def _jina_rerank(self, request: web.Request) -> web.Response:
         body = request[BODY]
-        if not self._known(request):
+        if not self._is_authorized(request):
             return web.json_response({"detail": "Invalid API key"}, status=401)
         if not isinstance(body, dict) or not body.get("documents") or "query" not in body:
             return web.json_response({"detail": "documents: field required"}, status=422)
         rows = _best_first(body["query"], body["documents"], "relevance_score")
-        wanted = body.get("top_n") or len(rows)
+        count = body.get("top_n") or len(rows)
         usage = {"total_tokens": sum(map(len, body["documents"]))}
         return web.json_response(
-            {"model": body.get("model"), "usage": usage, "results": rows[:wanted]}
+            {"model": body.get("model"), "usage": usage, "results": rows[:count]}
         )
 
     async def _openai_embed(self, request: web.Request) -> web.Response:
         body = request[BODY]
-        if not self._known(request):
+        if not self._is_authorized(request):
             error = {"message": "Incorrect API key provided.", "code": "invalid_api_key"}
             return web.json_response({"error": error}, status=401)
         inputs = body.get("input") if isinstance(body, dict) else None
@@ -115,11 +115,11 @@ class RankingService(Service):
             {"object": "list", "model": body.get("model"), "data": rows, "usage": usage}
         )
 
-    def _known(self, request: web.Request) -> bool:
+    def _is_authorized(self, request: web.Request) -> bool:
         return self._key is None or request.headers.get("Authorization") == f"Bearer {self._key}"
 
     def _tei_refusal(self, request: web.Request, body: Any, field: str) -> web.Response | None:
-        if not self._known(request):
+        if not self._is_authorized(request):
             return _tei_error("Unauthorized", "Unauthorized", 401)
         if (request.content_length or 0) > TEI_BYTES:
             return _tei_error("length limit exceeded", "Validation", 413)
@@ -127,8 +127,8 @@ class RankingService(Service):
         if not isinstance(texts, list) or not texts:
             return _tei_error(f"`{field}` cannot be empty", "Validation", 413)
         if len(texts) > self._batch:
-            said = f"batch size {len(texts)} > maximum allowed batch size {self._batch}"
-            return _tei_error(said, "Validation", 422)
+            message = f"batch size {len(texts)} > maximum allowed batch size {self._batch}"
+            return _tei_error(message, "Validation", 422)
         if not body.get("truncate") and any(len(text) > TEI_CHARACTERS for text in texts):
             return _tei_error("`inputs` must have less than 512 tokens", "Validation", 413)
         return None

@@ -1,4 +1,4 @@
-"""Records of the bundled sample, and the words of its look-ups. Coordinates are GCJ-02 degrees."""
+"""Load the records of the bundled sample, and normalize the words of look-ups."""
 
 import json
 import re
@@ -27,23 +27,23 @@ _STOPWORDS = re.compile(
 
 
 def phrase(text: str) -> str:
-    """Normal form of a name or keyword: folded case and width, English plurals cut."""
+    """Return normal form of a name or keyword: folded case and width, English plurals cut."""
     folded = _fold(text).replace("'", "").replace("’", "")
     return " ".join(_LATIN_WORD.sub(lambda match: _stem(match[0]), folded).split())
 
 
 def key(text: str) -> str:
-    """Letters and digits only, folded: what names are compared by."""
+    """Return letters and digits only, folded: what names are compared by."""
     return "".join(char for char in _fold(text) if char.isalnum())
 
 
-def has(words: str, wanted: str) -> bool:
-    """Whether the normal form `wanted` is in `words`; Latin text only as whole words."""
-    if not wanted:
+def has(words: str, part: str) -> bool:
+    """Tell whether the normal form `wanted` is in `words`; Latin text only as whole words."""
+    if not part:
         return False
-    if _CJK.search(wanted):
-        return wanted in words
-    return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}(?![a-z0-9])", words) is not None
+    if _CJK.search(part):
+        return part in words
+    return re.search(rf"(?<![a-z0-9]){re.escape(part)}(?![a-z0-9])", words) is not None
 
 
 def is_chinese(text: str) -> bool:
@@ -51,47 +51,50 @@ def is_chinese(text: str) -> bool:
 
 
 def segments(text: str, vocabulary: Collection[str]) -> list[str]:
-    """The normal form `text` cut into known phrases, longest first; empty if something is left."""
-    found: list[str] = []
+    """Return the normal form `text` cut into known phrases, longest first.
+
+    Empty with a remainder.
+    """
+    parts: list[str] = []
     rest = text
     while rest:
         ends = (end for end in range(len(rest), 0, -1) if rest[:end] in vocabulary)
         end = next(ends, 0)
         if not end:
             return []
-        found.append(rest[:end])
+        parts.append(rest[:end])
         rest = rest[end:].lstrip()
-    return found
+    return parts
 
 
 def terms(text: str) -> frozenset[str]:
-    """What pages are searched by: pairs of Chinese characters, stemmed English words.
+    """Return the terms by which pages are searched: pairs of Chinese characters, English stems.
 
     A Chinese character standing alone is a term, too. Filler phrases, stop words and years are
     left out: they say nothing about the subject.
     """
-    found: set[str] = set()
+    result: set[str] = set()
     for token in _TOKEN.findall(_FILLER.sub(" ", _fold(text).replace("'", ""))):
         if _CJK.match(token):
-            found.update(a + b for a, b in pairwise(token))
+            result.update(a + b for a, b in pairwise(token))
             if len(token) == 1:
-                found.add(token)
+                result.add(token)
         elif not _STOPWORDS.fullmatch(token) and not _YEAR.fullmatch(token):
-            found.add(_stem(token))
-    return frozenset(found)
+            result.add(_stem(token))
+    return frozenset(result)
 
 
-def unseen(wanted: frozenset[str], known: Collection[str]) -> frozenset[str]:
-    """The terms that are new to `known`, without single characters and word borders.
+def unseen(new_terms: frozenset[str], vocabulary: Collection[str]) -> frozenset[str]:
+    """Return the terms that are new to `known`, without single characters and word borders.
 
     A new pair between two known ones (都带 in 成都带孩子) is where two words meet, not a word.
     """
-    seen = {term for term in wanted if term in known}
-    ends = {term[-1] for term in seen}
-    starts = {term[0] for term in seen}
+    familiar = {term for term in new_terms if term in vocabulary}
+    ends = {term[-1] for term in familiar}
+    starts = {term[0] for term in familiar}
     return frozenset(
         term
-        for term in wanted - seen
+        for term in new_terms - familiar
         if not (_CJK.match(term) and (len(term) == 1 or (term[0] in ends and term[1] in starts)))
     )
 
@@ -110,7 +113,7 @@ def _stem(word: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """A sample place; `rating`, `cost` (yuan a head) and `open_time` are sample values."""
+    """Hold a sample place; `rating`, `cost` (yuan a head) and `open_time` are sample values."""
 
     id: str
     area: str
@@ -138,13 +141,13 @@ class Place:
 
     @cached_property
     def words(self) -> str:
-        """What keywords are looked up in: its names, type and tags in normal form."""
+        """Return the names, type and tags in normal form, in which keywords are looked up."""
         return "|".join(phrase(text) for text in (self.name, self.name_en, self.type, *self.tags))
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """A named spot that a geocoder resolves; `level` is worded as the map words it."""
+    """Hold a named spot that a geocoder resolves; `level` is worded as the map words it."""
 
     name: str
     aliases: tuple[str, ...]
@@ -173,7 +176,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Page:
-    """A short text; `subjects` are the names (zh, en) of what it is about, `topics` the aspects."""
+    """Hold a short text; `subjects` name what it is about (zh, en), `topics` its aspects."""
 
     id: str
     url: str
@@ -188,7 +191,7 @@ class Page:
 
 @dataclass(frozen=True)
 class WeatherDay:
-    """Sample weather `offset` days from today; degrees Celsius."""
+    """Hold sample weather `offset` days from today; degrees Celsius."""
 
     offset: int
     dayweather: str
@@ -238,7 +241,7 @@ class Sample:
 
 @cache
 def load_sample() -> Sample:
-    """The sample, read once from the package's files."""
+    """Return the sample, read once from the package's files."""
     cities = tuple(_city(row) for row in _read("cities.json")["cities"])
     kinds = _read("kinds.json")
     sheets = [_read(name) for name in _names("places_")]
@@ -254,8 +257,8 @@ def load_sample() -> Sample:
 
 def _read(name: str) -> Row:
     path = resources.files(__package__) / "data" / name
-    found: Row = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    row: Row = json.loads(path.read_text(encoding="utf-8"))
+    return row
 
 
 def _names(prefix: str) -> list[str]:

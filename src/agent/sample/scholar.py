@@ -1,4 +1,4 @@
-"""The encyclopedia and the catalogues of papers on loopback, over `sample/scholar_*.json`.
+"""Serve the encyclopedia and the catalogues of papers on loopback, over `data/scholar_*.json`.
 
 A file is an object with a `note` on where its texts are from and two lists, either may be missing:
 
@@ -93,28 +93,28 @@ def sample_papers() -> tuple[Paper, ...]:
 
 
 def best(query: str, records: Iterable[Record], limit: int) -> list[Record]:
-    """The records that fit the query, best first."""
+    """Return the records that fit the query, best first."""
     subject = subject_of(query)
-    kept: list[tuple[float, Record]] = []
+    scored: list[tuple[float, Record]] = []
     for row in records:
         text = f"{' '.join(row.names)} {' '.join(row.subjects)} {row.body}"
         score = fit(query, row.names, row.subjects, row.body)
         if score >= _LEAST and subject.is_named_in(text):
-            kept.append((score, row))
-    kept.sort(key=lambda pair: (-pair[0], str(pair[1].id)))
-    return [row for _, row in kept[:limit]]
+            scored.append((score, row))
+    scored.sort(key=lambda pair: (-pair[0], str(pair[1].id)))
+    return [row for _, row in scored[:limit]]
 
 
 def fit(query: str, names: Sequence[str], subjects: Collection[str], body: str) -> float:
-    """The share of the query's words that a record has, and more where it names its subject."""
-    wanted = terms(query)
-    if not wanted:
+    """Return the share of the query's words that a record has; more where it names its subject."""
+    query_terms = terms(query)
+    if not query_terms:
         return 0.0
     heading, text = terms(" ".join(names)), terms(body)
-    found = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in wanted)
-    asked = phrase(query)
-    named = any(has(asked, phrase(subject)) for subject in subjects)
-    return found / len(wanted) + _NAMED * named
+    hits = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in query_terms)
+    query_phrase = phrase(query)
+    named = any(has(query_phrase, phrase(subject)) for subject in subjects)
+    return hits / len(query_terms) + _NAMED * named
 
 
 def _sheets() -> list[dict[str, Any]]:
@@ -138,13 +138,13 @@ Articles = Callable[[str, str, int], Sequence[Article]]
 Papers = Callable[[str, int], Sequence[Paper]]
 
 
-def found_articles(query: str, language: str, limit: int) -> Sequence[Article]:
+def search_articles(query: str, language: str, limit: int) -> Sequence[Article]:
     own = (article for article in sample_articles() if article.language == language)
     return best(query, own, limit)
 
 
-def found_papers(catalogue: str) -> Papers:
-    """The bundled papers a catalogue has that fit a query."""
+def papers_of(catalogue: str) -> Papers:
+    """Return the bundled papers a catalogue has that fit a query."""
 
     def found(query: str, limit: int) -> Sequence[Paper]:
         return best(query, (p for p in sample_papers() if catalogue in p.indexed_by), limit)
@@ -153,22 +153,14 @@ def found_papers(catalogue: str) -> Papers:
 
 
 class WikipediaService(Service):
-    """GET /{lang}/w/api.php; 403 in HTML for who names no contact."""
+    """Answer GET /{lang}/w/api.php; 403 in HTML where no contact is named."""
 
-    def __init__(self, *, articles: Articles = found_articles) -> None:
+    def __init__(self, *, articles: Articles = search_articles) -> None:
         super().__init__("wikipedia")
         # Before requests come: they are answered on an event loop, which must not read files.
         sample_articles()
         self._articles = articles
         self.app.router.add_get("/{lang}/w/api.php", self._search)
-
-    def null_lists(self) -> None:
-        self.fail("status", status=200, body={"batchcomplete": True, "query": {"pages": None}})
-
-    def limit_rate(self, times: int | None = 1) -> None:
-        """Too many requests, said with HTTP 200."""
-        error = {"code": "ratelimited", "info": "You've exceeded your rate limit."}
-        self.fail("status", status=200, times=times, body={"error": error})
 
     async def _search(self, request: web.Request) -> web.Response:
         if not _CONTACT.search(request.headers.get("User-Agent", "")):
@@ -179,26 +171,23 @@ class WikipediaService(Service):
             error = {"code": "missingparam", "info": 'The "gsrsearch" parameter must be set.'}
             return web.json_response({"error": error})
         limit = int(request.query.get("gsrlimit", "10"))
-        found = self._articles(query, request.match_info["lang"], limit)
-        if not found:
+        articles = self._articles(query, request.match_info["lang"], limit)
+        if not articles:
             return web.json_response({"batchcomplete": True})
-        pages = [_page(index, article) for index, article in enumerate(found, 1)]
+        pages = [_page(index, article) for index, article in enumerate(articles, 1)]
         # The service puts them in the order of their numbers, not of their ranks.
         pages.sort(key=lambda page: int(page["pageid"]))
         return web.json_response({"batchcomplete": True, "query": {"pages": pages}})
 
 
 class OpenAlexService(Service):
-    """GET /works with the key as bearer."""
+    """Answer GET /works with the key as bearer."""
 
     def __init__(self, *, key: str = KEY, papers: Papers | None = None) -> None:
         super().__init__("openalex")
         sample_papers()
-        self._key, self._papers = key, papers or found_papers("openalex")
+        self._key, self._papers = key, papers or papers_of("openalex")
         self.app.router.add_get("/works", self._works)
-
-    def null_lists(self) -> None:
-        self.fail("status", status=200, body={"meta": {"count": 0}, "results": None})
 
     async def _works(self, request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != f"Bearer {self._key}":
@@ -215,7 +204,7 @@ class OpenAlexService(Service):
 
 
 class SemanticScholarService(Service):
-    """GET /graph/v1/paper/search; `keyless` answers those without a key, too."""
+    """Answer GET /graph/v1/paper/search; `keyless` answers requests without a key, too."""
 
     def __init__(
         self, *, key: str = KEY, keyless: bool = True, papers: Papers | None = None
@@ -223,20 +212,12 @@ class SemanticScholarService(Service):
         super().__init__("semantic_scholar")
         sample_papers()
         self._key, self._keyless = key, keyless
-        self._papers = papers or found_papers("semantic_scholar")
+        self._papers = papers or papers_of("semantic_scholar")
         self.app.router.add_get("/graph/v1/paper/search", self._search)
 
-    def crowd(self, times: int | None = None) -> None:
-        """The pool of those without a key is exhausted."""
-        body = {"message": "Too Many Requests. Please wait and try again.", "code": "429"}
-        self.fail("status", status=429, times=times, body=body)
-
-    def null_lists(self) -> None:
-        self.fail("status", status=200, body={"total": 0, "offset": 0, "data": None})
-
     async def _search(self, request: web.Request) -> web.Response:
-        given = request.headers.get("x-api-key")
-        if given != self._key and not (given is None and self._keyless):
+        request_key = request.headers.get("x-api-key")
+        if request_key != self._key and not (request_key is None and self._keyless):
             return web.json_response({"message": "Forbidden"}, status=403)
         query = request.query.get("query", "")
         limit = int(request.query.get("limit", "100"))
@@ -248,8 +229,8 @@ class SemanticScholarService(Service):
         return web.json_response({"total": len(papers), "offset": 0, **data})
 
 
-def inverted(text: str) -> dict[str, list[int]] | None:
-    """A text as {word: [places]}."""
+def inverted_index(text: str) -> dict[str, list[int]] | None:
+    """Return a text as {word: [places]}."""
     index: dict[str, list[int]] = {}
     for place, word in enumerate(_WORD.findall(text)):
         index.setdefault(word, []).append(place)
@@ -282,7 +263,7 @@ def _work(paper: Paper) -> dict[str, Any]:
             {"author_position": "middle", "author": {"display_name": name}}
             for name in paper.authors
         ],
-        "abstract_inverted_index": inverted(paper.abstract),
+        "abstract_inverted_index": inverted_index(paper.abstract),
         "best_oa_location": location if paper.pdf else None,
         "open_access": {"is_oa": paper.pdf is not None, "oa_url": paper.pdf},
         "cited_by_count": paper.cited_by,

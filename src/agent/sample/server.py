@@ -1,4 +1,4 @@
-"""The sample services of an offline process: started once, at addresses of their own."""
+"""Start the sample services of an offline process, once, at addresses of their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ from agent.sample.filings import SecService
 from agent.sample.gemini import GeminiService
 from agent.sample.mineru import MineruService
 from agent.sample.model.reply import SampleModel
+from agent.sample.model.subject import clean_question
+from agent.sample.model.text import short
 from agent.sample.openai import OpenAIService
 from agent.sample.pages import PagesService, sample_hosts
 from agent.sample.ranking import RankingService
@@ -22,41 +24,35 @@ from agent.sample.scholar import OpenAlexService, SemanticScholarService, Wikipe
 from agent.sample.search import BochaService, SerperService, TavilyService
 from agent.sample.service import Background, Service
 from agent.settings import Settings
+from agent.texts import say
 from agent.texts.language import Language
 
 KEY = "tanlu-sample-key"
 SITE = "https://sample.tanlu.invalid"
-"""Where the links of made-up records lead: nowhere."""
+"""Host of the links of made-up records; it leads nowhere."""
 _CONTACT = "Tanlu sample sample@tanlu.invalid"
-_NOTICE: dict[Language, str] = {
-    "zh": "示例模式：没有找到模型密钥（查找了 {looked_for}），模型、网页和地图都是程序自带的示例，"
-    "不是实时结果。",
-    "en": "Sample mode: no model key was found (looked for {looked_for}); models, web and map are "
-    "bundled samples, not live services.",
-}
-_FORCED: dict[Language, str] = {
-    "zh": "示例模式（TANLU_MODE=offline）：模型、网页和地图都是程序自带的示例，不是实时结果。",
-    "en": "Sample mode (TANLU_MODE=offline): models, web and map are bundled samples, not live "
-    "services.",
-}
 
 
 @dataclass(frozen=True)
 class SampleServices:
-    """Running loopback services, and the settings that lead to them."""
+    """Hold the running loopback services, and the settings that lead to them."""
 
     settings: Settings
     amap_url: str
-    services: dict[str, Service]
+    services: Mapping[str, Service]
     running: Background
     origins: dict[str, str]
     """Host of a sample page → the loopback origin that serves it."""
     forced: bool
-    """Whether offline was asked for, rather than what is left without a key."""
+    """True if offline was chosen, False if it is what is left without a key."""
 
     def notice(self, language: Language, looked_for: str) -> str:
-        """What a reader must know before the first line."""
+        """Return the notice a reader must see before the first line."""
         return sample_notice(language, looked_for, forced=self.forced)
+
+    def nothing_found(self, question: str, language: Language) -> str:
+        """Return the answer to a question that the sample does not hold, which is small."""
+        return say("sample.nothing", language, question=short(clean_question(question)))
 
     def stop(self) -> None:
         """End the services; their addresses are gone."""
@@ -64,30 +60,15 @@ class SampleServices:
 
 
 def sample_notice(language: Language, looked_for: str, *, forced: bool) -> str:
-    """That answers are from the sample; `forced` where that was asked for."""
-    told = _FORCED if forced else _NOTICE
-    return told[language].format(looked_for=looked_for)
+    """Return the notice that answers are from the sample; `forced` where that was chosen."""
+    if forced:
+        return say("sample.notice_forced", language)
+    return say("sample.notice", language, looked_for=looked_for)
 
 
 def start_sample_services(settings: Settings) -> SampleServices:
     """Start one application on loopback that speaks every protocol over the bundled sample."""
-    brain = SampleModel()
-    services: dict[str, Service] = {
-        "gemini": GeminiService(brain, key=KEY),
-        # Whatever model the operator has configured is the sample's now.
-        "openai": OpenAIService(brain, models=None),
-        "amap": AmapService(key=KEY),
-        "tavily": TavilyService(key=KEY),
-        "serper": SerperService(key=KEY),
-        "bocha": BochaService(key=KEY),
-        "wikipedia": WikipediaService(),
-        "openalex": OpenAlexService(key=KEY),
-        "semantic_scholar": SemanticScholarService(key=KEY),
-        "sec": SecService(),
-        "pages": PagesService(),
-        "ranking": RankingService(key=KEY),
-        "mineru": MineruService(key=KEY),
-    }
+    services = sample_services()
     running = Background(application(services))
     running.start()
     origin = f"http://127.0.0.1:{running.port}"
@@ -102,8 +83,29 @@ def start_sample_services(settings: Settings) -> SampleServices:
     )
 
 
+def sample_services() -> Mapping[str, Service]:
+    """Build every service by its name."""
+    model = SampleModel()
+    return {
+        "gemini": GeminiService(model, key=KEY),
+        # Whatever model the operator has configured is the sample's now.
+        "openai": OpenAIService(model, models=None),
+        "amap": AmapService(key=KEY),
+        "tavily": TavilyService(key=KEY),
+        "serper": SerperService(key=KEY),
+        "bocha": BochaService(key=KEY),
+        "wikipedia": WikipediaService(),
+        "openalex": OpenAlexService(key=KEY),
+        "semantic_scholar": SemanticScholarService(key=KEY),
+        "sec": SecService(),
+        "pages": PagesService(),
+        "ranking": RankingService(key=KEY),
+        "mineru": MineruService(key=KEY),
+    }
+
+
 def application(services: Mapping[str, Service]) -> web.Application:
-    """All services as one: each below its name, the pages by the name of their host."""
+    """Return all services as one: each below its name, the pages by the name of their host."""
     hosts = sample_hosts()
     for service in services.values():
         service.app.freeze()
@@ -124,7 +126,7 @@ def application(services: Mapping[str, Service]) -> web.Application:
 
 
 def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
-    """The operator's settings with every endpoint and key replaced by the sample's."""
+    """Return the operator's settings with every endpoint and key replaced by the sample's."""
     key = SecretStr(KEY)
     return settings.model_copy(
         update={
@@ -164,7 +166,7 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
 
 
 def _ranking_settings(settings: Settings, url: str) -> dict[str, Any]:
-    """A reranker takes part only where the operator has one; embedders by EMBEDDING_MODEL."""
+    """Return the settings of embedders, and of rerankers where the operator has one."""
     key = SecretStr(KEY)
     return {
         "tei_rerank_url": settings.tei_rerank_url and url,

@@ -1,1 +1,1 @@
-"""Code that a model wrote, run where it can do no harm."""
+"""Run code that a model wrote where it can do no harm."""

@@ -1,4 +1,4 @@
-"""The process in which one program of a model runs. Started as a script, by path; stdlib only.
+"""Run one program of a model in a confined process; started as a script, by path, stdlib only.
 
 It takes one JSON request from stdin, gives up everything but computing and its two pipes, says
 `ready` on stderr, runs the program and ends with one JSON line on stderr: {"error": …}.
@@ -33,7 +33,7 @@ _LAZY = (
     "encodings.utf_8_sig", "heapq", "numbers", "random", "reprlib", "types", "typing",
     "unicodedata", "weakref",
 )  # fmt: skip
-"""What the listed ones import when they are used; nothing can be opened then."""
+"""Modules that the listed ones import when they are used; nothing can be opened then."""
 for _module in (*LISTED, *_LAZY):
     with contextlib.suppress(ImportError):
         __import__(_module)
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _OWN_LAZY = ("_strptime", "_pylong", "time")
-"""What C code of listed modules imports in the name of the program's frame."""
+"""Modules that C code of listed modules imports in the name of the program's frame."""
 _NAME = "<program>"
 _LONGEST_ERROR = 500
 _spare = [bytearray(4 << 20)]
@@ -58,17 +58,17 @@ _SECCOMP_MODE_FILTER = 2
 
 
 class Refused(Exception):
-    """The process could not be confined; the program is not run."""
+    """Signal that the process could not be confined, so that the program is not run."""
 
 
 class Program(ctypes.Structure):
-    """`struct sock_fprog`."""
+    """Mirror `struct sock_fprog`."""
 
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_void_p))
 
 
 class Counted(io.FileIO):
-    """The standard output, which knows whether anything was written to it."""
+    """Wrap the standard output and note whether anything was written to it."""
 
     written = 0
 
@@ -79,7 +79,7 @@ class Counted(io.FileIO):
 
 
 def confine(request: "Mapping[str, Any]") -> None:
-    """Limits, then no way to gain privileges, then the filter. Raises Refused."""
+    """Limit, then no way to gain privileges, then the filter. Raises Refused."""
     libc = ctypes.CDLL(None, use_errno=True)
     _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != request["parent"]:
@@ -93,8 +93,8 @@ def confine(request: "Mapping[str, Any]") -> None:
     os.close(0)
     _prctl(libc, _PR_SET_NO_NEW_PRIVS, 1)
     lines = bytes.fromhex(request["filter"])
-    kept = ctypes.create_string_buffer(lines, len(lines))
-    program = Program(len(lines) // 8, ctypes.addressof(kept))
+    buffer = ctypes.create_string_buffer(lines, len(lines))
+    program = Program(len(lines) // 8, ctypes.addressof(buffer))
     _prctl(libc, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(program))
 
 
@@ -105,10 +105,10 @@ def _prctl(libc: ctypes.CDLL, option: int, value: int, more: int = 0) -> None:
 
 
 def _limit(request: "Mapping[str, Any]") -> None:
-    """Resource limits; the timers count from now, so that starting up is not the program's."""
+    """Set the resource limits; timers count from now, so that starting up is not the program's."""
     cpu = request["cpu_seconds"]
     bounds = {
-        resource.RLIMIT_AS: max(request["memory_mb"] << 20, _mapped() + _LEAST_MEMORY),
+        resource.RLIMIT_AS: max(request["memory_mb"] << 20, _mapped_bytes() + _LEAST_MEMORY),
         resource.RLIMIT_CPU: math.ceil(cpu + time.process_time()) + 1,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
@@ -129,8 +129,8 @@ def _limit(request: "Mapping[str, Any]") -> None:
     signal.setitimer(signal.ITIMER_REAL, request["wall_seconds"] + 1)
 
 
-def _mapped() -> int:
-    """Bytes of address space the interpreter has taken already."""
+def _mapped_bytes() -> int:
+    """Return the bytes of address space the interpreter has taken already."""
     try:
         with open("/proc/self/statm", "rb") as pages:
             return int(pages.read().split()[0]) * resource.getpagesize()
@@ -145,16 +145,16 @@ def outcome(code: str, out: "Counted", limit: int) -> str:
     )
     sys.stdout, sys.stderr, sys.stdin = stream, io.StringIO(), io.StringIO()
     try:
-        value = _executed(code)
+        value = _execute(code)
         stream.flush()
         if value is not None and not out.written:
             # One byte more than is shown lets the parent see that something is missing.
             out.write(str(value).encode("utf-8", "backslashreplace")[: limit + 1])
     except SystemExit as stopped:
-        error = "" if stopped.code in (None, 0) else _described(stopped)
+        error = "" if stopped.code in (None, 0) else _describe(stopped)
     except BaseException as problem:  # noqa: BLE001 - whatever a program raises
         _spare.clear()
-        error = _described(problem)
+        error = _describe(problem)
     else:
         error = ""
     with contextlib.suppress(OSError, ValueError):
@@ -162,8 +162,8 @@ def outcome(code: str, out: "Counted", limit: int) -> str:
     return error
 
 
-def _executed(code: str) -> "Any":
-    """The value of the last expression, None if the program does not end with one."""
+def _execute(code: str) -> "Any":
+    """Return the value of the last expression, None if the program does not end with one."""
     tree = ast.parse(code, _NAME)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     scope = _scope()
@@ -175,10 +175,10 @@ def _executed(code: str) -> "Any":
 
 
 def _scope() -> "dict[str, Any]":
-    given = {**vars(builtins), "__import__": _import}
+    names = {**vars(builtins), "__import__": _import}
     return {
         "__name__": "__main__",
-        "__builtins__": given,
+        "__builtins__": names,
         "math": math,
         "re": re,
         "json": json,
@@ -193,44 +193,44 @@ def _import(
     name: str,
     scope: "Mapping[str, Any] | None" = None,
     inner: "Mapping[str, Any] | None" = None,
-    wanted: "Sequence[str] | None" = (),
+    fromlist: "Sequence[str] | None" = (),
     level: int = 0,
 ) -> "ModuleType":
     # The interpreter's own imports pass an empty list here, an import statement never does.
-    inside = name in _OWN_LAZY and isinstance(wanted, list)
-    listed = name.partition(".")[0] in LISTED and name in sys.modules
-    if level or not (inside or listed):
-        shown = "." * level + name
-        raise ModuleNotFoundError(f"{shown} is not available here, only {', '.join(LISTED)}")
-    return sys.modules[name] if wanted or inside else sys.modules[name.partition(".")[0]]
+    inside = name in _OWN_LAZY and isinstance(fromlist, list)
+    is_listed = name.partition(".")[0] in LISTED and name in sys.modules
+    if level or not (inside or is_listed):
+        full_name = "." * level + name
+        raise ModuleNotFoundError(f"{full_name} is not available here, only {', '.join(LISTED)}")
+    return sys.modules[name] if fromlist or inside else sys.modules[name.partition(".")[0]]
 
 
-def _described(problem: BaseException) -> str:
-    """`ZeroDivisionError: division by zero (line 3)`, on one line."""
+def _describe(problem: BaseException) -> str:
+    """Return the error on one line: `ZeroDivisionError: division by zero (line 3)`."""
     kind = type(problem)
     name = kind.__qualname__
     if kind.__module__ not in ("builtins", "__main__"):
         name = f"{kind.__module__}.{name}"
     if isinstance(problem, SyntaxError):
-        said, line = str(problem.msg), problem.lineno
+        message, line = str(problem.msg), problem.lineno
     else:
-        said, line = str(problem), _line(problem)
+        message, line = str(problem), _line(problem)
     if isinstance(problem, ImportError) and problem.path:
-        said = said.replace(f" ({problem.path})", "")
-    text = " ".join(f"{name}: {said[: 2 * _LONGEST_ERROR]}".split()).removesuffix(":")[
+        message = message.replace(f" ({problem.path})", "")
+    text = " ".join(f"{name}: {message[: 2 * _LONGEST_ERROR]}".split()).removesuffix(":")[
         :_LONGEST_ERROR
     ]
     return f"{text} (line {line})" if line else text
 
 
 def _line(problem: BaseException) -> "int | None":
-    """The program's line that was running, innermost."""
-    found, trace = None, problem.__traceback__
+    """Return the program's line that was running, innermost."""
+    line, trace = None, problem.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == _NAME:
-            found = trace.tb_lineno
+            line = trace.tb_lineno
         trace = trace.tb_next
-    return found
+    return line
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Programs in pydantic-monty's interpreter, in a worker process of its own (`tanlu[sandbox]`).
+"""Run programs in pydantic-monty's interpreter, in a worker process (`tanlu[sandbox]`).
 
 For systems whose kernel cannot confine a child of ours. Its Python is a subset; what differs is
 in docs/decisions/0009-code-in-its-own-process.md.
@@ -37,12 +37,12 @@ _GIVEN: Final = (
 
 
 def installed() -> bool:
-    """Whether the extra `tanlu[sandbox]` is there; nothing is imported."""
+    """Tell whether the extra `tanlu[sandbox]` is there; nothing is imported."""
     return importlib.util.find_spec("pydantic_monty") is not None
 
 
 class MontyRunner:
-    """Each program gets a new worker; it is killed at the limits and when cancelled."""
+    """Run each program in a new worker, killed at the limits and on cancellation."""
 
     name = "monty"
 
@@ -51,7 +51,7 @@ class MontyRunner:
         self._slots = Slots(limits.parallel)
 
     async def run(self, code: str) -> CodeResult:
-        """Trailing newlines of the output are dropped."""
+        """Run a program; trailing newlines of the output are dropped."""
         if len(code) > _LONGEST_PROGRAM:
             return CodeResult(
                 "", f"not run: the program has more than {_LONGEST_PROGRAM} characters"
@@ -69,8 +69,8 @@ def run_program(code: str, limits: CodeLimits, stop: threading.Event) -> CodeRes
     """
     program = program_of(code)
     for name, line in unlisted_imports(program):
-        listed = ", ".join(LISTED)
-        error = f"ModuleNotFoundError: {name} is not available here, only {listed} (line {line})"
+        allowed = ", ".join(LISTED)
+        error = f"ModuleNotFoundError: {name} is not available here, only {allowed} (line {line})"
         return CodeResult("", error)
     return asyncio.run(_Session(program, limits, stop).until_its_end())
 
@@ -84,7 +84,7 @@ class _Session:
         self._started = time.monotonic()
 
     async def until_its_end(self) -> CodeResult:
-        """Cancelling the task is what kills the worker."""
+        """Wait for the worker's end; cancelling the task kills it."""
         task = asyncio.create_task(self._run())
         why = ""
         while not task.done():
@@ -108,7 +108,7 @@ class _Session:
         return ""
 
     async def _run(self) -> tuple[str, str]:
-        """What its last expression is, as text, and the error."""
+        """Return the last expression's value as text, and the error."""
         from pydantic_monty import AsyncMonty, MontyCrashedError, MontyError, MontySyntaxError
 
         try:
@@ -120,18 +120,18 @@ class _Session:
                 os_policy={"sleep": "zero"},
                 assert_message_annotations=False,
             ) as session:  # fmt: skip
-                return await self._fed(session), ""
+                return await self._feed(session), ""
         except MontyCrashedError as crash:
             late = f"timeout: more than {self._limits.cpu_seconds:g} s of computing"
             return "", late if crash.timed_out else "crash: the interpreter ended"
         except MontySyntaxError as problem:
-            return "", f"SyntaxError: {self._described(problem)}"
+            return "", f"SyntaxError: {self._describe(problem)}"
         except MontyError as problem:
-            return "", self._described(problem)
+            return "", self._describe(problem)
         except (OSError, RuntimeError) as problem:
             return "", f"not run: {problem}"
 
-    async def _fed(self, session: "AsyncMontySession") -> str:
+    async def _feed(self, session: "AsyncMontySession") -> str:
         await session.feed_run(_GIVEN)
         value = await session.feed_run(self._program, print_callback=self._print)
         if value is None:
@@ -151,7 +151,7 @@ class _Session:
             self._kept.append(printed[: self._room].decode("utf-8", "ignore"))
             self._room -= len(printed)
 
-    def _described(self, problem: Any) -> str:
+    def _describe(self, problem: Any) -> str:
         text = " ".join(str(problem).split())[:_LONGEST_ERROR]
         if "time limit exceeded" in text:
             return f"timeout: more than {self._limits.cpu_seconds:g} s of computing"
@@ -166,5 +166,5 @@ class _Session:
             encoded = value.encode("utf-8", "backslashreplace")
             text, truncated = encoded[:limit].decode("utf-8", "ignore"), len(encoded) > limit
         seconds = round(time.monotonic() - self._started, 3)
-        shown = error.encode("utf-8", "backslashreplace").decode()
-        return CodeResult(text.rstrip("\n"), shown, truncated, seconds)
+        printable = error.encode("utf-8", "backslashreplace").decode()
+        return CodeResult(text.rstrip("\n"), printable, truncated, seconds)

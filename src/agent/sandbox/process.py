@@ -1,4 +1,4 @@
-"""Programs in a child process that the Linux kernel confines; see child.py for its side."""
+"""Run programs in a child process that the Linux kernel confines; child.py is its side."""
 
 import codecs
 import contextlib
@@ -37,7 +37,7 @@ _ARCHITECTURE_AT: Final = 4
 
 @dataclass(frozen=True)
 class Machine:
-    """An architecture as the kernel's audit names it, and its numbers of the allowed calls.
+    """Hold an architecture as the kernel's audit names it, and its numbers of the allowed calls.
 
     Allowed is what an interpreter needs to compute, to write into its two pipes and to end:
     nothing opens, connects, starts, signals or looks at anything.
@@ -69,13 +69,13 @@ MACHINES: Final[dict[str, Machine]] = {
 
 
 def filter_for(machine: str) -> bytes | None:
-    """The filter as `struct sock_filter[]`; None for an architecture we have no numbers of."""
-    known = MACHINES.get(machine)
-    return _assembled(known) if known else None
+    """Return the filter as `struct sock_filter[]`; None for an unknown architecture."""
+    machine_calls = MACHINES.get(machine)
+    return _assemble(machine_calls) if machine_calls else None
 
 
-def _assembled(machine: Machine) -> bytes:
-    """Foreign architectures are killed, allowed calls pass, all others fail."""
+def _assemble(machine: Machine) -> bytes:
+    """Return the filter: kill foreign architectures, let allowed calls pass, fail all others."""
     checks = [(_JUMP_EQUAL, number, "allow") for number in machine.calls]
     if machine.foreign_from is not None:
         checks.insert(0, (_JUMP_AT_LEAST, machine.foreign_from, "kill"))
@@ -84,8 +84,8 @@ def _assembled(machine: Machine) -> bytes:
     lines.append(_line(_JUMP_EQUAL, machine.audit, otherwise=len(checks) + 3))
     lines.append(_line(_LOAD_WORD, _NUMBER_AT))
     for place, (code, value, leads_to) in enumerate(checks):
-        left = len(checks) - place - 1
-        lines.append(_line(code, value, then=left + (1 if leads_to == "allow" else 2)))
+        rest = len(checks) - place - 1
+        lines.append(_line(code, value, then=rest + (1 if leads_to == "allow" else 2)))
     lines += [_line(_RETURN, _REFUSE), _line(_RETURN, _ALLOW), _line(_RETURN, _KILL)]
     return b"".join(lines)
 
@@ -106,7 +106,7 @@ _CHILD: Final = Path(__file__).with_name("child.py")
 
 
 class ProcessRunner:
-    """Each program gets a new interpreter; nothing of it is left afterwards."""
+    """Run each program in a new interpreter, of which nothing is left afterwards."""
 
     name = "process"
 
@@ -115,7 +115,7 @@ class ProcessRunner:
         self._slots = Slots(limits.parallel)
 
     async def run(self, code: str) -> CodeResult:
-        """Trailing newlines of the output are dropped."""
+        """Run a program; trailing newlines of the output are dropped."""
         if len(code) > LONGEST_PROGRAM:
             return CodeResult(
                 "", f"not run: the program has more than {LONGEST_PROGRAM} characters"
@@ -142,7 +142,7 @@ def _request(program: str, limits: CodeLimits) -> bytes | None:
     lines = filter_for(platform.machine())
     if lines is None:
         return None
-    asked = {
+    request = {
         "code": program,
         "wall_seconds": limits.wall_seconds,
         "cpu_seconds": limits.cpu_seconds,
@@ -152,11 +152,11 @@ def _request(program: str, limits: CodeLimits) -> bytes | None:
         "parent": os.getpid(),
         "zone": _zone(),
     }
-    return json.dumps(asked).encode()
+    return json.dumps(request).encode()
 
 
 def _zone() -> str:
-    """The present distance to UTC as a TZ value: it needs no file, which the child cannot open."""
+    """Return the present distance to UTC as a TZ value, which needs no file to be opened."""
     offset = datetime.now().astimezone().strftime("%z")
     hours, minutes = offset[1:3], offset[3:5]
     return f"<{offset[:5]}>{'-' if offset[0] == '+' else '+'}{hours}:{minutes}"
@@ -178,7 +178,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 @dataclass
 class _Stream:
-    """What came through a pipe: its beginning, and how much there was."""
+    """Hold the beginning of a pipe's output, and how much there was."""
 
     kept: bytearray = field(default_factory=bytearray)
     seen: int = 0
@@ -189,7 +189,7 @@ class _Stream:
 
 
 class _Watch:
-    """One child from its start to its end, which comes for certain."""
+    """Supervise one child process, which is always dead on return."""
 
     def __init__(
         self,
@@ -212,10 +212,10 @@ class _Watch:
                 why = self._read(pipes)
         finally:
             self._kill()
-        return self._result(why or self._said())
+        return self._result(why or self._error_text())
 
     def _read(self, pipes: selectors.BaseSelector) -> str:
-        """Until the child has ended; why it must be killed, else empty."""
+        """Read until the child has ended; return the reason to kill it, else ""."""
         child = self._child
         for pipe, event, step in (
             (child.stdin, selectors.EVENT_WRITE, self._write),
@@ -241,7 +241,10 @@ class _Watch:
             pipe.close()
 
     def _last_moments(self) -> str:
-        """Between closing its pipes and its end; a program that lingers there is killed."""
+        """Wait between the closing of its pipes and its end.
+
+        A program that lingers there is killed.
+        """
         while self._child.poll() is None:
             if why := self._must_end():
                 return why
@@ -263,12 +266,12 @@ class _Watch:
 
     def _write(self, pipe: IO[bytes]) -> bool:
         try:
-            written = os.write(pipe.fileno(), self._request[:_CHUNK])
+            count = os.write(pipe.fileno(), self._request[:_CHUNK])
         except BlockingIOError:
             return True
         except OSError:
-            written = len(self._request)
-        self._request = self._request[written:]
+            count = len(self._request)
+        self._request = self._request[count:]
         return len(self._request) > 0
 
     def _read_output(self, pipe: IO[bytes]) -> bool:
@@ -283,7 +286,7 @@ class _Watch:
         return more
 
     def _kill(self) -> None:
-        """The whole group, then wait for it: SIGKILL cannot be refused."""
+        """Kill the whole group and wait for it: SIGKILL cannot be refused."""
         if self._child.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, signal.SIGKILL)
@@ -293,18 +296,18 @@ class _Watch:
             if pipe is not None:
                 pipe.close()
 
-    def _said(self) -> str:
-        """The error the child reported, or what its death means."""
+    def _error_text(self) -> str:
+        """Return the error the child reported, or what its death means."""
         code = self._child.returncode
         if code < 0:
             return self._death(-code)
         try:
             report = json.loads(bytes(self._words.kept).rpartition(b"\n")[2])
-            refused, error = report.get("refused"), report.get("error")
+            refusal, error = report.get("refused"), report.get("error")
         except (ValueError, AttributeError, RecursionError):
             return "crash: ended without a result"
-        if refused and not self._ready:
-            return f"not run: cannot be confined ({refused})"
+        if refusal and not self._ready:
+            return f"not run: cannot be confined ({refusal})"
         return error if isinstance(error, str) else "crash: ended without a result"
 
     def _death(self, number: int) -> str:
@@ -327,12 +330,12 @@ class _Watch:
         text = decoder.decode(bytes(self._output.kept[:limit]), final=not truncated)
         seconds = round(time.monotonic() - self._started, 3)
         # JSON may carry half of a surrogate pair, which nobody after us could encode.
-        shown = " ".join(error.encode("utf-8", "backslashreplace").decode().split())
-        return CodeResult(text.rstrip("\n"), shown, truncated, seconds)
+        printable = " ".join(error.encode("utf-8", "backslashreplace").decode().split())
+        return CodeResult(text.rstrip("\n"), printable, truncated, seconds)
 
 
 def _take(pipe: IO[bytes], stream: _Stream, limit: int) -> bool:
-    """Whether the pipe may have more."""
+    """Tell whether the pipe may have more."""
     try:
         chunk = os.read(pipe.fileno(), _CHUNK)
     except BlockingIOError:

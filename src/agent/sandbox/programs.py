@@ -1,4 +1,4 @@
-"""Programs a model wrote: the code within a reply, its result, and how many run at once."""
+"""Take the code out of a model's reply, hold its result, and limit how many run at once."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 @dataclass(frozen=True)
 class CodeLimits:
-    """What one program may use; beyond any of these it is killed."""
+    """Bound what one program may use; beyond any of these it is killed."""
 
     wall_seconds: float = 3.0
     cpu_seconds: float = 2.0
@@ -28,7 +28,7 @@ class CodeLimits:
 
 @dataclass(frozen=True)
 class CodeResult:
-    """What came of a program: what it printed, else the value of its last expression.
+    """Hold the result of a program: its output, else the value of its last expression.
 
     `error` is one line (`ZeroDivisionError: division by zero`, `timeout`, …), empty where the
     program ended well; `output` may hold what was printed before it.
@@ -37,18 +37,18 @@ class CodeResult:
     output: str
     error: str = ""
     truncated: bool = False
-    """Whether more was printed than the limit lets through."""
+    """True if more was printed than the limit lets through."""
     seconds: float = 0.0
 
 
 class CodeRunner(Protocol):
-    """Runs one program at a time in a process of its own; nothing is kept between two."""
+    """Run one program at a time in a process of its own; nothing is kept between two."""
 
     name: str
     """`process` or `monty`."""
 
     async def run(self, code: str) -> CodeResult:
-        """Never raises for what the program does; cancelled, it kills the program."""
+        """Run a program; never raise for what it does, and kill it when cancelled."""
         ...
 
     async def aclose(self) -> None:
@@ -61,7 +61,7 @@ LISTED: Final = (
     "math", "re", "json", "statistics", "datetime", "decimal", "fractions", "collections",
     "itertools", "functools", "operator", "string",
 )  # fmt: skip
-"""What a program may import."""
+"""Modules a program may import."""
 _SILENT: Final = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 )
@@ -69,7 +69,7 @@ _WORDS: Final = frozenset({"python", "python3", "py", "py3"})
 
 
 def program_of(text: str) -> str:
-    """Fenced blocks marked as Python, joined; else the first fenced block; else the whole text.
+    """Return the fenced blocks marked as Python, joined; else the first block; else the whole text.
 
     A first line that is only a language's name goes, and so does common indentation. Nothing is
     parsed here: a hostile text can exhaust a parser, and this runs in our own process.
@@ -83,7 +83,7 @@ def program_of(text: str) -> str:
 
 
 def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """Language word and lines of each fenced block; one that is never closed goes to the end."""
+    """Return language word and lines of each fenced block; one never closed goes to the end."""
     blocks: list[tuple[str, list[str]]] = []
     mark = ""
     for line in lines:
@@ -115,35 +115,35 @@ def _bare(lines: list[str]) -> str:
 
 
 def unlisted_imports(program: str) -> list[tuple[str, int]]:
-    """Modules that import statements name and the list does not, each with its line.
+    """Return modules that import statements name and the list does not, each with its line.
 
     Only cut into words, not parsed; what cannot be cut is left to whoever runs it.
     """
-    found = []
+    imports = []
     try:
         for name, line in _imports(program):
             if name not in LISTED:
-                found.append((name, line))
+                imports.append((name, line))
     except (tokenize.TokenError, SyntaxError, UnicodeError):
         pass
-    return found
+    return imports
 
 
 def _imports(program: str) -> Iterator[tuple[str, int]]:
-    begins, statement, wanted = True, "", False
+    begins, statement, expects_name = True, "", False
     for token in tokenize.generate_tokens(io.StringIO(program).readline):
         if token.type in _SILENT:
             continue
         if begins and token.string in ("import", "from"):
-            statement, wanted = token.string, True
-        elif wanted and token.type == tokenize.NAME:
-            wanted = False
+            statement, expects_name = token.string, True
+        elif expects_name and token.type == tokenize.NAME:
+            expects_name = False
             yield token.string, token.start[0]
         elif statement == "import" and token.string == ",":
-            wanted = True
+            expects_name = True
         begins = token.type == tokenize.NEWLINE or token.string in (";", ":")
         if begins:
-            statement, wanted = "", False
+            statement, expects_name = "", False
 
 
 Work = Callable[[threading.Event], CodeResult]
@@ -153,7 +153,7 @@ CLOSED = CodeResult("", "not run: shutting down")
 
 
 class Slots:
-    """Threads stay until the end, because on Linux a child dies with the thread it came from."""
+    """Hold threads until the end, because on Linux a child dies with the thread it came from."""
 
     def __init__(self, parallel: int) -> None:
         self._threads = ThreadPoolExecutor(parallel, thread_name_prefix="code")

@@ -1,4 +1,4 @@
-"""Which way of running a model's code works here; none, rather than one that is not safe."""
+"""Select the way of running a model's code that works here; none rather than an unsafe one."""
 
 import asyncio
 import functools
@@ -53,7 +53,7 @@ print(*[name for name, attempt in tried.items() if not refused(attempt())] or ["
 
 @dataclass(frozen=True)
 class Verdict:
-    """A way of running code, and why it cannot be used; `problem` is empty if it can."""
+    """Hold a way of running code, and why it cannot be used; `problem` is empty if it can."""
 
     name: str
     problem: str = ""
@@ -96,8 +96,11 @@ _KINDS: Final[dict[str, Callable[[CodeLimits], CodeRunner]]] = {
 _lock = threading.Lock()
 
 
-def tried(names: list[str]) -> list[Verdict]:
-    """The verdict on each, up to the first that works. Blocks; each is tried once per process."""
+def try_runners(names: list[str]) -> list[Verdict]:
+    """Return the verdict on each up to the first that works. Blocks.
+
+    Each is tested once a process.
+    """
     verdicts: list[Verdict] = []
     with _lock:
         for name in names:
@@ -108,7 +111,7 @@ def tried(names: list[str]) -> list[Verdict]:
 
 
 class CodeDesk:
-    """The runner of this process, chosen and self-tested at the first call."""
+    """Hold the runner of this process, chosen and self-tested at the first call."""
 
     def __init__(self, settings: Settings) -> None:
         self._mode = settings.code_sandbox
@@ -124,8 +127,8 @@ class CodeDesk:
         self._verdicts: Future[list[Verdict]] | None = None
 
     async def runner(self) -> CodeRunner | None:
-        """None where no way is safe: then code is not run at all. From any event loop."""
-        verdicts = await self._tried()
+        """Return the runner, or None where no way is safe and code is not run at all."""
+        verdicts = await self._try_all()
         if not verdicts or verdicts[-1].problem:
             return None
         with self._guard:
@@ -134,10 +137,10 @@ class CodeDesk:
             return self._runner
 
     async def health(self) -> tuple[bool, str]:
-        """Whether code can be run, and how or why not."""
+        """Tell whether code can be run, and how or why not."""
         if self._mode == "off":
             return False, "off: CODE_SANDBOX=off"
-        verdicts = await self._tried()
+        verdicts = await self._try_all()
         reasons = "; ".join(f"{v.name}: {v.problem}" for v in verdicts if v.problem)
         if verdicts[-1].problem:
             return False, reasons
@@ -150,7 +153,7 @@ class CodeDesk:
         if closing is not None:
             await closing.aclose()
 
-    async def _tried(self) -> list[Verdict]:
+    async def _try_all(self) -> list[Verdict]:
         names = {"auto": ["process", "monty"], "off": []}.get(self._mode, [self._mode])
         with self._guard:
             if self._verdicts is None:
@@ -164,7 +167,7 @@ class CodeDesk:
 
 def _settle(promise: "Future[list[Verdict]]", names: list[str]) -> None:
     try:
-        verdicts = tried(names)
+        verdicts = try_runners(names)
     except Exception as problem:
         log.exception("the sandbox could not be tried")
         verdicts = [Verdict(name, f"{type(problem).__name__}: {problem}") for name in names[-1:]]

@@ -15,10 +15,10 @@ from typing import Any
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
+from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import MalformedReply, ProviderRefused, ProviderUnavailable
 from agent.core.strings import parse_json
 from agent.evidence.queries import clean_text
-from agent.reading.hosts import Turnstile
 from agent.search.akshare_worker import NAMES, TABLES, find_company
 from agent.search.documents import Document, DocumentKind, Figure, distinct, make_document
 from agent.search.hits import MAX_QUERY, plain
@@ -188,7 +188,7 @@ class AkShare:
         self._policy = Policy(
             self.name, spends="searches", timeout=timeout * 2 + 10, attempts=1, breaker=True
         )
-        self._workers = Turnstile(_WORKERS)
+        self._workers = SharedSemaphore(_WORKERS)
         self._names: list[list[str]] | None = None
         self._names_at = 0.0
 
@@ -248,7 +248,7 @@ class AkShare:
 
     async def _ask(self, request: Mapping[str, Any]) -> Answer:
         """What the worker tells within the time limit; it never outlives this call."""
-        async with self._workers.turn():
+        async with self._workers:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "agent.search.akshare_worker"),
                 str(int(self._timeout) + 1),

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
-from agent.evidence.grounding import Grounded, ground
+from agent.evidence.grounding import Grounded, ground, not_found_remark
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import search_price
 from agent.models.types import Models, Reply
@@ -25,6 +25,7 @@ from agent.texts.language import detect_language
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 MAX_LINKS = 12
+log = logging.getLogger(__name__)
 
 
 async def resolve_links(
@@ -34,16 +35,16 @@ async def resolve_links(
     limit: int = MAX_LINKS,
     timeout: float = 5.0,
     base: str = REDIRECTS,
-) -> dict[str, str]:
-    """Each URL with where it leads, itself where that is unknown; never raises ProviderError.
+) -> dict[str, str | None]:
+    """Return each link under `base` with its target, None where that is unknown.
 
-    Only links under `base` are asked, at most `limit` (12) of them, all within `timeout` seconds.
+    At most `limit` (12) of them are followed, all within `timeout` seconds; no failure is raised.
     """
-    resolved = {url: url for url in urls}
-    asked = [url for url in resolved if _under(url, base)][: min(limit, MAX_LINKS)]
-    tasks = {url: asyncio.create_task(_target(http, url)) for url in asked}
+    targets: dict[str, str | None] = {url: None for url in urls if _under(url, base)}
+    followed = list(targets)[: min(limit, MAX_LINKS)]
+    tasks = {url: asyncio.create_task(_target(http, url)) for url in followed}
     if not tasks:
-        return resolved
+        return targets
     try:
         await asyncio.wait(tasks.values(), timeout=timeout)
     finally:
@@ -52,8 +53,8 @@ async def resolve_links(
         outcomes = await asyncio.gather(*tasks.values(), return_exceptions=True)
     for url, outcome in zip(tasks, outcomes, strict=True):
         if isinstance(outcome, str):
-            resolved[url] = outcome
-    return resolved
+            targets[url] = outcome
+    return targets
 
 
 async def _target(http: SearchHttp, url: str) -> str | None:
@@ -67,10 +68,10 @@ async def _target(http: SearchHttp, url: str) -> str | None:
 
 
 def _under(url: str, base: str) -> bool:
-    """Same scheme, host and port, and a path below that of `base`."""
+    """Return True for the scheme, host and port of `base` and a path below its own."""
     try:
-        given, wanted = urlsplit(url), urlsplit(base)
-        same = (given.scheme, given.hostname, given.port, given.username) == (
+        link, wanted = urlsplit(url), urlsplit(base)
+        same = (link.scheme, link.hostname, link.port, link.username) == (
             wanted.scheme,
             wanted.hostname,
             wanted.port,
@@ -78,14 +79,11 @@ def _under(url: str, base: str) -> bool:
         )
     except ValueError:
         return False
-    return same and given.path.startswith(wanted.path) and len(given.path) > len(wanted.path)
-
-
-log = logging.getLogger(__name__)
+    return same and link.path.startswith(wanted.path) and len(link.path) > len(wanted.path)
 
 
 class GoogleSearch:
-    """One query to marked text by a model that searches itself."""
+    """Research one query by a model that searches itself."""
 
     name = "google"
 
@@ -93,26 +91,34 @@ class GoogleSearch:
         self._models = models
 
     async def research(self, task: WebTask, *, meter: Meter) -> Findings:
-        """Raises ProviderError or BudgetExceeded where not even a first answer came."""
+        """Return marked text; text that no source supports is a gap, never a finding.
+
+        Raises ProviderError or BudgetExceeded where not even a first answer came.
+        """
         answers = await self.ask(task, meter=meter)
         best = max(answers, key=_worth)
-        gaps: list[Gap] = []
-        if not best.text.strip():
-            gaps.append(search_gap(task, self.name, "no_results"))
-        elif not _marked(best):
-            gaps.append(search_gap(task, self.name, "ungrounded"))
+        marked = _marked(best)
         return Findings(
-            text=best.text,
-            sources=best.sources,
-            gaps=gaps,
+            text=best.text if marked else "",
+            sources=best.sources if marked else [],
+            gaps=[] if marked else [self._gap(task, best)],
             executed=[query for answer in answers for query in _executed(answer, task)],
             search_entry_points=[a.search_entry_point for a in answers if a.search_entry_point],
         )
 
+    def _gap(self, task: WebTask, answer: Grounded) -> Gap:
+        """Return what is missing, in the search's own words if it says what it did not find."""
+        if not answer.searched:
+            return search_gap(task, self.name, "ungrounded")
+        text = "unsupported" if answer.sources else ""
+        gap = search_gap(task, self.name, "no_results", text=text)
+        remark = not_found_remark(answer.text)
+        return Gap(**{**gap, "message": remark}) if remark else gap
+
     async def ask(self, task: WebTask, *, meter: Meter) -> list[Grounded]:
-        """One answer, or two where the first came without sources: models skip the search."""
+        """Return one answer, or two where the first came without a search: models skip it."""
         first = await self._once(task, meter)
-        if _marked(first):
+        if first.searched:
             return [first]
         try:
             return [first, await self._once(task, meter, nudge=say("search.nudge", task.language))]
@@ -121,7 +127,7 @@ class GoogleSearch:
             return [first]
 
     async def _once(self, task: WebTask, meter: Meter, nudge: str = "") -> Grounded:
-        """One request. What it searched shows only afterwards, so one search is booked before."""
+        """Send one request; one search is booked before, as their number shows only afterwards."""
         prompt = render("web_research", task.language, today=task.today, query=task.query)
         messages = [
             SystemMessage(render("web_research_system", task.language)),
@@ -147,7 +153,7 @@ class GoogleSearch:
 
 
 class GoogleHits:
-    """The same search as a SearchProvider: pages as hits, supported sentences as snippets."""
+    """Serve the same search as hits: its pages, with the sentences they support as snippets."""
 
     name = "google"
 
@@ -160,7 +166,7 @@ class GoogleHits:
         self._default_count = default_count
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
-        """The pages that support what the model found, those with sentences first."""
+        """Return the pages behind the model's text, those with sentences first."""
         asked = query[:MAX_QUERY]
         task = WebTask(
             query=asked,
@@ -188,11 +194,9 @@ def _marked(answer: Grounded) -> bool:
 
 
 def _worth(answer: Grounded) -> tuple[bool, bool, bool]:
-    return _marked(answer), answer.grounded, bool(answer.text.strip())
+    return _marked(answer), answer.searched, bool(answer.text.strip())
 
 
 def _executed(answer: Grounded, task: WebTask) -> list[str]:
-    """The searches that ran; sources without a list of them mean at least one."""
-    if answer.queries:
-        return answer.queries
-    return [task.query] if answer.grounded or answer.search_entry_point else []
+    """Return the searches that ran; one that shows without its words counts as the query."""
+    return answer.queries or ([task.query] if answer.searched else [])

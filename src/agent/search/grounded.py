@@ -48,6 +48,7 @@ class HitWriter:
         except (ProviderError, BudgetExceeded, ConfigurationError) as error:
             gaps = [failure_gap(task, provider, error, text="writeup_failed")]
         text = text or _excerpts(shown)
+        gaps = [Gap(**{**gap, "recovered": True}) for gap in gaps]
         return Findings(text, sources=_sources(shown, text, provider), gaps=gaps)
 
     async def _written(self, task: WebTask, shown: dict[str, Hit], meter: Meter) -> str:
@@ -64,8 +65,8 @@ class HitWriter:
 
 
 def quotes_by_id(text: str) -> dict[str, list[str]]:
-    """The sentence before each marker, by id; a marker may stand before or after the full stop."""
-    found: dict[str, list[str]] = {}
+    """Return the sentences before each id's markers, before or behind their full stops."""
+    quotes: dict[str, list[str]] = {}
     start = 0
     sentence = ""
     for run in _RUN.finditer(text):
@@ -73,11 +74,11 @@ def quotes_by_id(text: str) -> dict[str, list[str]]:
         if before and re.search(r"\w", before[-1]):
             sentence = before[-1].strip().lstrip("。！？.!?,，;；*-• ")[:_MAX_QUOTE]
         for name in _ID.findall(run[0]):
-            held = found.setdefault(name, [])
-            if sentence and sentence not in held and len(held) < _MAX_QUOTES:
-                held.append(sentence)
+            of_source = quotes.setdefault(name, [])
+            if sentence and sentence not in of_source and len(of_source) < _MAX_QUOTES:
+                of_source.append(sentence)
         start = run.end()
-    return found
+    return quotes
 
 
 def _result(name: str, hit: Hit) -> str:
@@ -97,10 +98,10 @@ def _excerpts(shown: dict[str, Hit]) -> str:
 
 
 def beginning(text: str) -> str:
-    """Whole sentences as far as they fit; a first sentence too long for that is cut visibly."""
+    """Return whole sentences as far as they fit; one too long for that is cut visibly."""
     if len(text) <= _EXCERPT:
         return text
-    ends = [found.start() for found in _SENTENCE_END.finditer(text, 0, _EXCERPT)]
+    ends = [end.start() for end in _SENTENCE_END.finditer(text, 0, _EXCERPT)]
     whole = text[: ends[-1]].strip() if ends else ""
     return whole or f"{text[:_EXCERPT].rstrip()}…"
 
@@ -115,6 +116,8 @@ def _sources(shown: dict[str, Hit], text: str, provider: str) -> list[Source]:
             url=hit.url,
             provider=provider,
             quotes=quotes.get(name, []),
+            site=hit.site,
+            published=hit.published,
         )
         for name, hit in shown.items()
     ]

@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, SingleFlight
+from agent.core.calls import Calls, Policy
+from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
 from agent.evidence.queries import clean_text
 from agent.search.documents import Document, Figure, SourceEndpoint, distinct, make_document

@@ -7,6 +7,7 @@ To add one: its file here, its line in REGISTRY, its settings (`<NAME>_API_KEY`,
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent.core.budget import Budget, Limits, Meter
@@ -87,13 +88,13 @@ class SearchDesk:
         gaps: list[Gap] = []
         for name, following in zip(routes, [*routes[1:], None], strict=True):
             try:
-                found = await self._by(name, task, meter)
+                findings = await self._by(name, task, meter)
             except BudgetExceeded as error:
                 return Findings("", gaps=[*gaps, failure_gap(task, name, error, text="failed")])
             except (ProviderError, ConfigurationError) as error:
                 gaps.append(_failed(task, name, following, error))
             else:
-                return _with_gaps(found, gaps)
+                return _with_gaps(findings, gaps)
         return Findings("", gaps=gaps)
 
     def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
@@ -222,11 +223,7 @@ def _failed(task: WebTask, name: str, following: str | None, error: AgentError) 
     return failure_gap(task, name, error, text="fallback", other=LABELS[following])
 
 
-def _with_gaps(found: Findings, gaps: list[Gap]) -> Findings:
-    return Findings(
-        found.text,
-        found.sources,
-        [*gaps, *found.gaps],
-        executed=found.executed,
-        search_entry_points=found.search_entry_points,
-    )
+def _with_gaps(findings: Findings, gaps: list[Gap]) -> Findings:
+    """Return the findings of a service that stood in for those that left these gaps."""
+    recovered = [Gap(**{**gap, "recovered": True}) for gap in gaps] if findings.text else gaps
+    return replace(findings, gaps=[*recovered, *findings.gaps])

@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from agent.core.budget import Meter
+from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, RateLimited
-from agent.reading.hosts import Turnstile
 from agent.search.documents import Document, DocumentSearch, make_document
 from agent.search.hits import fields, rows
 from agent.search.http import said
@@ -14,7 +14,7 @@ from agent.texts.language import detect_language
 
 _MAX_QUERY = 300
 # One request at a time is what the service asks of programs; shared by all runs of the process.
-_TURNSTILE = Turnstile(1)
+_ONE_AT_A_TIME = SharedSemaphore(1)
 _BUSY = ("ratelimited", "maxlag")
 
 
@@ -28,7 +28,7 @@ class Wikipedia(DocumentSearch):
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(max(0.0, meter.remaining())):
-                    await held.enter_async_context(_TURNSTILE.turn())
+                    await held.enter_async_context(_ONE_AT_A_TIME)
             except TimeoutError:
                 limit = meter.budget.limits.max_run_seconds
                 raise BudgetExceeded("max_run_seconds", limit) from None

@@ -1,1 +1,1 @@
-"""What our server offers beside LangGraph's own API, over that API and in its process."""
+"""Offer what LangGraph's own API does not, over that API and in its process."""

@@ -1,4 +1,4 @@
-"""A thread's answer as a file: GeoJSON, GPX, a page of its own, Markdown; and its suggestions."""
+"""Export a thread's answer: GeoJSON, GPX, a page of its own, Markdown; and its suggestions."""
 
 import re
 import uuid
@@ -28,7 +28,7 @@ _LONGEST = 60
 
 
 def disposition(kind: Literal["attachment", "inline"], name: str, question: str) -> str:
-    """The Content-Disposition of `name` (ASCII, with its ending) for an answer to `question`."""
+    """Return the Content-Disposition of `name` (ASCII) for an answer to `question`."""
     ending = name.rpartition(".")[2]
     asked = "".join(c if c.isprintable() else " " for c in question)
     asked = _FORBIDDEN.sub(" ", asked).strip(" .")[:_LONGEST].strip(" .")
@@ -67,7 +67,7 @@ EXPORTS: Final[Mapping[str, _Format]] = {
 
 
 class NoAnswer(Exception):
-    """There is nothing to export; `status` and one line say why."""
+    """Tell that there is nothing to export; `status` and one line say why."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -75,7 +75,7 @@ class NoAnswer(Exception):
 
 
 def export(name: str) -> Callable[[Request], Awaitable[Response]]:
-    """The route of one format."""
+    """Return the route of one format."""
     wanted = EXPORTS[name]
 
     async def route(request: Request) -> Response:
@@ -93,7 +93,7 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def suggestions(request: Request) -> Response:
-    """Google's search suggestions, counted from 0, exactly as Google sent them."""
+    """Serve Google's search suggestions, counted from 0, exactly as Google sent them."""
     try:
         answer = await _answer(request)
         number: int = request.path_params["number"]
@@ -111,7 +111,7 @@ def _refused(error: NoAnswer) -> Response:
 
 
 async def _answer(request: Request) -> FinishedAnswer:
-    """The answer the request is about, as far as its caller may read the thread."""
+    """Return the answer the request is about, as far as its caller may read the thread."""
     thread_id = _thread_id(request.path_params["thread_id"])
     state = await _state(request, thread_id)
     outcome, is_last = _outcome(state, thread_id, request.query_params.get("message"))
@@ -126,7 +126,7 @@ def _thread_id(given: str) -> str:
 
 
 async def _state(request: Request, thread_id: str) -> Mapping[str, Any]:
-    """The thread's last state; whose it is, is not told to others."""
+    """Return the thread's last state; whose it is, is not told to others."""
     try:
         async with client_for(request) as client:
             return await client.threads.get_state(thread_id)
@@ -139,7 +139,7 @@ async def _state(request: Request, thread_id: str) -> Mapping[str, Any]:
 def _outcome(
     state: Mapping[str, Any], thread_id: str, message_id: str | None
 ) -> tuple[Outcome, bool]:
-    """The outcome of the turn that ended with this message, and whether it is the last one."""
+    """Return the outcome of the turn that ended with this message, and if it is the last."""
     values = state.get("values")
     turn, is_last = turn_of(values if isinstance(values, Mapping) else {}, message_id)
     if turn is None:
@@ -154,7 +154,7 @@ def _outcome(
 
 
 def _when(outcome: Outcome, state: Mapping[str, Any], *, is_last: bool) -> str:
-    """When the answer was written, ISO 8601; of earlier ones only the map's records tell."""
+    """Return the time of the answer, ISO 8601; of earlier ones only map records tell it."""
     known = [place["fetched_at"] for place in outcome.places]
     saved = state.get("created_at")
     if saved and (is_last or not known):

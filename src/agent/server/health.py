@@ -1,4 +1,4 @@
-"""Whether this server can answer: its settings, its models, the map. Nothing is started or paid."""
+"""Tell if this server can answer: settings, models, map. Nothing is started or paid."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from agent.settings import Settings, read_settings
 
 
 def settings_or_reason() -> tuple[Settings | None, str]:
-    """The settings, or why they cannot be used; never raises."""
+    """Return the settings, or why they cannot be used; never raises."""
     try:
         settings = read_settings()
     except ConfigurationError as error:
@@ -24,13 +24,13 @@ def settings_or_reason() -> tuple[Settings | None, str]:
 
 
 async def readyz(_: Request) -> JSONResponse:
-    """200 where questions can be answered, 503 with the reason where they cannot."""
+    """Answer 200 where questions can be answered, 503 with the reason where they cannot."""
     found = readiness()
     return JSONResponse(found, 200 if found["ok"] else 503, {"Cache-Control": "no-store"})
 
 
 def readiness() -> dict[str, Any]:
-    """{ok, mode, models, map} or {ok, reason}; names of settings, never their values."""
+    """Return {ok, mode, models, map} or {ok, reason}; names of settings, never their values."""
     settings, reason = settings_or_reason()
     reason = reason or access().problem
     if settings is None or reason:
@@ -47,7 +47,7 @@ def readiness() -> dict[str, Any]:
 
 
 def _map(settings: Settings) -> dict[str, Any]:
-    """The web goes on without a map, so its state is told and does not decide."""
+    """Tell the map's state, which does not decide: the web goes on without a map."""
     if settings.mode == "online" and settings.amap_maps_api_key is None:
         return {"state": "off", "code": "map_key_missing"}
     services = started_services()

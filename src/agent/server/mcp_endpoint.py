@@ -1,4 +1,4 @@
-"""`/mcp`: the assistants as tools of MCP clients, over streamable HTTP.
+"""Serve `/mcp`: the assistants as tools of MCP clients, over streamable HTTP.
 
 Nothing is held between requests, so a client goes on after a restart of the server. The session id
 we give out only ties a cancellation to the call it means; the answer of a call is a stream, which
@@ -36,7 +36,7 @@ from agent import __version__
 from agent.client.connection import refusal
 from agent.core.errors import AgentError
 from agent.server.auth.api_keys import access, client_for, identify
-from agent.server.mcp_call import Call, Notify, Teller, read_arguments
+from agent.server.mcp_call import Call, CallProgress, Notify, read_arguments
 from agent.server.mcp_tools import Catalogue, refused, result_of
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ _INSTRUCTIONS = (
 
 
 class McpEndpoint:
-    """An ASGI application; it answers while `running()` is entered."""
+    """Answer as an ASGI application while `running()` is entered."""
 
     def __init__(self) -> None:
         self._catalogue = Catalogue()
@@ -73,7 +73,7 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """For the application's lifespan; at its end no call is left."""
+        """Serve for the application's lifespan; at its end no call is left."""
         logging.getLogger("mcp.server").setLevel(logging.WARNING)
         self._manager = StreamableHTTPSessionManager(self._server, stateless=True)
         async with self._manager.run():
@@ -125,7 +125,7 @@ class McpEndpoint:
         raise McpError(ErrorData(code=0, message="Request cancelled"))
 
     async def _answered(self, params: CallToolRequestParams) -> CallToolResult:
-        """The answer or what is in its way; one call that fails must not end the server."""
+        """Return the answer or what is in its way; a call that fails must not end the server."""
         try:
             return await self._ask(params)
         except AgentError as error:
@@ -143,24 +143,24 @@ class McpEndpoint:
                 known = ", ".join(tools)
                 raise AgentError(f"there is no tool {params.name!r}; known: {known}")
             offered = tools[params.name]
-            asked, stop = read_arguments(params.arguments or {}, offered), self._stop()
-            teller = Teller(self._notify(), asked.language)
-            call = Call(client, offered, teller, lambda: stop.cancel_called)
-            return result_of(await call.answer(asked))
+            arguments, stop = read_arguments(params.arguments or {}, offered), self._stop()
+            progress = CallProgress(self._notify(), arguments.language)
+            call = Call(client, offered, progress, lambda: stop.cancel_called)
+            return result_of(await call.answer(arguments))
 
     def _request(self) -> Request:
-        """The HTTP request that the present message came with."""
+        """Return the HTTP request that the present message came with."""
         request = self._server.request_context.request
         assert isinstance(request, Request)
         return request
 
     def _stop(self) -> anyio.CancelScope:
-        """What the present call's client stops it with."""
+        """Return what the present call's client stops it with."""
         stop: anyio.CancelScope = self._request().scope[_STOP]
         return stop
 
     def _notify(self) -> Notify | None:
-        """How the present call's progress is told; None where its client asked for none."""
+        """Return the teller of the present call's progress; None where no client asked for it."""
         context = self._server.request_context
         token = context.meta.progressToken if context.meta else None
         if token is None:
@@ -176,14 +176,14 @@ class McpEndpoint:
 
 
 class _Calls:
-    """What stops the calls under way, by their client's session and the number it gave them."""
+    """Stop calls under way, known by their client's session and its number of them."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], anyio.CancelScope] = {}
 
     @contextmanager
     def open(self, session: str, number: Any) -> Iterator[anyio.CancelScope]:
-        """The scope in which the call is to run; known only where the client has a session."""
+        """Open the scope in which the call runs; known only where the client has a session."""
         stop, key = anyio.CancelScope(), (session, repr(number))
         if session:
             self._open[key] = stop
@@ -204,7 +204,7 @@ class _Calls:
 
 
 def _session(scope: Scope) -> str:
-    """The session a request names, as its owner's; empty where it names none."""
+    """Return the session a request names, as its owner's; empty where it names none."""
     headers = Request(scope).headers
     named = headers.get(MCP_SESSION_ID_HEADER)
     # An owner's name has no slash.
@@ -222,7 +222,7 @@ def _with_session(send: Send) -> Send:
 
 
 def _parsed(body: bytes) -> dict[str, Any] | None:
-    """A JSON object, an empty one for other JSON: that is the SDK's to refuse; None for neither."""
+    """Parse a JSON object, an empty one for other JSON (the SDK's to refuse); else None."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -231,7 +231,7 @@ def _parsed(body: bytes) -> dict[str, Any] | None:
 
 
 def _replay(body: bytes, receive: Receive, stop: anyio.CancelScope) -> Receive:
-    """The request once more; who hangs up can never get the answer, so that stops the call."""
+    """Replay the request; who hangs up can never get the answer, so that stops the call."""
     unread = [body]
 
     async def again() -> Message:

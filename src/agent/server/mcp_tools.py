@@ -1,4 +1,4 @@
-"""The server's assistants as tools: one each, with a small input made from its graph's schemas."""
+"""Offer each assistant as a tool, with a small input made from its graph's schemas."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import MAX_QUESTION
+from agent.client.follow import max_run_seconds
 from agent.client.run_result import Outcome
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
@@ -28,6 +29,13 @@ class AnswerPoint(BaseModel):
     lat: float
 
 
+class AnswerVerdict(BaseModel):
+    constraint: str = Field(description="What the question demands: max_cost, open_at, indoor, …")
+    verdict: str = Field(description="satisfied, violated or unknown.")
+    field: str = Field(description="The field of the record that says so, or that would.")
+    text: str = Field(description="The same for a reader, in the answer's language.")
+
+
 class AnswerPlace(BaseModel):
     name: str
     address: str | None = None
@@ -41,6 +49,9 @@ class AnswerPlace(BaseModel):
     open_time: str | None = None
     url: str
     mentioned: bool = Field(description="Whether the answer names it.")
+    verdicts: list[AnswerVerdict] = Field(
+        default_factory=list, description="Whether it meets what the question demands."
+    )
 
 
 class AnswerGap(BaseModel):
@@ -75,17 +86,19 @@ class Answer(BaseModel):
     usage: AnswerUsage
     thread_id: str = Field(description="Send it with a follow-up question.")
     degraded: bool = Field(description="Whether no model could write the answer as it should be.")
-    needs: str | None = Field(None, description="'place': ask again and say where.")
+    needs: str | None = Field(
+        None, description="'place': ask again and say where; 'origin': from where."
+    )
     sample: bool = Field(description="Whether it rests on bundled sample data, not on the world.")
 
 
 def output_schema() -> dict[str, Any]:
-    """The JSON Schema of a result's structured content."""
+    """Return the JSON Schema of a result's structured content."""
     return Answer.model_json_schema()
 
 
 def result_of(outcome: Outcome) -> CallToolResult:
-    """The result of a tool call that has an answer."""
+    """Return the result of a tool call that has an answer."""
     answer = Answer(
         answer=outcome.answer,
         final_answer=outcome.final_answer,
@@ -107,7 +120,7 @@ def result_of(outcome: Outcome) -> CallToolResult:
 
 
 def refused(reason: str) -> CallToolResult:
-    """The result of a call that has none: one line that says why, without any key."""
+    """Return the result of a call without one: one line that says why, without any key."""
     line = one_line(scrub(reason))
     return CallToolResult(content=[TextContent(type="text", text=line)], isError=True)
 
@@ -148,22 +161,24 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Offered:
-    """An assistant as a tool; `context` are the arguments that are settings of the run."""
+    """Hold an assistant as a tool; `context` are the arguments that are settings of the run."""
 
     tool: Tool
     assistant_id: str
     graph_id: str
     context: frozenset[str]
+    run_seconds: float
+    """How long a run may take there."""
 
 
 class Catalogue:
-    """The tools there are; an assistant's schemas are asked for once, until it changes."""
+    """List the tools; an assistant's schemas are asked for once, until it changes."""
 
     def __init__(self) -> None:
         self._schemas: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     async def offered(self, client: LangGraphClient) -> dict[str, Offered]:
-        """By name; the server's own assistants come first and keep their names."""
+        """Return tools by name; the server's own assistants come first and keep their names."""
         assistants: Sequence[Mapping[str, Any]] = await client.assistants.search(limit=_MOST_TOOLS)
         found: dict[str, Offered] = {}
         for assistant in sorted(assistants, key=_order):
@@ -205,11 +220,14 @@ def _offered(name: str, assistant: Mapping[str, Any], schemas: Mapping[str, Any]
             readOnlyHint=True, destructiveHint=False, idempotentHint=False, openWorldHint=True
         ),
     )
-    return Offered(tool, assistant["assistant_id"], assistant["graph_id"], frozenset(settings))
+    seconds = max_run_seconds({}, schemas.get("context_schema") or {})
+    return Offered(
+        tool, assistant["assistant_id"], assistant["graph_id"], frozenset(settings), seconds
+    )
 
 
 def _description(assistant: Mapping[str, Any]) -> str:
-    """In a tool's words: here the question is an argument, not a message."""
+    """Describe in a tool's words: here the question is an argument, not a message."""
     said = str(assistant.get("description") or f"Asks the assistant {assistant['graph_id']}.")
     said = said.replace("the question as the last message", "the question as `question`")
     return one_line(said, longest=_LONGEST_DESCRIPTION)
@@ -221,7 +239,7 @@ def _taken(schema: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, 
 
 
 def _plain(rule: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The rule without references, null and titles: what clients of every kind understand."""
+    """Return the rule without references, null and titles, as every client understands it."""
     if reference := rule.get("$ref"):
         found = (schema.get("$defs") or {}).get(str(reference).rsplit("/", 1)[-1], {})
         rule = {**found, **{key: value for key, value in rule.items() if key != "$ref"}}

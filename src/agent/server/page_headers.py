@@ -1,4 +1,4 @@
-"""The headers of everything under `/app`: what the page may load, and who may frame it."""
+"""Set the headers of everything under `/app`: what the page may load, who may frame it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from agent.settings import Settings
 
 
 class Tiles(TypedDict):
-    """A base map of Web Mercator tiles whose positions are WGS-84."""
+    """Describe a base map of Web Mercator tiles whose positions are WGS-84."""
 
     url: str
     """A template with {z}, {x}, {y}, and {s} for a subdomain."""
@@ -53,7 +53,7 @@ _TIANDITU_HOSTS = [str(number) for number in range(8)]
 
 
 def base_map(settings: Settings) -> tuple[Tiles | None, str]:
-    """The tiles that MAP_TILES names, or None, and why it is None where they were wanted."""
+    """Return the tiles that MAP_TILES names, or None, and why where they were wanted."""
     if settings.map_tiles == "osm":
         return _OSM, ""
     if settings.map_tiles != "tianditu":
@@ -83,7 +83,7 @@ _SECONDS = 10.0
 
 
 class NotRead(Exception):
-    """The body is too large, or takes too long."""
+    """Tell that the body is too large, or takes too long."""
 
 
 async def limited_body(request: Request, most: int, seconds: float = _SECONDS) -> bytes:
@@ -118,7 +118,7 @@ _SUGGESTIONS = (
 
 
 def page_policy(tiles: Tiles | None, *, photos: bool) -> str:
-    """The Content-Security-Policy of the page: its own files, and the images that are switched on.
+    """Return the page's Content-Security-Policy: its own files, and images switched on.
 
     `tiles` is the base map, None where a grid is drawn.
     """
@@ -134,16 +134,16 @@ def page_policy(tiles: Tiles | None, *, photos: bool) -> str:
 
 
 def unframed(policy: str = "default-src 'none'; frame-ancestors 'none'") -> dict[str, str]:
-    """The security headers with this policy; nothing may show the response in a frame."""
+    """Return the security headers with this policy; nothing may frame the response."""
     return {**_SECURITY, "Content-Security-Policy": policy, "X-Frame-Options": "DENY"}
 
 
 def private(headers: Mapping[str, str]) -> dict[str, str]:
-    """The same for what is somebody's own: nothing keeps a copy."""
+    """Return the same for what is somebody's own: nothing keeps a copy."""
     return {**headers, "Cache-Control": "no-store"}
 
 
 def suggestions_headers() -> dict[str, str]:
-    """For Google's search suggestions: a frame of the page without script or origin."""
+    """Return headers for Google's suggestions: a frame without script or origin."""
     framed = {"Content-Security-Policy": _SUGGESTIONS, "X-Frame-Options": "SAMEORIGIN"}
     return private({**_SECURITY, **framed})

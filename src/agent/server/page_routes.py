@@ -1,4 +1,4 @@
-"""The page at `/app` and what it asks besides LangGraph's own API.
+"""Serve the page at `/app` and what it asks besides LangGraph's own API.
 
 `index.html` is served with a line for every module, so that a browser loads all of them at once
 instead of learning of each from the one before. A module is any script below `js` or `vendor`.
@@ -10,8 +10,7 @@ import gzip
 import json
 import logging
 import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -27,6 +26,7 @@ from agent import __version__
 from agent.assistants.common.conversation import MAX_QUESTION
 from agent.assistants.common.services import LOOKED_FOR
 from agent.assistants.registry import REVIEW_PLANS
+from agent.core.concurrency import SlidingWindow
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
 from agent.sample.server import sample_notice
@@ -94,7 +94,7 @@ class PageFile:
 
 
 class PageFiles:
-    """Files of one folder; each is read again only when it has changed."""
+    """Serve files of one folder; each is read again only when it has changed."""
 
     def __init__(self, folder: Path, made: Mapping[str, bytes] | None = None) -> None:
         """Serve besides `made`: modules that are no files, by their addresses."""
@@ -173,36 +173,27 @@ def _takes_gzip(accept_encoding: str) -> bool:
 
 log = logging.getLogger(__name__)
 MOST_A_MINUTE = 20
-_WINDOW = 60.0
 _LONGEST_BODY = 16 * 1024
 _FIELDS = ("effective-directive", "violated-directive", "blocked-uri", "source-file", "line-number")
 _LONGEST_FIELD = 120
 
 
 class PolicyReports:
-    """The route that takes the reports; anybody may send them, so little of them is believed."""
+    """Take the reports; anybody may send them, so little of them is believed."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._since, self._count = clock(), 0
+    def __init__(self) -> None:
+        self._lines = SlidingWindow(MOST_A_MINUTE, 60)
 
     async def take(self, request: Request) -> Response:
-        """204, whatever came: the sender can do nothing about it."""
+        """Answer 204, whatever came: the sender can do nothing about it."""
         try:
             report = _report(await limited_body(request, _LONGEST_BODY))
         except (NotRead, ValueError, RecursionError, ClientDisconnect):
             report = {}
-        if report and self._may_log():
+        if report and self._lines.admit():
             told = [f"{name}={_shown(report[name])}" for name in _FIELDS if report.get(name)]
             log.warning("the page's policy stopped something: %s", " ".join(told) or "unnamed")
         return Response(status_code=204, headers=private(unframed()))
-
-    def _may_log(self) -> bool:
-        now = self._clock()
-        if now - self._since >= _WINDOW:
-            self._since, self._count = now, 0
-        self._count += 1
-        return self._count <= MOST_A_MINUTE
 
 
 def _report(body: bytes) -> Mapping[str, Any]:
@@ -216,7 +207,7 @@ def _shown(value: Any) -> str:
 
 
 async def config_json(request: Request) -> JSONResponse:
-    """The configuration, as far as this caller may know it."""
+    """Answer the configuration, as far as this caller may know it."""
     settings, reason = settings_or_reason()
     found = public_config(settings)
     user = identify(request.headers, access())
@@ -226,7 +217,7 @@ async def config_json(request: Request) -> JSONResponse:
 
 
 def public_config(settings: Settings | None) -> dict[str, Any]:
-    """What anybody sees: enough for the sign-in, and that this is sample data where it is."""
+    """Return what anybody sees: enough for the sign-in, and that data are samples if so."""
     return {
         "version": __version__,
         "keys": not access().open,
@@ -237,7 +228,7 @@ def public_config(settings: Settings | None) -> dict[str, Any]:
 
 
 def caller_config(settings: Settings | None, reason: str) -> dict[str, Any]:
-    """What the page needs to work with; `reason` says why nothing can be answered."""
+    """Return what the page needs to work; `reason` says why nothing can be answered."""
     tiles, why_not = base_map(settings) if settings else (None, "")
     _warn_once(why_not)
     # The policy's part of it is told in the policy.

@@ -1,4 +1,4 @@
-"""The page's sign-in: a key becomes a cookie that no script can read and no other site can send."""
+"""Sign the page in: a key becomes a cookie that no script reads and no other site sends."""
 
 import json
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ _HEADERS = private(unframed())
 
 
 class SignIn:
-    """The routes; `tries` are the wrong keys that came any other way, too."""
+    """Serve the routes; `tries` are the wrong keys that came any other way, too."""
 
     def __init__(self, tries: Tries | None = None) -> None:
         self._tries = tries or Tries()
 
     async def sign_in(self, request: Request) -> Response:
-        """The cookie for a key that is sent as JSON; 401 for a wrong key, 429 after too many."""
+        """Answer the cookie for a key sent as JSON; 401 for a wrong key, 429 after too many."""
         given = access()
         if given.open:
             return _said({"user": None})
@@ -54,7 +54,7 @@ class SignIn:
 
 
 async def _key(request: Request) -> str:
-    """The key that was sent; raises ValueError saying what is wrong with the request."""
+    """Return the key that was sent; raise ValueError saying what is wrong with the request."""
     wanted = 'send {"key": "…"} as application/json'
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise ValueError(wanted)
@@ -81,7 +81,7 @@ def _set_cookie(response: Response, request: Request, key: str, seconds: int) ->
 
 
 def _is_https(request: Request) -> bool:
-    """Whether the browser speaks https; a proxy is believed only on this machine."""
+    """Return whether the browser speaks https; a proxy is believed only on this machine."""
     if request.url.scheme == "https":
         return True
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()

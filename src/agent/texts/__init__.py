@@ -1,11 +1,11 @@
-"""Every sentence that code says to a person, by key in `zh.toml` and `en.toml`; `say` says it."""
+"""Say every sentence of the code to a person, by its key in `zh.toml` and `en.toml`."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.texts.language import Language, filled
+from agent.texts.language import Language, fill
 
 __all__ = ["LANGUAGES", "has", "say", "table"]
 
@@ -17,7 +17,7 @@ def say(key: str, language: Language, /, **values: object) -> str:
 
     Raise KeyError where there is no such key.
     """
-    return filled(_TEXTS[language][key], {name: str(value) for name, value in values.items()})
+    return fill(_TEXTS[language][key], {name: str(value) for name, value in values.items()})
 
 
 def has(key: str) -> bool:

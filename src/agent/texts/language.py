@@ -1,4 +1,4 @@
-"""Which of the two languages a text is in, and fixed texts of either with their values put in."""
+"""Detect a text's language of the two, and fill fixed texts with their values."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _KANA_SHARE = 0.25
 
 
 def detect_language(text: str) -> Language:
-    """`zh` if Chinese carries at least half of the text, else `en`.
+    """Return `zh` if Chinese carries at least half of the text, else `en`.
 
     One and a half Han characters weigh as much as one Latin word, so that names quoted in
     the other language do not decide. Text with kana is Japanese and answered in English.
@@ -31,11 +31,11 @@ def detect_language(text: str) -> Language:
     return "zh" if han / _HAN_PER_WORD >= words else "en"
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill(text: str, values: Mapping[str, str]) -> str:
     """Return the text with its `{name}`s replaced; other braces and those in values stay."""
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """`1 search`, `2 searches`: an English noun with its number; by default `many` adds an s."""
+def count_noun(count: int, one: str, many: str = "") -> str:
+    """Return an English noun with its number: `1 search`, `2 searches`; `many` defaults to an s."""
     return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,4 +1,4 @@
-"""What an error means to the person who asked: one short phrase in the question's language.
+"""Explain an error to the person who asked, in one short phrase of the question's language.
 
 The error's own text, with model names and HTTP statuses, is for logs and `tanlu doctor`.
 """
@@ -39,17 +39,17 @@ _KEYS = {"model:google": "GEMINI_API_KEY", "google": "GEMINI_API_KEY",
 
 
 def reason_of(error: AgentError, language: Language) -> str:
-    """Why something failed, without a full stop: what is wrong, and what to do where one can."""
+    """Return why something failed and what to do about it, without a full stop."""
     return say(f"reasons.{_key(error)}", language, **_values(error, language)).rstrip("。.")
 
 
 def stop_of(error: StoreFailed, language: Language) -> str:
-    """Why a run had to end, and what makes it go on."""
+    """Return why a run had to end, and what makes it go on."""
     return say("reasons.store_failed", language, name=error.name, problem=error.problem)
 
 
 def _key(error: AgentError) -> str:
-    """The wording that fits best: by the code, else by the kind of error."""
+    """Return the key of the best wording: by the code, else by the kind of error."""
     if isinstance(error, ConfigurationError):
         return "web_search" if error.name == "web_search" else "configuration"
     code = _SAME.get(error.code, error.code)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
-from agent.core.budget import Limits, Meter, Usage, no_usage
+from agent.core.budget import Limits, Meter, Spending, Usage, no_usage
 from agent.state import Gathered, Turn
 
 
@@ -23,15 +23,20 @@ def open_meter(
     *,
     spent: Usage | None,
     answering: bool = False,
+    map_calls: int | None = None,
 ) -> Meter:
-    """Open this step's share of the turn's budget, also in a process that resumes the turn."""
+    """Open this step's share of the turn's budget, also in a process that resumes the turn.
+
+    `map_calls` is what the step may spend of the map's calls; without it, all that is left.
+    """
     budget = services.budgets.of(
         turn["id"],
         limits_of(configuration),
         spent=spent,
         elapsed=max(0.0, services.now().timestamp() - turn["started_at"]),
     )
-    return budget.meter(answering=answering)
+    share: dict[Spending, int] = {} if map_calls is None else {"map_calls": map_calls}
+    return budget.meter(answering=answering, share=share)
 
 
 def limits_of(configuration: Configuration) -> Limits:

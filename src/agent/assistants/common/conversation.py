@@ -1,5 +1,6 @@
 """Reading a thread: the question, what was said before, and what the last answer cited."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,18 +9,28 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent.core.errors import InputError
 from agent.evidence.citations import carry_over, renumber_for_prompt
+from agent.evidence.claims.correct import MARK
+from agent.evidence.claims.sentences import Notation, sentences
+from agent.evidence.places import source_ids
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Place, Source
 from agent.state import Previous
 
 MAX_QUESTION = 20_000
-_KEPT_TURNS, _KEPT_CHARACTERS = 6, 600
+EXTENT = "own_text"
+"""Key of a message's additional_kwargs: [start, end] in characters of what the model wrote."""
+_KEPT_MESSAGES = 6
+_QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 600, 4000, 200
+_LINES = re.compile(r"\s*\n\s*")
+_LINKED = Notation(
+    re.compile(r"\[\d{1,4}\](?:\([^()\s]{1,2000}\))?"), lambda found: (found[0],), str
+)
 _SOURCES = TypeAdapter(list[Source])
 _PLACES = TypeAdapter(list[Place])
 
 
 def last_question(messages: Sequence[AnyMessage]) -> HumanMessage:
-    """The message that asks; raises InputError where there is none."""
+    """Return the message that asks; raise InputError where there is none."""
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
             return message
@@ -27,7 +38,7 @@ def last_question(messages: Sequence[AnyMessage]) -> HumanMessage:
 
 
 def get_research_topic(messages: Sequence[AnyMessage]) -> str:
-    """The present question as clean text; raises InputError if it is empty or too long."""
+    """Return the present question as clean text; raise InputError if it is empty or too long."""
     raw = str(last_question(messages).text)
     if len(raw) > MAX_QUESTION:
         raise InputError("messages", f"the question is longer than {MAX_QUESTION} characters")
@@ -38,35 +49,80 @@ def get_research_topic(messages: Sequence[AnyMessage]) -> str:
 
 
 def conversation(messages: Sequence[AnyMessage], cited: Sequence[Source]) -> str:
-    """The turns before the present question, shortened, one line each; `cited` under new ids."""
-    said: list[str] = []
-    asked_now = last_question(messages)
-    for message in messages:
-        if message is asked_now:
-            break
-        if isinstance(message, HumanMessage | AIMessage) and (text := str(message.text).strip()):
-            who = "user" if isinstance(message, HumanMessage) else "assistant"
-            shown = clean_text(renumber_for_prompt(text, cited), _KEPT_CHARACTERS)
-            said.append(f"{who}: {shown}")
-    return "\n".join(said[-_KEPT_TURNS:])
+    """Return the turns before the present question, one line each; `cited` under new ids.
+
+    The last answer is kept almost whole, so that "the second one" can be found in it.
+    """
+    question = last_question(messages)
+    earlier = messages[: next(at for at, m in enumerate(messages) if m is question)]
+    last_answer = next((m for m in reversed(earlier) if isinstance(m, AIMessage)), None)
+    lines: list[str] = []
+    for message in earlier:
+        if isinstance(message, HumanMessage):
+            who, limit = "user", _QUESTION_CHARACTERS
+        elif isinstance(message, AIMessage):
+            who = "assistant"
+            limit = _LAST_CHARACTERS if message is last_answer else _OLDER_CHARACTERS
+        else:
+            continue
+        shown = _LINES.sub(" / ", renumber_for_prompt(own_text(message), cited).strip())
+        if shown := clean_text(shown, limit):
+            lines.append(f"{who}: {shown}")
+    return "\n".join(lines[-_KEPT_MESSAGES:])
+
+
+def own_text(message: AnyMessage) -> str:
+    """Return what a model wrote of an answer, without the blocks that code put around it."""
+    text = str(message.text)
+    extent = message.additional_kwargs.get(EXTENT)
+    if isinstance(extent, list) and len(extent) == 2 and all(type(at) is int for at in extent):
+        return text[max(0, extent[0]) : max(0, extent[1])] or text
+    return text
+
+
+def known_words(messages: Sequence[AnyMessage]) -> list[str]:
+    """Return what an answer may say without a source: the user's words, the last cited ones."""
+    asked = [clean_text(str(m.text), MAX_QUESTION) for m in messages if isinstance(m, HumanMessage)]
+    answers = [own_text(message) for message in messages if isinstance(message, AIMessage)]
+    cited = [
+        sentence.plain.replace("\0", "")
+        for answer in answers[-1:]
+        for sentence in sentences(answer, _LINKED)
+        if sentence.citations and MARK not in sentence.text
+    ]
+    return [*asked[-_KEPT_MESSAGES:], *cited]
 
 
 def previous_evidence(messages: Sequence[AnyMessage]) -> Previous:
-    """The sources and places the last answer cited, under new ids; tolerant of foreign messages."""
+    """Return what the last answer cited, under new ids; tolerant of foreign messages."""
     for message in reversed(messages):
         if isinstance(message, AIMessage):
             return _evidence_of(message.additional_kwargs)
     return Previous(sources=[], places=[])
 
 
-def _evidence_of(kept: dict[str, Any]) -> Previous:
+def page_sources(previous: Previous) -> list[Source]:
+    """Return the earlier sources that no earlier place stands for already."""
+    of_places = {id for place in previous["places"] for id in source_ids(place)}
+    return [source for source in previous["sources"] if source["id"] not in of_places]
+
+
+def _evidence_of(metadata: dict[str, Any]) -> Previous:
     try:
-        sources = _SOURCES.validate_python(kept.get("sources") or [])
-        places = _PLACES.validate_python(kept.get("places") or [])
+        sources = _SOURCES.validate_python(metadata.get("sources") or [])
+        places = _PLACES.validate_python(metadata.get("places") or [])
     except ValidationError:
         return Previous(sources=[], places=[])
     carried = carry_over(sources, "p0")
     renamed = {old["id"]: new["id"] for old, new in zip(sources, carried, strict=True)}
-    kept_places = [Place(**{**p, "source": renamed[p["source"]]}) for p in places
-                   if p["source"] in renamed]  # fmt: skip
-    return Previous(sources=carried, places=kept_places)
+    cited = [(place, [renamed[id] for id in source_ids(place) if id in renamed])
+             for place in places]  # fmt: skip
+    kept = [_carried(place, ids) for place, ids in cited if ids]
+    return Previous(sources=carried, places=kept)
+
+
+def _carried(place: Place, ids: list[str]) -> Place:
+    """Return the place under its new source ids, without the verdicts of an earlier question."""
+    carried = Place(**{**place, "source": ids[0], "sources": ids})
+    carried.pop("verdicts", None)
+    return carried

@@ -1,13 +1,17 @@
-"""What a reader is told that a failure cost: the part that failed, why, and what stands in."""
+"""Gaps: what a failure cost a run, and the one line of it that a reader is told."""
 
 import logging
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from agent.core.errors import AgentError, ConfigurationError
+from agent.evidence.citations import inert
+from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
+from agent.search.gaps import LABELS
 from agent.state import Turn
-from agent.texts import say
+from agent.texts import has, say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
@@ -15,8 +19,78 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
+_FOUND_NOTHING = frozenset({
+    "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "map_no_route",
+    "map_place_too_wide", "map_wrong_city", "no_pages", "task_empty",
+})  # fmt: skip
+_IN_OWN_WORDS = _FOUND_NOTHING | {
+    "search_off", "topics_spent", "page_partial", "report_uncited", "dossier_uncited",
+    "dossier_uncited_alone", "answer_unsupported",
+}  # fmt: skip
+_WEB = frozenset({"web", *LABELS})
+_IN_LINE, _LONGEST_NOTE = 2, 160
+_SAID, _ENOUGH_WORDS = 0.6, 5
+_SENTENCES = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
+
+
+def gap_lines(gaps: Sequence[Gap]) -> str:
+    """Return the gaps for a model, one line each, with the query they concern if there is one."""
+    return "\n".join(": ".join(filter(None, (gap["query"], gap["message"]))) for gap in gaps)
+
+
+def reader_note(
+    gaps: Sequence[Gap], text: str, language: Language, *, unfinished: bool = False
+) -> str:
+    """Return one line on what the reader misses; empty where nothing is or the text says it.
+
+    Search strings, settings and codes are not the reader's: the gaps themselves carry them.
+    """
+    tells_of_none = any(map(says_not_found, _SENTENCES.split(text)))
+    untold = (gap for gap in gaps if not (tells_of_none and gap["code"] in _FOUND_NOTHING))
+    notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))
+    missing = [note for note in notes if not _repeats(text, note)]
+    if unfinished:
+        missing.insert(0, say("missing.unfinished", language))
+    if not missing:
+        return ""
+    line = say("punctuation.semicolon", language).join(missing[:_IN_LINE])
+    return say("answer.missing", language, text=line)
+
+
+def _note(gap: Gap, language: Language) -> str:
+    """Return what this gap costs the reader, in words without settings or reasons."""
+    code, provider = gap["code"], gap["provider"]
+    if gap.get("recovered") or gap["message"] == say("search.no_results", language):
+        # One of several searches: whoever learns nothing at all reads that instead of an answer.
+        return ""
+    if code in _IN_OWN_WORDS and gap["message"] != say("search.unsupported", language):
+        return inert(gap["message"])[:_LONGEST_NOTE].rstrip("。. ")
+    if code.startswith("budget_"):
+        return say("missing.limit", language)
+    if provider in _WEB:
+        return say("missing.web", language)
+    if code.startswith("map_"):
+        return say("missing.map", language)
+    if has(f"plan_execute.sources.{provider}"):
+        source = say(f"plan_execute.sources.{provider}", language)
+        return say("missing.source", language, source=source)
+    return ""
+
+
+def _repeats(text: str, note: str) -> bool:
+    """Return True if most words of the note stand in the text."""
+    words = _words(note)
+    return len(words) >= _ENOUGH_WORDS and len(words & _words(text)) >= _SAID * len(words)
+
+
+def _words(text: str) -> set[str]:
+    """Return words of four letters or more, and the pairs of signs of what is not Latin."""
+    latin, other = re.findall(r"[a-z0-9]{4,}", text.casefold()), re.sub(r"[\W0-9A-Za-z]", "", text)
+    return {*latin, *(other[at : at + 2] for at in range(len(other) - 1))}
+
+
 def gap_of(query: str, error: AgentError, part: str, language: Language) -> Gap:
-    """The error of one part of a run as the gap the user sees; its own text goes to the log."""
+    """Return the error of one part of a run as a gap; its own text goes to the log."""
     log.info("%s failed: %s (%s)", part, error, error.code)
     return Gap(
         query=query,

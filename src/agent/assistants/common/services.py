@@ -20,8 +20,10 @@ from agent.search.document_sources import DocumentDesk
 from agent.search.google import resolve_links
 from agent.search.web import SearchDesk
 from agent.settings import Settings
+from agent.texts import say
 from agent.texts.language import Language
 
+LINK_SECONDS = 2.0
 LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"
 
 
@@ -54,13 +56,19 @@ class Services:
         """Return that this is sample data and what would change it; nothing when online."""
         return self.sample.notice(language, LOOKED_FOR) if self.sample else ""
 
+    def nothing_found(self, question: str, language: Language) -> str:
+        """Return the answer to a question on which no source has anything."""
+        if self.sample:
+            return self.sample.nothing_found(question, language)
+        return say("answer.nothing", language)
+
     def billed(self, usage: Usage) -> Usage:
         """Return the usage with its cost; sample services cost nothing."""
         return Usage(**{**usage, "cost_usd": 0.0}) if self.sample else usage
 
-    async def links(self, urls: list[str]) -> dict[str, str]:
-        """Resolve redirect links; those that cannot be resolved are left out."""
-        return await resolve_links(self.web.http, urls)
+    async def links(self, urls: list[str]) -> dict[str, str | None]:
+        """Return the target of each redirect link, None where it is not known in two seconds."""
+        return await resolve_links(self.web.http, urls, timeout=LINK_SECONDS)
 
     async def code_runner(self) -> CodeRunner | None:
         """Return what runs a model's code; None where no safe way exists, then none is run."""

@@ -1,6 +1,8 @@
 """Begin a turn, the same for every assistant."""
 
 import hashlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from langgraph.config import get_config
@@ -11,11 +13,15 @@ from agent.assistants.common.conversation import get_research_topic, last_questi
 from agent.assistants.common.services import Services
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import ConfigurationError, InputError
-from agent.evidence.intent import needs_place
+from agent.evidence.intent import needs_origin, needs_place
 from agent.evidence.types import Point
 from agent.models.catalogue import parse
 from agent.state import AgentInput, Previous, Turn
-from agent.texts.language import detect_language
+from agent.texts import say
+from agent.texts.language import Language, detect_language
+
+_CHINA_MINUTES = 8 * 60
+_MOST_MINUTES = 14 * 60
 
 
 def open_turn(
@@ -24,22 +30,60 @@ def open_turn(
     services: Services,
     runtime: Runtime[Configuration],
 ) -> Turn:
-    """The validated options of this question: input before configuration before defaults."""
+    """Return the validated options of this question: input before configuration before defaults."""
     question = get_research_topic(state["messages"])
     options = _checked_input(state, configuration)
+    chosen = options.answer_language
+    language = detect_language(question) if chosen == "auto" else chosen
     now = services.now()
-    language = options.answer_language
+    local = _local_time(now, state.get("utc_offset"), question)
     return Turn(
         id=_turn_id(state, runtime),
         question=question,
-        language=detect_language(question) if language == "auto" else language,
-        today=now.date().isoformat(),
+        asked_as=question,
+        language=language,
+        today=local.date().isoformat(),
+        now=_spoken(local, language),
         started_at=now.timestamp(),
         count=options.number_of_initial_queries,
         loops=options.max_research_loops,
         reasoning_model=state.get("reasoning_model") or None,
-        near=_checked_location(state.get("user_location")),
+        near=_checked_location(state.get("user_location")) or _earlier_location(state),
     )
+
+
+def _local_time(now: datetime, utc_offset: Any, question: str) -> datetime:
+    """Return the time on the user's clock: the client's, else China's for a Chinese question."""
+    if utc_offset is not None and utc_offset != "":
+        if isinstance(utc_offset, bool) or not isinstance(utc_offset, int | float):
+            raise InputError("utc_offset", "must be minutes ahead of UTC")
+        if abs(utc_offset) > _MOST_MINUTES:
+            raise InputError("utc_offset", "must be within ±840 minutes")
+        return now.astimezone(timezone(timedelta(minutes=int(utc_offset))))
+    if detect_language(question) == "zh":
+        return now.astimezone(timezone(timedelta(minutes=_CHINA_MINUTES)))
+    return now
+
+
+def _spoken(local: datetime, language: Language) -> str:
+    """Return `2026-11-22 周日 18:02 (UTC+8)`, the zone without zeros."""
+    offset = int((local.utcoffset() or timedelta()).total_seconds()) // 60
+    hours, minutes = divmod(abs(offset), 60)
+    zone = f"UTC{'-' if offset < 0 else '+'}{hours}" + (f":{minutes:02}" if minutes else "")
+    weekday = say(f"records.weekdays.{local.isoweekday()}", language)
+    return f"{local:%Y-%m-%d} {weekday} {local:%H:%M} ({zone})"
+
+
+def _earlier_location(state: Mapping[str, Any]) -> Point | None:
+    """Return the position that an earlier question on this thread was asked from."""
+    earlier: Turn | None = state.get("turn")
+    return earlier.get("near") if earlier else None
+
+
+def words_of_user(turn: Turn) -> str:
+    """Return the question as it was asked, where a model rewrote it; else nothing."""
+    words = turn.get("asked_as", "")
+    return words if words != turn["question"] else ""
 
 
 def _checked_input(state: AgentInput, configuration: Configuration) -> Configuration:
@@ -76,7 +120,7 @@ def _checked_location(where: Any) -> Point | None:
 
 
 def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
-    """The same for the same question on the same thread, so that a resumed turn is this turn."""
+    """Return the same id for the same question on the same thread: a resumed turn is this turn."""
     info = runtime.execution_info
     place = (info and (info.thread_id or info.run_id)) or ""
     message = last_question(state["messages"]).id or ""
@@ -85,7 +129,7 @@ def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
 
 
 def refuse_without_thread() -> None:
-    """A run that keeps no thread cannot be come back to: raises before anything is paid."""
+    """Raise ConfigurationError, before anything is paid, where a run keeps no thread."""
     if get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER) is None:
         raise ConfigurationError(
             "review_plan", "needs a thread to come back to, and this run keeps none"
@@ -93,7 +137,14 @@ def refuse_without_thread() -> None:
 
 
 def lacks_place(turn: Turn, previous: Previous, configuration: Configuration) -> bool:
-    """Asked for something near the user, who has not said where that is."""
+    """Return True where something near the user is asked for, who has not said where that is."""
     if turn["near"] or previous["places"] or configuration.geo_routing == "never":
         return False
     return needs_place(turn["question"])
+
+
+def lacks_origin(turn: Turn, configuration: Configuration) -> bool:
+    """Return whether guidance to a place is wanted by somebody whose position is unknown."""
+    if turn["near"] or configuration.geo_routing == "never":
+        return False
+    return needs_origin(turn["question"])

@@ -1,7 +1,8 @@
 """The last message of a turn: written, streamed and accounted for, the same for every assistant."""
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,23 +10,24 @@ from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
 from agent.assistants.common.budget import meter_of
-from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
+from agent.assistants.common.conversation import EXTENT
+from agent.assistants.common.gaps import gap_of, reader_note
 from agent.assistants.common.records import (
     place_lines,
     route_lines,
-    route_text,
     weather_lines,
-    weather_texts,
 )
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
 from agent.core.progress import Emit, event
-from agent.evidence.citations import Citer, inert, references, with_targets
-from agent.evidence.figures import FigureMarker
-from agent.evidence.markdown import without_urls
-from agent.evidence.places import mentioned
+from agent.evidence.citations import Citer
+from agent.evidence.constraints import judged
+from agent.evidence.places import mentioned, source_ids
+from agent.evidence.records import china_time, days_asked_for, route_text, weather_text
+from agent.evidence.references import SourceListFilter, references, resolved
 from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
@@ -33,52 +35,33 @@ from agent.state import Gathered, Previous, replaced
 from agent.texts import say
 from agent.texts.language import Language
 
-_SHOWN_QUERY, _SHOWN_QUERIES = 60, 3
-
-
-def gap_section(gaps: Sequence[Gap], language: Language) -> str:
-    """The gaps, each message once, with the queries it concerns; both may be foreign text."""
-    asked: dict[str, dict[str, None]] = {}
-    for gap in gaps:
-        queries = asked.setdefault(inert(gap["message"]).rstrip("。."), {})
-        if gap["query"]:
-            # Addresses go first: half of one that is cut is not known for one.
-            queries.setdefault(inert(without_urls(gap["query"])[0][:_SHOWN_QUERY]))
-    if not asked:
-        return ""
-    lines = [f"- {text}{_concerning(list(queries), language)}" for text, queries in asked.items()]
-    return "\n".join([say("answer.gaps", language), *lines])
-
-
-def _concerning(queries: list[str], language: Language) -> str:
-    """The queries a gap concerns, in brackets; of many the first ones and how many there are."""
-    if not queries:
-        return ""
-    shown = say("punctuation.semicolon", language).join(queries[:_SHOWN_QUERIES])
-    if len(queries) > _SHOWN_QUERIES:
-        shown += say("answer.more_queries", language, count=len(queries))
-    return say("punctuation.brackets", language, text=shown)
-
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
-    """That nothing could be looked up, with each source's reason once; else the models'."""
-    asked = [gap for gap in gaps if not gap["provider"].startswith("model")]
-    reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in asked or gaps)
-    told = say("punctuation.semicolon", language).join(reasons)
-    return say("answer.all_failed" if asked else "answer.no_model", language, reasons=told)
+    """Return that nothing could be looked up, with each source's reason once; else the models'."""
+    of_sources = [gap for gap in gaps if not gap["provider"].startswith("model")]
+    reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in of_sources or gaps)
+    key = "answer.all_failed" if of_sources else "answer.no_model"
+    return say(key, language, reasons=say("punctuation.semicolon", language).join(reasons))
 
 
 def record_sections(
-    routes: Sequence[Route], weather: Sequence[Weather], language: Language
+    routes: Sequence[Route],
+    weather: Sequence[Weather],
+    language: Language,
+    *,
+    cited: Container[str] = (),
+    days: Sequence[str] = (),
 ) -> list[str]:
-    """Routes and weather as code prints them, each line with its marker."""
+    """Return routes and weather as code prints them; those that the text cites stand there.
+
+    A forecast is one line, about the `days` that were asked for.
+    """
     sections = []
-    if routes:
-        once = {route["id"]: route for route in routes}.values()
+    if once := {r["id"]: r for r in routes if r["source"] not in cited}.values():
         lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
         sections.append("\n".join([say("answer.routes", language), *lines]))
-    if weather:
-        lines = [f"- {t} [^{w['source']}]" for w in weather for t in weather_texts(w, language)]
+    if rest := [w for w in weather if w["source"] not in cited]:
+        lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
         sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections
 
@@ -86,12 +69,11 @@ def record_sections(
 def attribution(
     places: Sequence[Place], routes: Sequence[Route], weather: Sequence[Weather], language: Language
 ) -> str:
-    """Who owns the map's data, and when it was fetched; nothing where the map gave nothing."""
+    """Return who owns the map's data and when it was fetched; empty where the map gave nothing."""
     fetched = [record["fetched_at"] for record in (*places, *routes, *weather)]
     if not fetched:
         return ""
-    when = max(fetched)[:16].replace("T", " ")
-    return "*" + say("answer.map_data", language, time=f"{when} UTC") + "*"
+    return "*" + say("answer.map_data", language, time=china_time(max(fetched), language)) + "*"
 
 
 log = logging.getLogger(__name__)
@@ -116,7 +98,8 @@ class Closing(TypedDict):
 class Draft:
     """The last message of a turn while it is written: its citations, gaps and records.
 
-    With `texts`, what each source says by its id, the figures of the model's text are checked.
+    `texts` is what each source says beside its quotes, by its id; `known` are words that need no
+    source. The text is checked against all of it.
     """
 
     def __init__(
@@ -129,25 +112,37 @@ class Draft:
         node: str,
         assistant: str,
         texts: Mapping[str, str] | None = None,
+        known: Sequence[str] = (),
     ) -> None:
         self.state, self.configuration, self.services = state, configuration, services
         self.emit, self.node, self.assistant = emit, node, assistant
         self.meter = meter_of(state, configuration, services, answering=True)
         self.turn, self.language = state["turn"], state["turn"]["language"]
         self.previous = state.get("previous") or Previous(sources=[], places=[])
-        known = [*state.get("sources_gathered", []), *self.previous["sources"]]
-        self.sources = {source["id"]: source for source in known}
-        self.citer = Citer(self.sources)
-        self.marker = None if texts is None else FigureMarker(texts, self.language)
-        self.places = distinct_places(state.get("places", []))
+        gathered = [*state.get("sources_gathered", []), *self.previous["sources"]]
+        self.sources = {source["id"]: source for source in gathered}
+        self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
+        self.own_list = SourceListFilter()
+        self.targets: dict[str, str | None] = {}
+        self.texts, self.known = texts or {}, known
+        self.claims: ClaimCheck | None = None
+        found = distinct_places(state.get("places", []))
+        self.places = judged(found, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = list(state.get("gaps", []))
         self.degraded = False
+        self.unfinished = False
+        """Characters between the notice and the sections that code adds, as far as written."""
 
     @property
     def notice(self) -> str:
-        """That this is sample data, before everything else; or nothing."""
+        """Return that this is sample data, as it stands before everything else; or nothing."""
         notice = self.services.notice(self.language)
         return f"> {notice}\n\n" if notice else ""
+
+    @property
+    def nothing_found(self) -> str:
+        """Return the answer where no source has anything on the question."""
+        return self.services.nothing_found(self.turn["question"], self.language)
 
     def cited(self, marked: str) -> str:
         """Return a whole marked text with its citations numbered."""
@@ -155,8 +150,11 @@ class Draft:
 
     def record_sections(self) -> list[str]:
         """Return the map's routes and weather as sections."""
-        routes, weather = self.state.get("routes", []), self.state.get("weather", [])
-        return [self.cited(section) for section in record_sections(routes, weather, self.language)]
+        state, cited = self.state, {source["id"] for source in self.citer.used}
+        routes, weather = state.get("routes", []), state.get("weather", [])
+        days = days_asked_for(self.turn["question"], self.turn["today"])
+        sections = record_sections(routes, weather, self.language, cited=cited, days=days)
+        return [self.cited(section) for section in sections]
 
     def record_lines(self) -> str:
         """Return all that the map said, as lines for a model."""
@@ -168,13 +166,32 @@ class Draft:
         return "\n".join(filter(None, records))
 
     def clean(self, chunk: str) -> str:
-        """Return what can be shown of a model's text so far, numbered and checked."""
-        return self.citer.feed(self.marker.feed(chunk) if self.marker else chunk)
+        """Return what can be shown of a model's text so far, numbered."""
+        return self.citer.feed(self.own_list.feed(chunk))
 
     def rest(self) -> str:
         """Return what `clean` still held back."""
-        held = self.citer.feed(self.marker.flush()) if self.marker else ""
-        return held + self.citer.flush()
+        return self.citer.feed(self.own_list.flush()) + self.citer.flush()
+
+    async def led(self, used: Sequence[Source]) -> list[Source]:
+        """Return cited sources, their redirect links led to the targets within two seconds."""
+        urls = [source["url"] for source in used if source["url"] not in self.targets]
+        if self.configuration.resolve_links and urls:
+            self.targets |= await self.services.links(urls)
+        return resolved(used, self.targets)
+
+    async def check(self, body: str) -> None:
+        """Check the claims of the text: by rules, and by a model what those leave in doubt."""
+        evidence = evidence_of(self.state, self.citer.sources, self.texts, self.known)
+        self.claims = ClaimCheck(body, self.citer.used, self.citer.sources, evidence, self.language)
+        await self.claims.decide(seconds=self.configuration.claim_seconds)
+        if self.configuration.claim_check:
+            await self.claims.ask(
+                self.services.models,
+                self.configuration.research_model,
+                self.meter,
+                seconds=self.configuration.claim_seconds,
+            )
 
 
 @dataclass(frozen=True)
@@ -198,18 +215,20 @@ async def write_message(
     services, state, turn = draft.services, draft.state, draft.turn
     draft.emit(event("answering", draft.node))
     streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
-    text, cited = str(streamed.text), draft.citer.used
-    if draft.configuration.resolve_links:
-        targets = await services.links([source["url"] for source in cited])
-        text, cited = with_targets(text, cited, targets)
+    checked = await _corrected(draft, str(streamed.text))
+    text, cited = checked.text, checked.used
     places = _with_mentions(draft.places, cited, text)
     anchor = anchor if places else None
     seconds = round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
     metadata = {
-        **_metadata(draft, parts, seconds), "sources": cited, "places": places, "anchor": anchor
-    }  # fmt: skip
+        **_metadata(draft, parts, checked, seconds),
+        "sources": cited,
+        "places": places,
+        "anchor": anchor,
+        EXTENT: checked.extent,
+    }
     await services.close_turn(turn["id"])
     draft.emit(event("done", draft.node, count=len(cited), seconds=seconds))
     message = AIMessage(
@@ -230,31 +249,45 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     """Yield the whole message, piece by piece, as it will be stored."""
     if notice := draft.notice:
         yield notice
+    body = ""
     async for piece in parts.body():
+        body += piece
         yield piece
     state, language = draft.state, draft.language
     routes, weather = state.get("routes", []), state.get("weather", [])
     sections = [
         *parts.sections(),
         attribution(draft.places, routes, weather, language),
-        gap_section(draft.gaps, language),
-        references(draft.citer.used, language),
+        reader_note(draft.gaps, body, language, unfinished=draft.unfinished),
     ]
     for section in filter(None, sections):
         yield f"\n\n{section}"
+    used, _ = await asyncio.gather(draft.led(draft.citer.used), draft.check(body))
+    if listed := references(used, language):
+        yield f"\n\n{listed}"
 
 
-def _metadata(draft: Draft, parts: MessageParts, seconds: float) -> dict[str, Any]:
+async def _corrected(draft: Draft, streamed: str) -> Checked:
+    """Return the message as it is stored: after the check of its claims, links led on."""
+    assert draft.claims is not None
+    await draft.led(draft.claims.used)
+    return draft.claims.finished(streamed, draft.targets)
+
+
+def _metadata(
+    draft: Draft, parts: MessageParts, checked: Checked, seconds: float
+) -> dict[str, Any]:
     """Return what a client gets beside the text, its sources and places apart."""
     state, services = draft.state, draft.services
     usage = services.billed(add_usage(state.get("usage"), draft.meter.usage))
-    checks = {
-        "cited": len(draft.citer.used),
+    checks: dict[str, Any] = {
+        "cited": len(checked.used),
         "unknown_ids_removed": draft.citer.unknown_ids_removed,
         "places_rejected": 0,
+        "unverified_figures": checked.missing,
+        "claims": checked.counts,
+        "statements": checked.statements,
     }
-    if draft.marker:
-        checks["unverified_figures"] = draft.marker.marked
     return {
         "routes": state.get("routes", []),
         "weather": state.get("weather", []),
@@ -288,6 +321,7 @@ async def write_or_quote(
     async for piece in _model_text(draft, prompt, part):
         written = written or bool(piece.strip())
         yield piece
+    draft.unfinished = written and draft.degraded
     if written and (draft.citer.used or not (draft.degraded or uncited_gap)):
         return
     draft.degraded = True
@@ -332,24 +366,37 @@ def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
 
 
 def _numbered(sources: list[Source], used: list[Source]) -> list[Source]:
-    """The turn's sources, in which the cited sources carry their numbers."""
+    """Return the turn's sources, in which the cited sources carry their numbers."""
     cited = {source["id"]: source for source in used}
     return [cited.get(source["id"], source) for source in sources]
 
 
 def _with_mentions(places: list[Place], used: list[Source], text: str) -> list[Place]:
-    """The places the answer names or cites are marked, and come first."""
-    cited = {source["id"] for source in used}
+    """Return the places with those marked that the answer names or cites: first, in its order."""
+    numbers = {source["id"]: source.get("number") or 0 for source in used}
     named = mentioned(places, text)
-    marked = [Place(**{**p, "mentioned": p["id"] in named or p["source"] in cited}) for p in places]
-    return sorted(marked, key=lambda p: not p["mentioned"])
+    unnamed = len(text)
+
+    def order(place: Place) -> tuple[bool, int, int]:
+        cited = [numbers[id] for id in source_ids(place) if id in numbers]
+        is_mentioned = place["id"] in named or bool(cited)
+        return not is_mentioned, named.get(place["id"], unnamed), min(cited, default=0)
+
+    return [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
 
 
-def distinct_places(places: list[Place]) -> list[Place]:
-    """One record a place: the more detailed one wins, in order of first appearance."""
+def distinct_places(places: Sequence[Place]) -> list[Place]:
+    """Return one record a place, the more detailed one, with the ids of all its sources."""
     best: dict[str, Place] = {}
+    ids: dict[str, list[str]] = {}
     for place in places:
+        ids.setdefault(place["id"], []).extend(source_ids(place))
         known = best.get(place["id"])
         if known is None or (place["detailed"] and not known["detailed"]):
             best[place["id"]] = place
-    return list(best.values())
+    return [_with_sources(place, ids[place["id"]]) for place in best.values()]
+
+
+def _with_sources(place: Place, ids: Sequence[str]) -> Place:
+    distinct = list(dict.fromkeys([place["source"], *ids]))
+    return Place(**{**place, "sources": distinct}) if len(distinct) > 1 else place

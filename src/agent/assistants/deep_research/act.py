@@ -5,15 +5,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageReading, wanted_page
 from agent.assistants.common.search import ask_providers, page_row, providers_of, result_element
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.deep_research.explore import room, topic_messages
+from agent.assistants.deep_research.explore import room, topic_messages, topic_name
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
@@ -33,6 +35,7 @@ from agent.assistants.deep_research.tools import (
     new_topic_of,
     offers_maps,
     queries_of,
+    reads_left,
     reason_of,
     ruled,
     thought_of,
@@ -48,6 +51,7 @@ from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapResult
+from agent.search.hits import MAX_SNIPPET
 from agent.search.types import Hit, SearchProvider, WebChoice
 from agent.search.web import SearchDesk
 from agent.state import PlannedQuery, Turn
@@ -185,12 +189,15 @@ class _Step:
         refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._past())
         refusals += ["leaving"] * len(calls[_MAX_CALLS:])
         done = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
-        found, mapped = await asyncio.gather(self._searched(done), self._mapped(done))
+        found, mapped, opened = await asyncio.gather(
+            self._searched(done), self._mapped(done), self._opened(done)
+        )
+        results = _Results(found, mapped, opened)
         answers = [
-            self._answer(call, refusal, found, mapped)
+            self._answer(call, refusal, results)
             for call, refusal in zip(calls, refusals, strict=True)
         ]
-        return self._update(done, answers, found, refused=len(calls) - len(done))
+        return self._update(done, answers, results, refused=len(calls) - len(done))
 
     def _past(self) -> Past:
         state = self.state
@@ -236,11 +243,31 @@ class _Step:
                 self.survey, turn["question"], options=options, meter=self.meter, tell=self._tell
             )
         except AgentError as error:
-            gap = map_gap(error, self.state["topic"], turn["language"])
+            gap = map_gap(error, topic_name(self.state), turn["language"])
             self.survey.gaps.append(gap)
             return {id(call): gap["message"] for call in asked}
         answers = await asyncio.gather(*(tools.call(call) for call in asked))
         return {id(c): str(a.text) for c, a in zip(asked, answers, strict=True)}
+
+    async def _opened(self, done: Sequence[ToolCall]) -> dict[int, OpenedPage]:
+        """Return the pages that were opened, by the identity of the call."""
+        calls = [call for call in done if call["name"] == READ]
+        if not calls:
+            return {}
+        state, configuration = self.state, self.configuration
+        reading = PageReading(
+            self.services,
+            self.meter,
+            state["turn"]["language"],
+            _addresses(state),
+            parallel=configuration.max_parallel_reads,
+        )
+        wanted = [wanted_page(call) for call in calls]
+        self.emit(event("reading", NODE, text=wanted[0].looking_for, count=len(wanted)))
+        left = reads_left(state, configuration)
+        tokens = min(PAGE_TOKENS, self._share(len(done)))
+        pages = await reading.open_all(wanted, left=left, tokens=tokens)
+        return {id(call): page for call, page in zip(calls, pages, strict=True)}
 
     def _tell(self, asked: str) -> None:
         self.emit(event("map_call", NODE, text=asked))
@@ -249,27 +276,28 @@ class _Step:
         self,
         call: ToolCall,
         refusal: Refusal | None,
-        found: dict[str, Found],
-        mapped: dict[int, str],
+        results: "_Results",
     ) -> ToolMessage:
-        language = self.state["turn"]["language"]
+        language, page = self.state["turn"]["language"], results.opened.get(id(call))
         if refusal is not None:
             text = say(f"deep_research.{refusal}", language)
         elif call["name"] == THINK:
             text = say("deep_research.noted", language)
         elif call["name"] == SEARCH:
-            asked = [found[query] for query in queries_of(call)]
-            share = self._share(len(found) + len(mapped))
+            asked = [results.found[query] for query in queries_of(call)]
+            share = self._share(len(results))
             text = "\n".join(each.shown(self.state["turn"], share) for each in asked)
-        elif id(call) in mapped:
-            text = cut_to_tokens(mapped[id(call)], self._share(len(found) + len(mapped)))
+        elif id(call) in results.mapped:
+            text = cut_to_tokens(results.mapped[id(call)], self._share(len(results)))
+        elif page:
+            text = page.shown(language)
         else:
             text = say("deep_research.recorded", language)
         return ToolMessage(
             content=text,
             tool_call_id=call["id"] or "",
             name=call["name"],
-            status="success" if refusal is None else "error",
+            status="error" if refusal or (page and page.failure) else "success",
         )
 
     def _share(self, results: int) -> int:
@@ -282,33 +310,73 @@ class _Step:
         self,
         done: Sequence[ToolCall],
         answers: list[ToolMessage],
-        found: dict[str, Found],
+        results: "_Results",
         *,
         refused: int,
     ) -> DeepUpdate:
-        state, survey = self.state, self.survey
+        state, survey, found = self.state, self.survey, results.found
+        opened = [page for page in results.opened.values() if not page.failure]
         intent = _intent_of(done)
         thoughts = [thought_of(call) for call in done if call["name"] == THINK]
         for thought in thoughts:
             self.emit(event("thought", NODE, text=thought))
-        looked_up = bool(found) or intent is not None or any(c["name"] not in OWN for c in done)
+        looked_up = (
+            bool(found or opened) or intent is not None or any(c["name"] not in OWN for c in done)
+        )
         gaps: list[Gap] = [gap for each in found.values() for gap in each.gaps]
+        gaps += [page.gap for page in results.opened.values() if page.gap]
         round_ = len(state.get("search_results", [])) + 1
         return DeepUpdate(
             messages=cast(list[Any], answers),
             intent=intent,
             fruitless=0 if looked_up else state["fruitless"] + 1,
             searched=state["searched"] or bool(found),
-            pages_found=[page for each in found.values() for page in each.pages],
+            pages_found=[
+                *(page for each in found.values() for page in each.pages),
+                *map(_found_page, opened),
+            ],
+            links_found=[url for page in opened for url in page.links],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in found],
             sources_gathered=survey.sources,
             places=survey.places,
             routes=survey.routes,
             weather=survey.weather,
             gaps=[*gaps, *survey.gaps],
-            counts=Counts(thoughts=len(thoughts), refused_calls=refused),
+            counts=Counts(thoughts=len(thoughts), refused_calls=refused, pages_opened=len(opened)),
             usage=self.meter.usage,
         )
+
+
+@dataclass(frozen=True)
+class _Results:
+    """What the calls of one message brought: by query, and by the identity of the call."""
+
+    found: dict[str, Found]
+    mapped: dict[int, str]
+    opened: dict[int, OpenedPage]
+
+    def __len__(self) -> int:
+        return len(self.found) + len(self.mapped) + len(self.opened)
+
+
+def _addresses(state: DeepState) -> list[str]:
+    """Return every address that may be opened: the present topic's, and what others kept."""
+    kept = [page for entry in state.get("search_results", []) for page in entry["useful_webpages"]]
+    pages = [page["url"] for page in [*state.get("pages_found", []), *kept]]
+    return [*pages, *state.get("links_found", [])]
+
+
+def _found_page(page: OpenedPage) -> FoundPage:
+    """Return a page that was opened like one that a search returned."""
+    return FoundPage(
+        url=page.url,
+        title=page.title or page.url,
+        site=(urlsplit(page.url).hostname or "").removeprefix("www."),
+        snippet=" ".join(page.best.split())[:MAX_SNIPPET],
+        published=None,
+        provider="web",
+        opened=True,
+    )
 
 
 def _intent_of(done: Sequence[ToolCall]) -> Intent | None:

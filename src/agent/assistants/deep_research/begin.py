@@ -1,4 +1,4 @@
-"""The first node: checks the input and opens the turn with an empty archive."""
+"""The first node: check the input and open the turn with an empty archive."""
 
 import logging
 from typing import cast
@@ -17,18 +17,16 @@ from agent.assistants.deep_research.state import (
 )
 from agent.configuration import Configuration
 from agent.core.progress import event
-from agent.evidence.queries import clean_text
 from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "begin"
-_TOPIC = 60
 
 
 async def begin(
     state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
-    """Opens the turn; the first topic is the question until the model names one."""
+    """Open the turn; the first topic has no name until the model gives it one."""
     services, configuration = get_services(), configuration_of(runtime)
     turn = open_turn(state, configuration, services, runtime)
     abandoned = _abandoned(state)
@@ -42,7 +40,7 @@ async def begin(
     opened["messages"] = cast(
         list[AnyMessage], [RemoveMessage(id=message.id or "") for message in abandoned]
     )
-    opened["topic"] = clean_text(turn["question"], _TOPIC)
+    opened["topic"] = ""
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     log.info("turn=%s %s: %d characters asked", turn["id"], NODE, len(turn["question"]))
@@ -50,7 +48,7 @@ async def begin(
 
 
 def _abandoned(state: DeepState) -> list[AnyMessage]:
-    """What an earlier question, given up while a topic was explored, left on the thread."""
+    """Return the messages of an earlier question that was given up while it was explored."""
     if not state.get("exploring"):
         return []
     nudges = {say("deep_research.nudge", "zh"), say("deep_research.nudge", "en")}

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.gaps import ask_or_gap, gap_of, run_gap
+from agent.assistants.common.reading import MAX_TEXT, read_whole
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.state import (
@@ -39,8 +40,6 @@ from agent.search.hits import only_known
 from agent.texts.language import Language
 
 log = logging.getLogger(__name__)
-MAX_TEXT = 60_000
-"""Characters kept of a page."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +55,38 @@ async def read_pages(
     pages: Sequence[UsefulPage], services: Services, meter: Meter, language: Language
 ) -> tuple[list[ReadPage], list[Gap]]:
     """Every page in order; what could not be read is its excerpt. Never raises for a page."""
-    urls, texts, gaps = [page["url"] for page in pages], dict[str, tuple[str, bool]](), list[Gap]()
+    texts = await _read_again([page for page in pages if page.get("opened")], services, meter)
+    gaps: list[Gap] = []
+    urls = [page["url"] for page in pages if page["url"] not in texts]
     try:
-        if services.web.can_extract:
+        if not urls:
+            pass
+        elif services.web.can_extract:
             extracted = await services.web.extract(urls, meter=meter)
-            texts = {content.url: (content.text, False) for content in extracted}
+            texts |= {content.url: (content.text, False) for content in extracted}
         else:
             readings = await services.reader.read_many(urls, meter=meter)
-            texts = {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
+            texts |= {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
             gaps = _failures(readings, language)
     except AgentError as error:
         log.warning("turn=%s reading: %s", meter.turn_id, error)
         gaps.append(gap_of("", error, "reader", language))
     return [_read(page, texts.get(page["url"])) for page in pages], gaps
+
+
+async def _read_again(
+    pages: Sequence[UsefulPage], services: Services, meter: Meter
+) -> dict[str, tuple[str, bool]]:
+    """Return the texts of pages that the model opened, which this turn has paid for."""
+    texts: dict[str, tuple[str, bool]] = {}
+    for page in pages:
+        try:
+            read = await read_whole(page["url"], services, meter)
+        except AgentError as error:
+            log.warning("turn=%s reading again: %s", meter.turn_id, error)
+        else:
+            texts[page["url"]] = read.text, read.partial
+    return texts
 
 
 def _failures(readings: Readings, language: Language) -> list[Gap]:

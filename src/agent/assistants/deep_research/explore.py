@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.budget import Share, meter_of, share_spent
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.reading import READ
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.deep_research.state import (
@@ -20,12 +21,13 @@ from agent.assistants.deep_research.state import (
     Intent,
     configuration_of,
 )
-from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps
+from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps, reads_left
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
+from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapResult
@@ -34,19 +36,21 @@ from agent.models.types import Reply
 from agent.prompts import render
 from agent.texts import say
 
-_TOOLS = 700
+_TOOLS = 850
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
 _MAP_TOOLS = 1500
 _RECORD = 400
+_NAME = 120
+"""Characters of a question that stands for a topic without a name."""
 
 
 def topic_messages(state: DeepState) -> list[AnyMessage]:
-    """What was said in the present topic."""
+    """Return the messages of the present topic."""
     return state["messages"][state["base"] :]
 
 
 def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
-    """The instructions, the question with what is done, and the present topic's messages."""
+    """Return instructions, the question with what is done and left, and the topic's messages."""
     turn, limit = state["turn"], configuration.context_token_limit
     language = turn["language"]
     values = {
@@ -54,6 +58,7 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
         "conversation": cut_to_tokens(state["conversation"], limit // 10),
         "topics_done": cut_to_tokens(topics_done(state), limit // 6),
         "topic": state["topic"],
+        "left": _left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
     return [
@@ -63,17 +68,34 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
     ]
 
 
+def topic_name(state: DeepState) -> str:
+    """Return the present topic's name; where the model gave it none, the question."""
+    return state["topic"] or clean_text(state["turn"]["question"], _NAME)
+
+
+def _left(state: DeepState, configuration: Configuration) -> str:
+    """Return how many rounds and topics, the present one included, may still be used."""
+    rounds = configuration.max_exploration_rounds - state["rounds"]
+    topics = configuration.max_topics - len(state.get("search_results", []))
+    return say(
+        "deep_research.left",
+        state["turn"]["language"],
+        rounds=str(max(1, rounds)),
+        topics=str(max(1, topics)),
+    )
+
+
 def topics_done(state: DeepState) -> str:
-    """One line a closed topic: its name, how many pages it kept, why it was left."""
+    """Return a line for each closed topic: its name, how many pages it kept, why it was left."""
     lines = []
     for entry in state.get("search_results", []):
-        kept = f"{entry['topic']} ({len(entry['useful_webpages'])})"
-        lines.append("- " + cut_to_tokens(f"{kept}: {entry['reason']}", _RECORD))
+        name = f"{entry['topic']} ({len(entry['useful_webpages'])})"
+        lines.append("- " + cut_to_tokens(f"{name}: {entry['reason']}", _RECORD))
     return "\n".join(lines)
 
 
 def room(state: DeepState, configuration: Configuration, *, maps: bool) -> int:
-    """The tokens that the next prompt could still take."""
+    """Return the tokens that the next prompt could still take."""
     used = prompt_tokens(explore_prompt(state, configuration))
     return configuration.context_token_limit - used - _TOOLS - (_MAP_TOOLS if maps else 0)
 
@@ -86,7 +108,7 @@ _TOKEN_SHARE, _SECOND_SHARE = 0.7, 0.6
 
 
 def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap | None:
-    """Why exploration must end now, told to the reader; None where it may go on."""
+    """Return why exploration must end now, for the reader; None where it may go on."""
     language = state["turn"]["language"]
     for gap in state.get("gaps", []):
         if gap["code"] in ENDING:
@@ -102,7 +124,7 @@ def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap 
 
 
 def _share(state: DeepState) -> Share:
-    """What exploration leaves to reading and writing: a call for each topic, and three."""
+    """Return what exploration leaves to reading and writing: a call for each topic, and three."""
     return Share(len(state.get("search_results", [])) + 3, _TOKEN_SHARE, _SECOND_SHARE)
 
 
@@ -115,7 +137,7 @@ _LEAST_ROOM = 6
 async def explore(
     state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
-    """Asks the model once; ends or clears instead where a limit says so. Never raises for it."""
+    """Ask the model once; end or clear instead where a limit says so. Never raise for it."""
     services, configuration = get_services(), configuration_of(runtime)
     meter = meter_of(state, configuration, services)
     if gap := ending(state, configuration, meter):
@@ -124,8 +146,8 @@ async def explore(
         cleared = _intent("clear", say("deep_research.cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
     tools, gaps = await _tools(state, configuration, services, meter)
-    for told in gaps:
-        runtime.stream_writer(event("gap", NODE, text=told["message"]))
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     turn, language = state["turn"], state["turn"]["language"]
     asking: Awaitable[Reply[BaseModel]] = services.models.ask(
         configuration.research_model,
@@ -146,12 +168,12 @@ async def explore(
 
 
 def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
-    said: list[Any] = [message]
+    messages: list[Any] = [message]
     if not message.tool_calls:
-        said.append(HumanMessage(say("deep_research.nudge", state["turn"]["language"])))
+        messages.append(HumanMessage(say("deep_research.nudge", state["turn"]["language"])))
     fruitless = state["fruitless"] if message.tool_calls else state["fruitless"] + 1
     return DeepUpdate(
-        messages=said,
+        messages=messages,
         rounds=state["rounds"] + 1,
         topic_rounds=state["topic_rounds"] + 1,
         fruitless=fruitless,
@@ -161,19 +183,19 @@ def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter
 
 
 def _ended(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> DeepUpdate:
-    """The end, told once; where nothing was searched the user's own words are, first."""
-    told = gap in state.get("gaps", [])
-    if not told:
+    """Return the end, told once; where nothing was searched, a search for the question first."""
+    is_known = gap in state.get("gaps", [])
+    if not is_known:
         log.info("turn=%s %s: ended by %s", state["turn"]["id"], NODE, gap["code"])
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    gaps = [] if told else [gap]
+    gaps = [] if is_known else [gap]
     if not state["searched"]:
         return DeepUpdate(messages=[_own_words(state)], gaps=gaps, searched=True)
     return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
 
 
 def _own_words(state: DeepState) -> AIMessage:
-    """What the model should have asked for: a search for the question itself."""
+    """Return the calls that the model should have made: a search for the question itself."""
     question = state["turn"]["question"]
     return AIMessage(
         content="",
@@ -189,7 +211,7 @@ def _intent(kind: Any, reason: str) -> Intent:
 
 
 def _is_full(state: DeepState, configuration: Configuration) -> bool:
-    """Whether the topic's messages leave no room for results, or took too many rounds."""
+    """Return whether the topic's messages leave no room for results, or took too many rounds."""
     if not topic_messages(state):
         return False
     maps = offers_maps(state, configuration)
@@ -201,9 +223,10 @@ def _is_full(state: DeepState, configuration: Configuration) -> bool:
 async def _tools(
     state: DeepState, configuration: Configuration, services: Services, meter: Meter
 ) -> tuple[list[BaseTool], list[Gap]]:
-    """Our own tools, and the map's where the question names a place and the map can be had."""
+    """Return our own tools, and the map's where a place is named and the map can be had."""
+    own = [t for t in EXPLORING if t.name != READ or reads_left(state, configuration)]
     if not offers_maps(state, configuration):
-        return [*EXPLORING], []
+        return own, []
     turn = state["turn"]
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
@@ -211,5 +234,5 @@ async def _tools(
             MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:
-        return [*EXPLORING], [map_gap(error, turn["question"][:60], turn["language"])]
-    return [*EXPLORING, *maps.tools], []
+        return own, [map_gap(error, turn["question"][:60], turn["language"])]
+    return [*own, *maps.tools], []

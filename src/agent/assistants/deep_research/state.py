@@ -52,6 +52,8 @@ class FoundPage(TypedDict):
     snippet: str
     published: str | None
     provider: str
+    opened: NotRequired[bool]
+    """The model has opened it while it explored."""
 
 
 class UsefulPage(FoundPage):
@@ -99,6 +101,7 @@ class Counts(TypedDict, total=False):
     invented_urls: int
     forced_archives: int
     unknown_notes: int
+    pages_opened: int
 
 
 def merge_topics(old: list[TopicResult] | None, new: list[TopicResult] | None) -> list[TopicResult]:
@@ -137,6 +140,8 @@ class DeepState(AgentInput, Gathered, total=False):
     exploring: bool
     intent: Intent | None
     pages_found: Annotated[list[FoundPage], extend]
+    links_found: Annotated[list[str], extend]
+    """What the pages opened in the present topic link to, as far as the model was shown it."""
     search_results: Annotated[list[TopicResult], merge_topics]
     pages_read: Annotated[list[PageText], extend]
     report: str
@@ -156,11 +161,16 @@ class TopicBranch(TypedDict):
     spent: Usage
 
 
+_OF_A_QUESTION = (
+    "pages_found", "links_found", "search_results", "pages_read", "counts", "intent",
+)  # fmt: skip
+
+
 def new_research() -> DeepUpdate:
     """Empty everything that belongs to the previous question."""
     empty: dict[str, Any] = {
         **NOTHING_GATHERED,
-        **dict.fromkeys(("pages_found", "search_results", "pages_read", "counts", "intent")),
+        **dict.fromkeys(_OF_A_QUESTION),
         "rounds": 0,
         "topic_rounds": 0,
         "fruitless": 0,

@@ -1,15 +1,15 @@
-"""Archives what the present topic found and takes its messages out of the conversation."""
+"""Archive what the present topic found and take its messages out of the conversation."""
 
 import logging
 from typing import Any, cast
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.reading import canonical
 from agent.assistants.common.services import GetServices
-from agent.assistants.deep_research.explore import topic_messages
+from agent.assistants.deep_research.explore import topic_messages, topic_name
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
@@ -23,7 +23,6 @@ from agent.assistants.deep_research.state import (
 from agent.assistants.deep_research.tools import SEARCH, last_thought
 from agent.configuration import Configuration
 from agent.core.progress import event
-from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.state import replaced
 
@@ -36,7 +35,7 @@ _MAX_THOUGHT = 400
 async def switch_topic(
     state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
-    """Carries out a change, an end or a clearing that was decided."""
+    """Carry out a change, an end or a clearing that was decided."""
     intent = state["intent"]
     assert intent is not None
     configuration, messages = configuration_of(runtime), topic_messages(state)
@@ -65,6 +64,7 @@ async def switch_topic(
         messages=removed,
         search_results=[entry] if entry else [],
         pages_found=replaced([]),
+        links_found=replaced([]),
         topic=topic,
         topic_rounds=0,
         exploring=goes_on,
@@ -77,7 +77,7 @@ async def switch_topic(
 def _archived(
     state: DeepState, intent: Intent, messages: list[AnyMessage]
 ) -> tuple[TopicResult | None, int]:
-    """The topic's entry with its useful pages, and how many named URLs no search returned.
+    """Return the topic's entry with its useful pages, and how many named URLs no search returned.
 
     None where nothing was searched in this topic: a change then only names it.
     """
@@ -85,8 +85,8 @@ def _archived(
                for m in messages):  # fmt: skip
         return None, 0
     chosen, invented = _useful(state["pages_found"], intent["urls"])
-    entries = state.get("search_results", [])
-    place = next((n for n, e in enumerate(entries) if e["topic"] == state["topic"]), len(entries))
+    entries, name = state.get("search_results", []), topic_name(state)
+    place = next((n for n, e in enumerate(entries) if e["topic"] == name), len(entries))
     kept = entries[place]["useful_webpages"] if place < len(entries) else []
     known = {page["url"] for page in kept}
     fresh = [page for page in chosen if page["url"] not in known]
@@ -96,7 +96,7 @@ def _archived(
     ]
     reason = " ".join(filter(None, (intent["reason"], last_thought(messages)[:_MAX_THOUGHT])))
     entry = TopicResult(
-        topic=state["topic"],
+        topic=name,
         reason=reason,
         useful_webpages=[*kept, *numbered],
         compressed_content=None,
@@ -110,27 +110,20 @@ def _is_new(state: DeepState, entry: TopicResult | None) -> bool:
 
 
 def _useful(found: list[FoundPage], named: list[str] | None) -> tuple[list[FoundPage], int]:
-    """The named pages that a search of this topic returned; the first ones where none was."""
+    """Return the named pages that this topic brought, and how many named ones it did not.
+
+    Where none is named, those the model opened and the first of the others stand for them.
+    """
     by_url: dict[str, FoundPage] = {}
     for page in found:
-        by_url.setdefault(canonical(page["url"]), page)
+        known = by_url.setdefault(canonical(page["url"]), page)
+        if page.get("opened"):
+            by_url[canonical(page["url"])] = {**known, "opened": True}
     wanted = dict.fromkeys(canonical(url) for url in named or [])
     chosen = [by_url[url] for url in wanted if url in by_url][:_MAX_NAMED]
     invented = sum(url not in by_url for url in wanted)
-    return chosen or list(by_url.values())[:_UNNAMED], invented
-
-
-def canonical(url: str) -> str:
-    """A URL as it is compared: without fragment, tracking, `www.` and a slash at its end."""
-    try:
-        parts = urlsplit(link_url(url))
-        host = (parts.hostname or "").removeprefix("www.")
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return url
-    asked = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True)
-             if not k.startswith("utm_")]  # fmt: skip
-    return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(asked)}"
+    unnamed = sorted(by_url.values(), key=lambda page: not page.get("opened"))
+    return chosen or unnamed[:_UNNAMED], invented
 
 
 def _gaps(state: DeepState, intent: Intent, entry: TopicResult | None) -> list[Gap]:

@@ -11,15 +11,16 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agent.assistants.deep_research.state import DeepState
+from agent.assistants.common.reading import READ, READING
+from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import has_location_intent
+from agent.evidence.intent import names_known_place
 from agent.evidence.queries import clean_text
 
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"
-OWN = (THINK, SEARCH, CHANGE, END)
+OWN = (THINK, SEARCH, READ, CHANGE, END)
 MAX_QUERIES = 5
 _MAX_QUERY, _MAX_TOPIC, _MAX_REASON, _MAX_THOUGHT, _MAX_URLS = 400, 120, 300, 1500, 60
 
@@ -53,6 +54,7 @@ def end_of_research(search_result_of_current_topic: list[str]) -> str:
 EXPLORING: tuple[BaseTool, ...] = (
     think_tool,
     tavily_search,
+    READING,
     change_research_topic,
     end_of_research,
 )
@@ -228,5 +230,11 @@ def offers_maps(state: DeepState, configuration: Configuration) -> bool:
         return False
     turn = state["turn"]
     question = turn["question"]
-    placed = has_location_intent(question) or parse_lnglat(question) is not None
+    placed = names_known_place(question) or parse_lnglat(question) is not None
     return placed or configuration.geo_routing == "always"
+
+
+def reads_left(state: DeepState, configuration: Configuration) -> int:
+    """Return how many pages the model may still open in this turn."""
+    counts: Counts = state.get("counts") or Counts()
+    return max(0, configuration.max_page_reads - counts.get("pages_opened", 0))

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import run_gap
-from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
+from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import (
     Draft,
@@ -27,7 +27,8 @@ from agent.texts import say
 
 NODE = "write_report"
 ASSISTANT = "deep_research"
-_COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes")
+_COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
+           "pages_opened")  # fmt: skip
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
@@ -69,7 +70,7 @@ class _Report:
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:
-            yield say("answer.nothing", self.draft.language)
+            yield self.draft.nothing_found
             return
         async for piece in write_or_quote(
             self.draft,
@@ -128,25 +129,10 @@ class _Report:
 
 
 def _texts(state: DeepState) -> dict[str, str]:
-    """What each source says, for checking figures: the page's text, else what was noted of it."""
+    """Return what each page says: its text where it was read, else what the search showed of it."""
     texts = {read["id"]: read["text"] for read in state.get("pages_read", [])}
     for entry in state.get("search_results", []):
         for page in entry["useful_webpages"]:
-            known = texts.get(page["id"], "")
-            texts[page["id"]] = "\n".join([page["title"], page["snippet"], known])
-    for source in [*state.get("sources_gathered", []), *state["previous"]["sources"]]:
-        texts.setdefault(source["id"], "\n".join([source["title"], *source["quotes"]]))
-    for name, told in _records_told(state):
-        texts[name] = f"{texts.get(name, '')}\n{told}"
+            read = texts.get(page["id"], "")
+            texts[page["id"]] = "\n".join([page["title"], page["snippet"], read])
     return texts
-
-
-def _records_told(state: DeepState) -> list[tuple[str, str]]:
-    """Each record of the map by its source: as the model is shown it (rounded), and in full."""
-    language = state["turn"]["language"]
-    places, routes = state.get("places", []), state.get("routes", [])
-    return [
-        *((p["source"], f"{place_lines([p], language)}\n{p}") for p in places),
-        *((r["source"], f"{route_lines([r], language)}\n{r}") for r in routes),
-        *((w["source"], f"{weather_lines([w], language)}\n{w}") for w in state.get("weather", [])),
-    ]

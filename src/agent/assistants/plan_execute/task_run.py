@@ -13,11 +13,11 @@ from agent.assistants.plan_execute.documents import documents_of, source_name
 from agent.assistants.plan_execute.state import Task
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.calls import SingleFlight
+from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, StoreFailed
 from agent.core.progress import Emit, EventType, event
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import has_location_intent
+from agent.evidence.intent import names_known_place
 from agent.evidence.types import Gap
 from agent.mcp.tools import BranchTools
 from agent.mcp.types import MapOptions, MapResult
@@ -76,7 +76,7 @@ class ExecutorRun:
         if routing == "never" or self.maps_failed:
             return False
         asked = (self.turn["question"], self.task["query"])
-        placed = any(has_location_intent(text) or parse_lnglat(text) for text in asked)
+        placed = any(names_known_place(text) or parse_lnglat(text) for text in asked)
         return placed or routing == "always"
 
     @property

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import run_gap
-from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
+from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
 from agent.assistants.plan_execute.documents import (
@@ -211,8 +211,9 @@ class _Dossier:
             # Where the sources of every task failed, other words would find no more.
             failed = bool(self.results) and all(r["status"] == "failed" for r in self.results)
             draft.degraded = draft.degraded or failed
-            yield (say("plan_execute.none_answered", draft.language) if failed
-                   else say("answer.nothing", draft.language))  # fmt: skip
+            yield (
+                say("plan_execute.none_answered", draft.language) if failed else draft.nothing_found
+            )
             return
         async for piece in write_or_quote(
             draft, self.prompt(), self.material, part="dossier", uncited_gap=self.uncited_gap
@@ -339,26 +340,14 @@ def _first_of_targets(passages: list[Passage]) -> list[Passage]:
 
 
 def _texts(state: PlanState) -> dict[str, str]:
-    """What each source says, for checking figures."""
+    """Return what each document and passage says, with its dates and figures."""
     texts: dict[str, str] = {}
     for result in state.get("executor_result", []):
         for name, document in zip(ids_of(result), result["documents"], strict=True):
-            said = [document["title"], document["text"], str(document.get("year") or "")]
-            said += [document.get("published") or "", f"{document.get('cited_by') or ''}"]
-            texts[name] = "\n".join([*said, *map(figure_text, document.get("figures", []))])
+            lines = [document["title"], document["text"], str(document.get("year") or "")]
+            lines += [document.get("published") or "", f"{document.get('cited_by') or ''}"]
+            texts[name] = "\n".join([*lines, *map(figure_text, document.get("figures", []))])
     for passage in state.get("passages", []):
-        texts[passage["id"]] = "\n".join([passage["title"], *passage["headings"], passage["text"]])
-    language = state["turn"]["language"]
-    for source in [*state.get("sources_gathered", []), *state["previous"]["sources"]]:
-        texts.setdefault(source["id"], "\n".join([source["title"], *source["quotes"]]))
-    for place in state.get("places", []):
-        texts[place["source"]] = (
-            f"{texts.get(place['source'], '')}\n{place_lines([place], language)}"
-        )
-    for route in state.get("routes", []):
-        texts[route["source"]] = (
-            f"{texts.get(route['source'], '')}\n{route_lines([route], language)}"
-        )
-    for day in state.get("weather", []):
-        texts[day["source"]] = f"{texts.get(day['source'], '')}\n{weather_lines([day], language)}"
+        lines = [passage["title"], *passage["headings"], passage["text"]]
+        texts[passage["id"]] = "\n".join(lines)
     return texts

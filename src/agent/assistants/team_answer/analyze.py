@@ -1,8 +1,6 @@
-"""The first node: checks the input, opens the turn, and reads the question."""
+"""Check the input, open the turn, and read the question: the first node."""
 
 import logging
-import re
-from typing import Literal, cast, get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -26,94 +24,61 @@ from agent.core.budget import Meter
 from agent.core.errors import InputError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
-from agent.evidence.places import city_in, landmark_in
+from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.state import Turn, replaced
-from agent.texts.language import detect_language
 
-Region = Literal["china", "world", "both"]
 MAX_REQUIREMENT = 2000
 """Characters of a format requirement."""
-MAX_SUB_QUESTIONS = 6
+MAX_STEPS = 6
 _MAX_ASKED = 1000
-_TYPES = ("number", "date", "name", "list", "yes_no", "text")
-_CHINA = re.compile(r"中国|大陆|我国|\bChin(?:a|ese)\b", re.IGNORECASE)
-_ABROAD = re.compile(
-    "美国|英国|法国|德国|日本|韩国|朝鲜|俄罗斯|苏联|印度|意大利|西班牙|葡萄牙|荷兰|比利时|瑞士|瑞典|挪威"
-    "|芬兰|丹麦|奥地利|波兰|希腊|土耳其|埃及|以色列|伊朗|沙特|巴西|阿根廷|墨西哥|加拿大|澳大利亚|新西兰"
-    "|新加坡|马来西亚|泰国|越南|印尼|菲律宾|乌克兰|南非|欧洲|欧盟|北美|南美|拉美|非洲|联合国|奥斯卡"
-    "|诺贝尔|好莱坞|外国|国外|海外|世界"
-)
-_FOREIGN_NAME = re.compile(r"\b[A-Z][A-Za-z'’.-]{2,}")
 
 
 class Analyzed(BaseModel):
     """The question, read before anybody searches."""
 
-    asked: str = Field(description="What exactly is wanted, in one sentence.")
-    answer_type: str = Field("text", description="number, date, name, list, yes_no or text.")
+    asked: str = Field(description="The question in one sentence that stands alone.")
     format_requirement: str = Field("", description="The form the answer must have, or empty.")
-    region: str = Field("both", description="Where the subject is: china, world or both.")
+    needs_map: bool = Field(False, description="Asks for places, distances, routes or weather.")
+    steps: list[str] = Field(
+        default_factory=list, description="Up to six questions that lead to the answer, in order."
+    )
 
 
-class SubQuestions(BaseModel):
-    """The steps to the answer."""
-
-    sub_questions: list[str] = Field(description="One to six questions, in order.")
-
-
-def checked_requirement(given: object) -> str:
-    """The caller's format requirement as one line; InputError where it cannot be one."""
-    if given is None:
+def checked_requirement(requirement: object) -> str:
+    """Return the caller's format requirement as one line; raise InputError if it cannot be one."""
+    if requirement is None:
         return ""
-    if not isinstance(given, str):
+    if not isinstance(requirement, str):
         raise InputError("format_requirement", "must be a text")
-    if len(given) > MAX_REQUIREMENT:
+    if len(requirement) > MAX_REQUIREMENT:
         limit = f"is longer than {MAX_REQUIREMENT} characters"
         raise InputError("format_requirement", limit)
-    return clean_text(given, MAX_REQUIREMENT)
+    return clean_text(requirement, MAX_REQUIREMENT)
 
 
-def analysis_of(read: Analyzed, question: str, requirement: str) -> Analysis:
-    """A model's reading, checked; the caller's requirement goes before what it found."""
-    kind, region = read.answer_type.strip().lower(), read.region.strip().lower()
-    known = region in get_args(Region)
+def analysis_of(analyzed: Analyzed, question: str, requirement: str) -> Analysis:
+    """Return a model's reading, checked; the caller's requirement wins over the model's."""
+    steps = (clean_text(text, _MAX_ASKED) for text in analyzed.steps)
     return Analysis(
-        asked=clean_text(read.asked, _MAX_ASKED) or clean_text(question, _MAX_ASKED),
-        answer_type=kind if kind in _TYPES else "text",
-        format_requirement=requirement or clean_text(read.format_requirement, MAX_REQUIREMENT),
-        region=cast(Region, region) if known else region_by_rules(question),
+        asked=clean_text(analyzed.asked, _MAX_ASKED) or clean_text(question, _MAX_ASKED),
+        format_requirement=requirement or clean_text(analyzed.format_requirement, MAX_REQUIREMENT),
+        needs_map=analyzed.needs_map,
+        steps=list(dict.fromkeys(filter(None, steps)))[:MAX_STEPS],
     )
 
 
 def analysis_by_rules(question: str, requirement: str) -> Analysis:
-    """The question as it stands."""
+    """Return the question as it stands."""
     return Analysis(
         asked=clean_text(question, _MAX_ASKED),
-        answer_type="text",
         format_requirement=requirement,
-        region=region_by_rules(question),
+        needs_map=detect_location_query(question),
+        steps=[],
     )
-
-
-def region_by_rules(question: str) -> Region:
-    """Where the subject seems to be: by the places named, then by the language."""
-    chinese = bool(_CHINA.search(question) or city_in(question) or landmark_in(question))
-    if detect_language(question) == "en":
-        return "china" if chinese else "world"
-    if _ABROAD.search(question):
-        return "both" if chinese else "world"
-    return "both" if _FOREIGN_NAME.search(question) else "china"
-
-
-def sub_questions_of(read: SubQuestions, question: str) -> list[str]:
-    """The steps, each once, at most six; the question itself where there is none."""
-    cleaned = (clean_text(text, _MAX_ASKED) for text in read.sub_questions)
-    steps = list(dict.fromkeys(text for text in cleaned if text))
-    return steps[:MAX_SUB_QUESTIONS] or [clean_text(question, _MAX_ASKED)]
 
 
 log = logging.getLogger(__name__)
@@ -123,7 +88,7 @@ NODE = "analyze"
 async def analyze(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
-    """Opens the turn; a failing model leaves the question as it stands."""
+    """Open the turn; where the model fails, leave the question as it stands."""
     services, configuration = get_services(), configuration_of(runtime)
     turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
@@ -139,7 +104,8 @@ async def analyze(
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("analysis", NODE, text=analysis["asked"]))
-    log.info("turn=%s %s: %s, %s", turn["id"], NODE, analysis["answer_type"], analysis["region"])
+    log.info("turn=%s %s: %d steps, map %s",
+             turn["id"], NODE, len(analysis["steps"]), analysis["needs_map"])  # fmt: skip
     opened = new_discussion()
     opened["turn"], opened["previous"], opened["conversation"] = turn, previous, said
     opened["analysis"] = analysis

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.assistants.team_answer.speakers import chosen, speakers_named, spoken
+from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named, spoken
 from agent.assistants.team_answer.state import Speaker
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
@@ -29,6 +29,8 @@ class Selection:
 
     speaker: Speaker
     chosen: bool
+    instruction: str = ""
+    """The model's instruction to the speaker, in one line."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,15 @@ class GroupChatEngine(Protocol):
     async def select(
         self, chat: Chat, prompt: Sequence[BaseMessage], candidates: Sequence[Speaker]
     ) -> Selection:
-        """One of the candidates (the next in turn first): asked of the manager model, whose answer
-        must name exactly one; asked again at most twice, then the first candidate.
+        """Return the candidate that the manager model names, with its instruction.
 
-        Raises AgentError where the model cannot be had.
+        The answer's first line must name exactly one; the model is asked again at most twice, then
+        it is the first candidate, the next in turn. Raises AgentError where the model fails.
         """
+        ...
+
+    async def follow(self, speaker: Speaker, last: Speaker | None) -> Speaker:
+        """Return the speaker that the rules in code name, after `last`; no model is asked."""
         ...
 
     async def speak(
@@ -99,10 +105,14 @@ class NativeEngine:
                 thinking=DEFAULT_THINKING["query"],
             )
             if speaker := chosen(reply.text, candidates):
-                return Selection(speaker, chosen=True)
+                return Selection(speaker, chosen=True, instruction=instruction_of(reply.text))
             problem = selection_problem(reply.text, candidates, chat.language)
             messages += [AIMessage(reply.text), HumanMessage(problem)]
         return Selection(candidates[0], chosen=False)
+
+    async def follow(self, speaker: Speaker, last: Speaker | None) -> Speaker:
+        """Return the speaker; see GroupChatEngine.follow."""
+        return speaker
 
     async def speak(
         self,
@@ -111,7 +121,7 @@ class NativeEngine:
         prompt: Sequence[BaseMessage],
         tools: Sequence[BaseTool],
     ) -> AIMessage:
-        """What the speaker's model says; see GroupChatEngine.speak."""
+        """Return the speaker's message; see GroupChatEngine.speak."""
         reply: Reply[BaseModel] = await chat.models.ask(
             chat.speaker_models[speaker],
             prompt,

@@ -21,7 +21,7 @@ from agent.assistants.team_answer.engine import (
     Selection,
     selection_problem,
 )
-from agent.assistants.team_answer.speakers import chosen, speakers_named, spoken
+from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named, spoken
 from agent.assistants.team_answer.state import SPEAKERS, Speaker
 from agent.core.errors import MalformedReply
 from agent.models.catalogue import DEFAULT_THINKING
@@ -55,7 +55,21 @@ class AutogenEngine:
         group = _Selecting(chat, prompt, agents, candidates)
         with _silence():
             picked = await group.next_after(agents[-1])
-        return Selection(cast(Speaker, picked.name), chosen=group.resolved)
+        return Selection(
+            cast(Speaker, picked.name), chosen=group.resolved, instruction=group.instruction
+        )
+
+    async def follow(self, speaker: Speaker, last: Speaker | None) -> Speaker:
+        """Return the choice of AG2 by its documented selector function, which names `speaker`."""
+        agents = {name: _agent(name, "") for name in SPEAKERS}
+        group = GroupChat(
+            agents=list(agents.values()),
+            messages=[],
+            speaker_selection_method=lambda _last, _group: agents[speaker],
+        )
+        with _silence():
+            picked = await group.a_select_speaker(agents[last or speaker], agents[last or speaker])
+        return cast(Speaker, picked.name)
 
     async def speak(
         self,
@@ -107,7 +121,7 @@ class _Selecting(GroupChat):
         self._asked: list[BaseMessage] = list(prompt)
         self._problem = ""
         self._eligible: list[Agent] = [a for a in agents if a.name in candidates]
-        self.resolved = False
+        self.resolved, self.instruction = False, ""
 
     async def next_after(self, last: ConversableAgent) -> Agent:
         """The chosen agent, or the first candidate after `last` where the model chose none."""
@@ -142,7 +156,7 @@ class _Selecting(GroupChat):
         )
         self._asked.append(AIMessage(reply.text))
         speaker = chosen(reply.text, self._candidates)
-        self.resolved = speaker is not None
+        self.resolved, self.instruction = speaker is not None, instruction_of(reply.text)
         self._problem = selection_problem(reply.text, self._candidates, self._chat.language)
         several = len(speakers_named(spoken(reply.text))) > 1
         return speaker or (" ".join(self._candidates) if several else _NOBODY)

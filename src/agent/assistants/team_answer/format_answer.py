@@ -1,13 +1,9 @@
-"""The last node: the answer in the form asked for, by a model and then by rules, and written.
+"""Write the message: the answer in the form asked for, why, and what it rests on: the last node.
 
-1 NFC, surrounding quotes off · 2 digit groups out of a bare number · 3 an integral number as an
-integer · 4 lower case, unless the requirement shows capitals · 5 one space after `,` and `;`.
-What the requirement itself shows (digit groups, decimals, capitals) is kept. Applying the rules
-again changes nothing.
+Rules bring the answer into its form; a model is asked only where they see that it is not met.
 """
 
 import re
-import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
@@ -23,14 +19,16 @@ from agent.assistants.common.writer import (
     refuse_if_all_failed,
     write_message,
 )
+from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
 from agent.assistants.team_answer.state import (
     Evidence,
+    Outcome,
     TeamState,
     TeamUpdate,
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.synthesize import calculations
+from agent.assistants.team_answer.synthesize import lookups
 from agent.assistants.team_answer.tools import searches_saved
 from agent.configuration import Configuration
 from agent.core.progress import event
@@ -43,20 +41,25 @@ from agent.prompts import render
 from agent.texts import say
 from agent.texts.language import Language
 
+NODE = "format_answer"
+ASSISTANT = "team_answer"
+_MAX_ANSWER = 2000
+_ARGUMENT = re.compile(r"\b[a-z_]+=")
 _SHOWN_TRIES, _SHOWN_LINES, _SHOWN_CHARACTERS = 12, 25, 1200
 _RESULT = 400
 _TICKS = re.compile(r"`+")
 
 
-def headline(answer: str, language: Language) -> str:
-    """The answer in bold, or the honest none; what it quotes can do nothing."""
+def headline(answer: str, outcome: Outcome, language: Language) -> str:
+    """Return the answer in bold, the denial of its premise, or the honest none."""
     if not answer:
         return say("team_answer.answer.none", language)
-    return say("team_answer.answer.answer", language, text=inert(answer).replace("*", "\\*"))
+    key = "premise_false" if outcome == "premise_false" else "answer"
+    return say(f"team_answer.answer.{key}", language, text=inert(answer).replace("*", "\\*"))
 
 
 def tried(pool: Sequence[Evidence], language: Language) -> str:
-    """What was looked up and calculated for nothing, each once."""
+    """Return what was looked up and calculated for nothing, each once."""
     lines: dict[str, None] = {}
     for found in pool:
         if not found["cached"]:
@@ -72,11 +75,27 @@ def tried(pool: Sequence[Evidence], language: Language) -> str:
 def _try(found: Evidence, language: Language) -> str:
     kind = say(f"team_answer.answer.kind_{found['kind']}", language)
     failed = say("team_answer.answer.failed", language) if found["failed"] else ""
-    return f"- {kind}{inert(found['asked'][:120])}{failed}"
+    return f"- {kind}{inert(_plain_words(found)[:120])}{failed}"
+
+
+def _plain_words(found: Evidence) -> str:
+    """Return what was asked, of a map's tool its arguments' values alone."""
+    if found["kind"] != "map":
+        return found["asked"]
+    return _ARGUMENT.sub("", found["asked"].partition(" ")[2])
+
+
+def map_section(used: Sequence[Evidence], language: Language) -> str:
+    """Return the map's measurements that an answer rests on, each with its result."""
+    lines = [
+        f"- {inert(_plain_words(each))}: {inert(' '.join(each['text'].split())[:_RESULT])}"
+        for each in used
+    ]
+    return "\n".join([say("team_answer.answer.on_map", language), *lines]) if lines else ""
 
 
 def calculation_section(used: Sequence[Evidence], language: Language) -> str:
-    """The programs an answer rests on, each with its result; empty where there is none."""
+    """Return the programs an answer rests on, each with its result; empty where there is none."""
     if not used:
         return ""
     shown = [_calculation(found, language) for found in used]
@@ -94,96 +113,6 @@ def _calculation(found: Evidence, language: Language) -> str:
     return "\n".join([f"{fence}python", *lines, fence, "", result])
 
 
-_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
-_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.([0-9]+))?")
-_SEPARATOR = re.compile(
-    r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
-)
-_SPACES = re.compile(r"\s+")
-_SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
-_EXAMPLE = re.compile(
-    r"(?:e\.g\.|i\.e\.|such as|for example|for instance|\blike\b|[:：“‘\"'「『]|如|例|形)",
-    re.IGNORECASE,
-)
-_SHOWS_GROUPS = re.compile(
-    r"[0-9],[0-9]{3}(?![0-9])|thousands? separator|千分位|千位分隔", re.IGNORECASE
-)
-_SHOWS_DECIMALS = re.compile(r"[0-9]\.[0-9]|decimal|小数", re.IGNORECASE)
-
-
-def formatted(answer: str, requirement: str = "") -> str:
-    """The answer as it is compared: all rules. Empty stays empty."""
-    shown = presentable(answer, requirement)
-    if shows_capitals(requirement):
-        return shown
-    return unicodedata.normalize("NFC", shown.lower())
-
-
-def presentable(answer: str, requirement: str = "") -> str:
-    """The answer as people read it: every rule but lower case."""
-    bare = _unquoted(_SPACES.sub(" ", unicodedata.normalize("NFC", answer)).strip())
-    if _GROUPED.fullmatch(bare):
-        if _SHOWS_GROUPS.search(requirement):
-            return bare
-        bare = bare.replace(",", "")
-    if number := _NUMBER.fullmatch(bare):
-        return _plain(number, keep=bool(_SHOWS_DECIMALS.search(requirement)))
-    return _spaced(bare)
-
-
-def shows_capitals(requirement: str) -> bool:
-    """Whether the form asked for has a capital in an example, not only where a sentence begins."""
-    begins = {found.start(1) for found in _SENTENCE.finditer(requirement)}
-    if _EXAMPLE.search(requirement):
-        begins = {at for at in begins if not _EXAMPLE.search(requirement[:at])}
-    return any(letter.isupper() for at, letter in enumerate(requirement) if at not in begins)
-
-
-def _unquoted(text: str) -> str:
-    """Without the quotes around the whole of it; those inside stay, and so do marks of titles."""
-    while len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
-        inside = text[1:-1]
-        if text[0] in inside or text[-1] in inside or not inside.strip():
-            break
-        text = inside.strip()
-    return text
-
-
-def _plain(number: re.Match[str], *, keep: bool) -> str:
-    """`12.0` as `12`, `3.75` as it is; with `keep` nothing is taken off."""
-    sign, whole, fraction = number[1], number[2], number[3]
-    if keep or (fraction and fraction.strip("0")):
-        return number[0]
-    return f"{'-' if sign == '-' and whole != '0' else ''}{whole}"
-
-
-def _spaced(text: str) -> str:
-    """Commas and semicolons in ASCII with one space behind; digit groups stay whole."""
-
-    def put(found: re.Match[str]) -> str:
-        mark = found["mark"]
-        if mark:
-            return "; " if mark in ";；" else ", "
-        kept = found[0].strip()
-        return {"，": ",", "；": ";"}.get(kept, kept)
-
-    return _SEPARATOR.sub(put, text).strip()
-
-
-NODE = "format_answer"
-ASSISTANT = "team_answer"
-_MAX_ANSWER = 2000
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_WORD = re.compile(r"[0-9]+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
-
-
-class Extracted(BaseModel):
-    """The answer in its form."""
-
-    answer: str = Field(description="The answer and nothing else.")
-
-
 async def format_answer(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
@@ -195,33 +124,40 @@ async def format_answer(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
+        known=[lookup["text"] for lookup in lookups(state)],
     )
     if _all_failed(state):
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
     draft.degraded = state.get("unsettled", False) or state.get("ended") == "failures"
     draft.citer.unknown_ids_removed = state.get("unknown_ids", 0)
-    extracted, gaps = await _extracted(state.get("raw_answer", "").strip(), state, draft)
+    bare, gaps = await _in_form(state.get("raw_answer", "").strip(), state, draft)
     for gap in gaps:
         draft.gaps.append(gap)
         draft.emit(event("gap", NODE, text=gap["message"]))
     requirement = state["analysis"]["format_requirement"]
-    answer, final = presentable(extracted, requirement), formatted(extracted, requirement)
+    answer, final = presentable(bare, requirement), formatted(bare, requirement)
     verified = bool(final) and state.get("verified", False)
+    outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
+    metadata = {"final_answer": final, "answered": bool(final), "outcome": outcome}
     parts = MessageParts(
-        body=lambda: _body(draft, state, answer, verified=verified),
-        sections=lambda: _calculations(draft, state),
-        metadata={"final_answer": final, "answered": bool(final), "verified": verified},
-        checks={
-            "rounds": len(state.get("transcript", [])),
-            "searches_saved": searches_saved(state.get("evidence_pool", [])),
-            "verified": int(verified),
-        },
+        body=lambda: _body(draft, state, answer, outcome),
+        sections=lambda: _used_lookups(draft, state),
+        metadata={**metadata, "verified": verified},
+        checks=_checks(state, verified),
     )
     closing = await write_message(draft, parts)
     trace = [TraceEntry(step=NODE, text=final or "–")]
     settled = {"final_answer": final, "verified": verified, "reasoning_trace": trace}
     return cast(TeamUpdate, {**closing, **settled})
+
+
+def _checks(state: TeamState, verified: bool) -> dict[str, int]:
+    return {
+        "rounds": len(state.get("transcript", [])),
+        "searches_saved": searches_saved(state.get("evidence_pool", [])),
+        "verified": int(verified),
+    }
 
 
 def _all_failed(state: TeamState) -> bool:
@@ -233,15 +169,18 @@ def _all_failed(state: TeamState) -> bool:
 
 
 async def _body(
-    draft: Draft, state: TeamState, answer: str, *, verified: bool
+    draft: Draft, state: TeamState, answer: str, outcome: Outcome
 ) -> AsyncIterator[str]:
     """Yield the answer in the form people read, and what it rests on."""
     language = draft.language
-    yield headline(answer, language)
-    if answer and not verified:
-        yield f"\n\n{say('team_answer.answer.unverified', language)}"
-    if answer and state.get("unsettled", False):
-        yield f"\n\n{say('team_answer.answer.unsettled', language)}"
+    yield headline(answer, outcome, language)
+    remarks = [
+        (state.get("unverified_reason") or "unverified_none") if not state.get("verified") else "",
+        "contested" if state.get("contested") else "",
+        "unsettled" if state.get("unsettled") else "",
+    ]
+    for key in filter(None, remarks if answer else []):
+        yield f"\n\n{say(f'team_answer.answer.{key}', language)}"
     if explanation := state.get("explanation", ""):
         yield "\n\n" + draft.cited(explanation)
     if markers := _uncited(state, explanation):
@@ -258,16 +197,29 @@ def _uncited(state: TeamState, explanation: str) -> str:
     return "".join(f"[^{name}]" for name in names if name in known and name not in cited)
 
 
-def _calculations(draft: Draft, state: TeamState) -> list[str]:
-    used = set(state.get("answer_evidence", []))
-    programs = [program for program in calculations(state) if program["id"] in used]
-    return [draft.cited(calculation_section(programs, draft.language))]
+def _used_lookups(draft: Draft, state: TeamState) -> list[str]:
+    """Return the calculations and the map's measurements that the answer rests on."""
+    names = set(state.get("answer_evidence", []))
+    used = [each for each in lookups(state) if each["id"] in names]
+    programs = [each for each in used if each["kind"] == "code"]
+    measured = [each for each in used if each["kind"] == "map"]
+    sections = (
+        calculation_section(programs, draft.language), map_section(measured, draft.language)
+    )  # fmt: skip
+    return [draft.cited(section) for section in sections if section]
 
 
-async def _extracted(raw: str, state: TeamState, draft: Draft) -> tuple[str, list[Gap]]:
-    """What the model takes out of the settled answer; the settled answer where it cannot."""
-    if not raw:
-        return "", []
+class Extracted(BaseModel):
+    """The answer in its form."""
+
+    answer: str = Field(description="The answer and nothing else.")
+
+
+async def _in_form(raw: str, state: TeamState, draft: Draft) -> tuple[str, list[Gap]]:
+    """Return the settled answer, put into its form by a model only where rules see a need."""
+    requirement = state["analysis"]["format_requirement"]
+    if not raw or state.get("outcome") == "premise_false" or not unmet(raw, requirement):
+        return raw, []
     asking = draft.services.models.ask(
         draft.configuration.query_generator_model,
         _prompt(raw, state, draft.configuration.context_token_limit),
@@ -280,22 +232,13 @@ async def _extracted(raw: str, state: TeamState, draft: Draft) -> tuple[str, lis
         return raw, gaps
     assert reply.parsed is not None
     answer = clean_text(reply.parsed.answer, _MAX_ANSWER)
-    requirement = state["analysis"]["format_requirement"]
-    faithful = is_extract(answer, raw, requirement, state["turn"]["language"])
-    return (answer if faithful else raw), []
+    return (answer if is_extract(answer, raw) else raw), []
 
 
-def is_extract(answer: str, raw: str, requirement: str, language: Language) -> bool:
-    """Whether a model took the answer out of the settled one, rather than giving another.
-
-    A requirement may ask for other words or figures, and an answer in Chinese characters may be
-    put into the question's language: then only an answer that has grown is refused.
-    """
-    if not answer or len(answer) > 2 * len(raw) + 40:
-        return False
-    if requirement or (language == "en" and _HAN.search(raw)):
-        return True
-    return set(_WORD.findall(answer.casefold())) <= set(_WORD.findall(raw.casefold()))
+def is_extract(answer: str, raw: str) -> bool:
+    """Return True if a model brought the settled answer into another form, not another answer."""
+    grown = len(answer) > 2 * len(raw) + 40
+    return bool(answer) and not grown and same_answer(answer, raw)
 
 
 def _prompt(raw: str, state: TeamState, limit: int) -> list[BaseMessage]:

@@ -1,11 +1,11 @@
-"""One step of the discussion: somebody is chosen and speaks, or calls tools before they do."""
+"""Take one step of the discussion: choose a speaker, who speaks or calls tools first."""
 
 import asyncio
 import logging
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import Share, meter_of, share_spent
@@ -13,7 +13,9 @@ from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
 from agent.assistants.team_answer.speakers import (
-    ends_discussion,
+    agreed_of,
+    has_looked,
+    next_by_rules,
     next_in_turn,
     select_prompt,
     spoken,
@@ -44,7 +46,7 @@ from agent.texts.reasons import reason_of
 
 
 def after_group_chat(state: TeamState) -> Literal["group_chat", "use_tools", "synthesize"]:
-    """To the tools that were called, to the end, or on with the discussion."""
+    """Return the node that follows: the called tools, the end, or the discussion again."""
     if state.get("ended"):
         return "synthesize"
     pending = state.get("pending")
@@ -56,6 +58,8 @@ log = logging.getLogger(__name__)
 NODE = "group_chat"
 MAX_FAILURES = 3
 """Model calls that may fail in a row."""
+_STALLED_TURNS = 4
+"""Turns in a row without new evidence that end the discussion: two rounds."""
 _SHARE = Share(kept_calls=3, tokens=0.9, seconds=0.85)
 """Settling the answer and its form takes two calls, and one may have to be repaired."""
 
@@ -63,8 +67,9 @@ _SHARE = Share(kept_calls=3, tokens=0.9, seconds=0.85)
 async def group_chat(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
-    """Never raises for a model or a spent budget: three failures in a row, or the budget, end
-    the discussion. Raises ConfigurationError.
+    """Take one step; three failures in a row or a spent budget end the discussion.
+
+    Raises ConfigurationError.
     """
     services, configuration = get_services(), configuration_of(runtime)
     # AG2's engine is imported here, which takes a second of CPU: off the event loop.
@@ -85,9 +90,11 @@ class _Step:
     engine: GroupChatEngine
     gaps: list[Gap] = field(default_factory=list)
     failures: int = 0
+    instruction: str = ""
 
     async def run(self) -> TeamUpdate:
         self.failures = self.state["failures"]
+        self.instruction = self.state.get("instruction", "")
         spent = self.state.get("usage")
         if limit := share_spent(_SHARE, spent, self.configuration, self.meter):
             return self._ended(
@@ -118,40 +125,84 @@ class _Step:
         return len(self.state.get("transcript") or []) + 1
 
     async def _speaker(self) -> Speaker:
-        """Whose turn it is, or who is chosen; the next in turn where the choice fails."""
+        """Return the present speaker, or the next one: by the rules, or chosen by the chair."""
         if present := self.state.get("speaker"):
             return present
         turns = self.state.get("transcript") or []
-        candidates = next_in_turn([turn["speaker"] for turn in turns])
-        speaker = candidates[0]
-        if turns:
-            prompt = select_prompt(self.state, self.configuration, candidates)
-            try:
-                speaker = (await self.engine.select(self._chat(), prompt, candidates)).speaker
-                self.failures = 0
-            except (ConfigurationError, BudgetExceeded):
-                raise
-            except AgentError as error:
-                self._failed(error)
+        speaker = next_by_rules(turns)
+        if self.configuration.chair == "model" and turns:
+            speaker = await self._chosen([turn["speaker"] for turn in turns])
+        else:
+            speaker = await self.engine.follow(speaker, turns[-1]["speaker"] if turns else None)
         if self.failures < MAX_FAILURES:
             self.emit(event("turn_started", NODE, id=str(self._round), speaker=speaker))
         return speaker
 
+    async def _chosen(self, speakers: list[Speaker]) -> Speaker:
+        """Return the chair model's choice; the next in turn where it fails."""
+        candidates = next_in_turn(speakers)
+        prompt = select_prompt(self.state, self.configuration, candidates)
+        try:
+            selection = await self.engine.select(self._chat(), prompt, candidates)
+        except (ConfigurationError, BudgetExceeded):
+            raise
+        except AgentError as error:
+            self._failed(error)
+            return candidates[0]
+        self.failures, self.instruction = 0, selection.instruction
+        return selection.speaker
+
     async def _spoken(self, speaker: Speaker) -> TeamUpdate:
-        """What the speaker says: calls of tools, or its turn. Raises AgentError."""
-        may = self.state["tool_rounds"] < self.configuration.max_tool_rounds
-        offered = await self._offered() if may else Offered()
-        prompt = turn_prompt(
-            self.state, self.configuration, speaker, offered.tools, may_use_tools=may
+        """Return the speaker's calls of tools, a reminder, or its turn. Raises AgentError."""
+        reminded = self._reminded()
+        may = (
+            self.state["tool_rounds"] < self.configuration.max_tool_rounds
+            and "verdict" not in reminded
         )
+        offered = await self._offered() if may else Offered()
+        state = cast(TeamState, {**self.state, "instruction": self.instruction})
+        prompt = turn_prompt(state, self.configuration, speaker, offered.tools, may_use_tools=may)
         message = await self.engine.speak(self._chat(), speaker, prompt, offered.tools)
         text = spoken(str(message.text))
         if message.tool_calls and offered.tools:
             return self._called(speaker, message)
         if message.tool_calls or not text:
-            what = "calls tools it was not given" if message.tool_calls else "says nothing"
-            raise MalformedReply("model", f"{speaker} {what}", code="model_no_turn")
-        return self._said(speaker, text)
+            problem = "calls tools it was not given" if message.tool_calls else "says nothing"
+            raise MalformedReply("model", f"{speaker} {problem}", code="model_no_turn")
+        if speaker == "verifier" and (key := self._missing(text, bool(offered.tools), reminded)):
+            return self._remind(text, key)
+        return self._said(speaker, "\n".join([*self._earlier(text), text]))
+
+    def _reminded(self) -> list[str]:
+        """Return the reminders of the present turn: `look`, `verdict`."""
+        pending = self.state.get("pending") or []
+        return [str(m.name) for m in pending if isinstance(m, HumanMessage)]
+
+    def _missing(self, text: str, may_look: bool, reminded: list[str]) -> str:
+        """Return what the verifier must be reminded of, each once: to look itself, its verdict."""
+        verdict = verdict_of(text)
+        if verdict is None and "verdict" not in reminded:
+            return "verdict"
+        looked = bool(self.state.get("pending_tools")) or has_looked(
+            self.state.get("transcript") or []
+        )
+        if verdict == "agree" and not looked and may_look and "look" not in reminded:
+            return "look"
+        return ""
+
+    def _remind(self, text: str, key: str) -> TeamUpdate:
+        """Return the verifier's words with the reminder that it goes on with."""
+        reminder = HumanMessage(say(f"team_answer.remind_{key}", self._language), name=key)
+        pending = [*(self.state.get("pending") or []), AIMessage(text), reminder]
+        return self._update(speaker="verifier", pending=pending, failures=0)
+
+    def _earlier(self, text: str) -> list[str]:
+        """Return what the speaker said before it was asked for its verdict alone."""
+        pending = self.state.get("pending") or []
+        if self._reminded()[-1:] != ["verdict"]:
+            return []
+        words = [str(m.text) for m in pending if isinstance(m, AIMessage) and not m.tool_calls]
+        return [without_signals(word) for word in words[-1:] if word != text]
 
     async def _offered(self) -> Offered:
         offered = await offered_tools(self.state, self.configuration, self.services, self.meter)
@@ -164,54 +215,62 @@ class _Step:
         return self._update(speaker=speaker, pending=pending, failures=0)
 
     def _said(self, speaker: Speaker, text: str) -> TeamUpdate:
-        """The turn, in the transcript; the end where the speaker or the limit says so."""
-        state, number = self.state, self._round
+        """Return the turn for the transcript; the end where the verifier or a limit says so."""
         verdict = verdict_of(text) if speaker == "verifier" else None
         turn = ChatTurn(
-            round=number,
+            round=self._round,
             speaker=speaker,
             text=without_ending(text),
-            tools=state.get("pending_tools") or [],
+            tools=self.state.get("pending_tools") or [],
             verdict=verdict,
-            ends=ends_discussion(text),
+            agreed=agreed_of(text) if verdict == "agree" else "",
+            ends=verdict == "agree",
         )
-        ended = "terminated" if turn["ends"] else None
-        if not ended and number >= self.configuration.max_group_chat_rounds:
-            ended = "rounds"
-            self._tell(run_gap("team_answer.chat_rounds", self._language, limit=str(number)))
-        self.emit(event("turn", NODE, id=str(number), speaker=speaker, text=self._shown(turn)))
-        log.info("turn=%s %s %d: %s, %d tools, verdict %s, ended %s",
-                 state["turn"]["id"], NODE, number, speaker, len(turn["tools"]), verdict,
-                 ended)  # fmt: skip
+        ended = self._end_after(turn)
+        self.emit(event("turn", NODE, id=str(self._round), speaker=speaker, text=self._shown(turn)))
+        log.info("turn=%s %s %d: %s, %d tools, verdict %s, ended %s", self.state["turn"]["id"],
+                 NODE, self._round, speaker, len(turn["tools"]), verdict, ended)  # fmt: skip
         update = self._update(
             **_NOBODY, failures=0, transcript=[turn], reasoning_trace=[_trace(turn)], ended=ended
         )
         if speaker == "analyst":
-            update["hypotheses"] = updated_hypotheses(text, state.get("hypotheses") or [])
-        if verdict:
-            update["verified"] = verdict == "agree"
+            update["hypotheses"] = updated_hypotheses(text, self.state.get("hypotheses") or [])
         return update
 
+    def _end_after(self, turn: ChatTurn) -> str | None:
+        """Return the reason why the discussion ends with this turn, and tell of it; else None."""
+        if turn["ends"]:
+            return "terminated"
+        if turn["round"] >= self.configuration.max_group_chat_rounds:
+            self._tell(run_gap("team_answer.chat_rounds", self._language, limit=str(turn["round"])))
+            return "rounds"
+        newest = max((e["round"] for e in self.state.get("evidence_pool") or []
+                      if not (e["cached"] or e["failed"])), default=0)  # fmt: skip
+        if turn["speaker"] == "verifier" and turn["round"] - newest >= _STALLED_TURNS:
+            self._tell(run_gap("team_answer.chat_stalled", self._language))
+            return "stalled"
+        return None
+
     def _shown(self, turn: ChatTurn) -> str:
-        """What people read of a turn."""
+        """Return what people read of a turn."""
         if text := MARKER.sub("", without_signals(turn["text"])):
             return text
         if turn["verdict"]:
             return say(f"team_answer.verdict_{turn['verdict']}", self._language)
-        return say("team_answer.ends", self._language)
+        return ""
 
     def _failed(self, error: AgentError) -> None:
-        """Counts a failed model call, and tells of the first one."""
+        """Count a failed model call, and tell of the first one."""
         self.failures += 1
         log.warning("turn=%s %s: failed call %d: %s",
                     self.state["turn"]["id"], NODE, self.failures, error)  # fmt: skip
-        told = [*(self.state.get("gaps") or []), *self.gaps]
-        if not any(gap["code"] == "chat_model_failed" for gap in told):
+        gaps = [*(self.state.get("gaps") or []), *self.gaps]
+        if not any(gap["code"] == "chat_model_failed" for gap in gaps):
             reason = reason_of(error, self._language)
             self._tell(run_gap("team_answer.chat_model_failed", self._language, reason=reason))
 
     def _ended(self, reason: str, gap: Gap) -> TeamUpdate:
-        """The end before anybody said so; what was found stays in the evidence."""
+        """Return the end for another reason than agreement; the evidence stays."""
         self._tell(gap)
         log.info("turn=%s %s: ended by %s", self.state["turn"]["id"], NODE, reason)
         entry = TraceEntry(step=NODE, text=gap["message"], round=self._round)
@@ -224,7 +283,9 @@ class _Step:
         self.emit(event("gap", NODE, text=gap["message"]))
 
     def _update(self, **values: Any) -> TeamUpdate:
-        update = {**values, "gaps": self.gaps, "usage": self.meter.usage}
+        update = {
+            "instruction": self.instruction, **values, "gaps": self.gaps, "usage": self.meter.usage
+        }  # fmt: skip
         return cast(TeamUpdate, update)
 
     def _chat(self) -> Chat:
@@ -242,7 +303,13 @@ class _Step:
         )
 
 
-_NOBODY: dict[str, Any] = {"speaker": None, "pending": [], "pending_tools": [], "tool_rounds": 0}
+_NOBODY: dict[str, Any] = {
+    "speaker": None,
+    "pending": [],
+    "pending_tools": [],
+    "tool_rounds": 0,
+    "instruction": "",
+}
 """The state between two turns."""
 
 

@@ -1,6 +1,7 @@
-"""The speakers of the discussion, and the prompts each of them is shown.
+"""The speakers of the discussion, the rules of whose turn it is, and the prompts of each.
 
-A verifier's `VERDICT: AGREE`, the analyst's `H1 [0.7] …`, and `TERMINATE` as the last line.
+Code reads the verifier's `VERDICT: AGREE 1987 [^s0-0]`, the analyst's `H1 [0.7] …`, and drops
+`TERMINATE` from what is shown.
 
 The newest turns stand whole; of older ones first the tools' results are shortened, then the text.
 Other speakers' turns are text in the one human message, never messages of an assistant.
@@ -8,7 +9,7 @@ Other speakers' turns are text in the one human message, never messages of an as
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from langchain_core.messages import (
     AIMessage,
@@ -24,6 +25,9 @@ from agent.assistants.common.records import prompt_tokens, tools_tokens
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.citations import MARKER
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Source
 from agent.prompts import Raw, element, fence, render
 from agent.texts import say
 from agent.texts.language import Language
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 MAX_ALIVE = 4
 """Hypotheses that are followed at once; of more, the lowest scored are pruned."""
 _MAX_KEPT = 8
+_MAX_INSTRUCTION = 300
 _HYPOTHESIS_TOKENS = 150
 _CHINESE: dict[Speaker, str] = {
     "researcher": "研究员",
@@ -47,8 +52,19 @@ _NAMED = {
 }
 _THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _VERDICT = re.compile(
-    r"^[\W_]*VERDICT[\W_]*[:：][\W_]*(DISAGREE|AGREE|UNSURE)(?![A-Za-z])(?!\s*[|/])", re.IGNORECASE
+    r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*(DISAGREED?|AGREED?|UNSURE|不同意|同意|不确定)"
+    r"(?![A-Za-z])(?!\s*[|/])[\s*_:：,，。.\-–—]*(.*)$",
+    re.IGNORECASE,
 )
+_VERDICT_ALONE = re.compile(r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*$", re.IGNORECASE)
+_RESERVED = re.compile(r"^(?:with|but|except|partly|in part|但|部分)", re.IGNORECASE)
+_WORDS_OF_VERDICT: dict[str, "Verdict"] = {
+    "AGREE": "agree", "AGREED": "agree", "同意": "agree",
+    "DISAGREE": "disagree", "DISAGREED": "disagree", "不同意": "disagree",
+    "UNSURE": "unsure", "不确定": "unsure",
+}  # fmt: skip
+NOT_FOUND = re.compile(r"(?:not found|查不到|没有查到|未找到|找不到)", re.IGNORECASE)
+PREMISE_FALSE = re.compile(r"(?:premise false|false premise|前提不成立|前提有误)", re.IGNORECASE)
 _TERMINATE = re.compile(r"^[\W_]*TERMINATE[\W_]*$")
 _HYPOTHESIS = re.compile(
     r"^[\s\-*•>#]*H(\d{1,2})\**\s*[\[［【(（]\s*(\d{1,3}(?:\.\d+)?|\.\d+)\s*(%?)\s*[\]］】)）]"
@@ -57,6 +73,28 @@ _HYPOTHESIS = re.compile(
 _PRUNED = re.compile(
     r"\s*[(（\[［]\s*(?:pruned|已?剪枝|已?剪除|已?排除)\s*[)）\]］]\s*", re.IGNORECASE
 )
+
+
+def has_looked(turns: Sequence[ChatTurn]) -> bool:
+    """Return True if the verifier has used a tool in one of these turns."""
+    return any(turn["speaker"] == "verifier" and turn["tools"] for turn in turns)
+
+
+def next_by_rules(turns: Sequence[ChatTurn]) -> Speaker:
+    """Return whose turn it is: a claim is verified, an objection goes back to the researcher.
+
+    The analyst weighs the claims at every second objection.
+    """
+    if not turns:
+        return "researcher"
+    if turns[-1]["speaker"] != "verifier":
+        return "verifier"
+    objections = 0
+    for turn in reversed(turns):
+        if turn["speaker"] == "analyst":
+            break
+        objections += turn["speaker"] == "verifier"
+    return "researcher" if objections % 2 else "analyst"
 
 
 def next_in_turn(spoken_by: Sequence[Speaker]) -> list[Speaker]:
@@ -70,43 +108,70 @@ def next_in_turn(spoken_by: Sequence[Speaker]) -> list[Speaker]:
 
 
 def speakers_named(text: str) -> list[Speaker]:
-    """Every speaker that the text names, as a word of its own or in Chinese."""
+    """Return every speaker that the text names, as a word of its own or in Chinese."""
     return [speaker for speaker in SPEAKERS if _NAMED[speaker].search(text)]
 
 
 def chosen(text: str, candidates: Sequence[Speaker]) -> Speaker | None:
-    """The candidate a selection names; None where it names nobody, several, or no candidate."""
-    named = speakers_named(_THOUGHTS.sub("", text))
+    """Return the candidate that a selection's first line names; None for nobody or several."""
+    named = speakers_named(spoken(text).partition("\n")[0])
     return named[0] if len(named) == 1 and named[0] in candidates else None
 
 
+def instruction_of(text: str) -> str:
+    """Return the chair's instruction, the line below the name; empty where there is none."""
+    return clean_text(spoken(text).partition("\n")[2], _MAX_INSTRUCTION)
+
+
 def spoken(text: str) -> str:
-    """What was said, without a model's thoughts aloud."""
+    """Return the text without a model's thoughts aloud."""
     return _THOUGHTS.sub("", text).strip()
 
 
-def ends_discussion(text: str) -> bool:
-    """Whether the last line is TERMINATE and nothing else; a verdict may stand below it."""
-    lines = [line for line in text.splitlines() if re.search(r"\w", line)]
-    said = [line for line in lines if not _VERDICT.match(line)]
-    return bool(said and _TERMINATE.match(said[-1]))
-
-
 def without_ending(text: str) -> str:
-    """The text without lines that are only TERMINATE: what the transcript keeps."""
+    """Return the text without lines that are only TERMINATE."""
     return "\n".join(line for line in text.splitlines() if not _TERMINATE.match(line)).strip()
 
 
 def verdict_of(text: str) -> "Verdict | None":
-    """The last verdict line's word."""
-    found = [match[1].lower() for line in text.splitlines() if (match := _VERDICT.match(line))]
-    return cast("Verdict", found[-1]) if found else None
+    """Return the word of the last verdict line; agreement with a reservation is unsure."""
+    match = _verdict_match(text)
+    if match is None:
+        return None
+    verdict = _WORDS_OF_VERDICT[match[1].upper()]
+    return "unsure" if verdict == "agree" and _RESERVED.match(match[2]) else verdict
+
+
+def agreed_of(text: str) -> str:
+    """Return what the last verdict line agrees to, without markers; empty where it names none."""
+    match = _verdict_match(text)
+    if match is None or _WORDS_OF_VERDICT[match[1].upper()] != "agree":
+        return ""
+    return MARKER.sub("", match[2]).strip().strip("*_`").strip()
+
+
+def _verdict_match(text: str) -> "re.Match[str] | None":
+    """Return the last verdict line's match; the word may stand on the line below `VERDICT`."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    joined = [
+        f"{line} {following}" if _VERDICT_ALONE.match(line) else line
+        for line, following in zip(lines, [*lines[1:], ""], strict=True)
+    ]
+    matches = [match for line in joined if (match := _VERDICT.match(line))]
+    return matches[-1] if matches else None
 
 
 def without_signals(text: str) -> str:
-    """The text without verdicts and TERMINATE, for people."""
-    lines = without_ending(text).splitlines()
-    return "\n".join(line for line in lines if not _VERDICT.match(line)).strip()
+    """Return the text without verdicts and TERMINATE, for people."""
+    lines, shown, skipped = without_ending(text).splitlines(), list[str](), False
+    for line in lines:
+        if skipped and line.strip():
+            skipped = False
+            continue
+        skipped = bool(_VERDICT_ALONE.match(line))
+        if not skipped and not _VERDICT.match(line):
+            shown.append(line)
+    return "\n".join(shown).strip()
 
 
 def said_text(text: str) -> str:
@@ -180,6 +245,8 @@ _NEWEST = 2
 _RESULTS = (600, 60)
 """Tokens to which the present turn's results are shortened where there is no room."""
 _LINE = 120
+_PREVIOUS = 400
+"""Characters of quotes of a source of the last answer."""
 
 
 def turn_prompt(
@@ -229,22 +296,28 @@ def select_prompt(
     ]
 
 
-def transcript_block(turns: Sequence[ChatTurn], tokens: int, language: Language) -> Raw:
-    """The turns as elements, within so many tokens; the oldest go where nothing else helps."""
+def transcript_block(
+    turns: Sequence[ChatTurn], tokens: int, language: Language, *, level: int = 0
+) -> Raw:
+    """Return the turns as elements within so many tokens; the oldest go where nothing else helps.
+
+    `level` is the least they are shortened (2 leaves out the tools' results).
+    """
     sizes = [_sizes(turn) for turn in turns]
-    levels = [0] * len(turns)
-    total = sum(size[0] for size in sizes)
-    for index, level in _shortenings(len(turns)):
+    levels = [level] * len(turns)
+    total = sum(size[level] for size in sizes)
+    for index, shorter in _shortenings(len(turns)):
         if total <= tokens:
             break
-        total += sizes[index][level] - sizes[index][levels[index]]
-        levels[index] = level
+        if shorter > levels[index]:
+            total += sizes[index][shorter] - sizes[index][levels[index]]
+            levels[index] = shorter
     gone = 0
     while total > tokens and gone < len(turns):
         total -= sizes[gone][levels[gone]]
         gone += 1
     told = [say("team_answer.earlier_turns", language, count=str(gone))] if gone else []
-    shown = [turn_element(turn, level) for turn, level in zip(turns, levels, strict=True)]
+    shown = [turn_element(turn, size) for turn, size in zip(turns, levels, strict=True)]
     return Raw("\n".join([*told, *shown[gone:]]))
 
 
@@ -298,29 +371,51 @@ def _shortened(message: ToolMessage, least: int, excess: int) -> ToolMessage:
 
 
 def about(state: TeamState, limit: int) -> dict[str, str]:
-    """The question and what is known of it, each within its share."""
+    """Return the question and all that is known of it, each within its share."""
     turn, analysis = state["turn"], state["analysis"]
-    questions = [cut_to_tokens(text, limit // 40) for text in state.get("sub_questions", [])]
+    steps = state.get("sub_questions", [])
+    questions = [
+        f"{number}. {cut_to_tokens(text, limit // 40)}" for number, text in enumerate(steps, 1)
+    ]
     gaps = dict.fromkeys(gap["message"] for gap in state.get("gaps", []))
     return {
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], limit // 5),
         "asked": cut_to_tokens(analysis["asked"], limit // 20),
         "format_requirement": cut_to_tokens(analysis["format_requirement"], limit // 20),
-        "sub_questions": cut_to_tokens("\n".join(questions), limit // 10),
+        "sub_questions": cut_to_tokens("\n".join(questions if len(steps) > 1 else []), limit // 10),
+        "previous": cut_to_tokens(previous_lines(state), limit // 10),
         "hypotheses": cut_to_tokens(hypothesis_lines(state.get("hypotheses", [])), limit // 8),
         "gaps": cut_to_tokens("\n".join(gaps), limit // 20),
     }
 
 
-def _reminder(state: TeamState, language: Language, *, may_use_tools: bool) -> str:
-    """What the speaker must be told before it goes on.
+def previous_lines(state: TeamState) -> str:
+    """Return what the last answer on this thread cited, one source a line, with its quotes."""
+    return "\n".join(
+        f"[^{source['id']}] {source['title']} — {' … '.join(source['quotes'])[:_PREVIOUS]}"
+        for source in previous_sources(state)
+    )
 
-    After a failed call the words differ, else its journaled reply would be taken for the next.
+
+def previous_sources(state: TeamState) -> list[Source]:
+    """Return the sources that the last answer on this thread cited."""
+    previous = state.get("previous")
+    return previous["sources"] if previous else []
+
+
+def _reminder(state: TeamState, language: Language, *, may_use_tools: bool) -> str:
+    """Return the reminder to the speaker: the chair's instruction, a failed call, spent tools.
+
+    After a failed call the words differ, else its cached reply would be taken for the next.
     """
     failures = state["failures"]
-    told = [say("team_answer.no_turn", language, count=str(failures))] if failures else []
-    return " ".join([*told, *([] if may_use_tools else [say("team_answer.tools_spent", language)])])
+    parts = [
+        state.get("instruction", ""),
+        say("team_answer.no_turn", language, count=str(failures)) if failures else "",
+        "" if may_use_tools else say("team_answer.tools_spent", language),
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _shortenings(count: int) -> Iterator[tuple[int, int]]:

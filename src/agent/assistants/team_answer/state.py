@@ -30,7 +30,8 @@ SPEAKERS: tuple[Speaker, ...] = ("researcher", "analyst", "verifier")
 
 
 Verdict = Literal["agree", "disagree", "unsure"]
-ToolKind = Literal["search", "map", "code"]
+Outcome = Literal["answer", "premise_false", "not_found"]
+ToolKind = Literal["search", "page", "map", "code"]
 
 
 class TeamConfiguration(Configuration):
@@ -49,7 +50,7 @@ def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
 
 
 class TeamInput(QuestionInput, total=False):
-    """What a client sends: a question, and optionally the form its answer must have."""
+    """The input of a client: a question, and optionally the form its answer must have."""
 
     format_requirement: Annotated[
         str | None,
@@ -59,23 +60,23 @@ class TeamInput(QuestionInput, total=False):
 
 
 class Analysis(TypedDict):
-    """What is asked, before anybody searches."""
+    """The question as it is understood before anybody searches."""
 
     asked: str
-    """What exactly is wanted, in one sentence."""
-    answer_type: str
-    """number, date, name, list, yes_no or text."""
+    """The question in one sentence that stands alone."""
     format_requirement: str
     """The caller's, else the one the question states, else empty."""
-    region: Literal["china", "world", "both"]
-    """Where the subject is; decides which search engine suits it."""
+    needs_map: bool
+    """True where places, distances, routes or weather are asked for."""
+    steps: list[str]
+    """The questions that lead to the answer, in order; `decompose` passes them on."""
 
 
 class Evidence(TypedDict):
-    """What one tool call brought, whole."""
+    """The whole result of one tool call."""
 
     id: str
-    """`s3` search, `m1` map, `c0` code; numbered within the turn."""
+    """`s3` search, `r0` page, `a1` map, `c0` code; numbered within the turn."""
     kind: ToolKind
     tool: str
     asked: str
@@ -83,12 +84,14 @@ class Evidence(TypedDict):
     text: str
     """The whole result; the transcript holds it cut to 6,000 characters."""
     source_ids: list[str]
-    """What of it can be cited (`s3-0`)."""
+    """Ids of its sources that can be cited (`s3-0`)."""
     speaker: Speaker
     round: int
     cached: bool
-    """Whether an earlier result answered, so that nothing was asked."""
+    """True where an earlier result answered, so that nothing was asked."""
     failed: bool
+    links: NotRequired[list[str]]
+    """Of a page: the addresses it links to, as far as they were shown."""
 
 
 class ToolNote(TypedDict):
@@ -112,7 +115,7 @@ class Hypothesis(TypedDict):
 
 
 class ChatTurn(TypedDict):
-    """What one speaker said, after the tools it used."""
+    """A speaker's words, after the tools it used."""
 
     round: int
     """From 1."""
@@ -121,8 +124,10 @@ class ChatTurn(TypedDict):
     tools: list[ToolNote]
     verdict: Verdict | None
     """The verifier's, where it gave one."""
+    agreed: NotRequired[str]
+    """The answer that the verifier agrees to, NOT FOUND or PREMISE FALSE, as it wrote it."""
     ends: bool
-    """Whether the speaker ended the discussion (TERMINATE)."""
+    """True where this turn ends the discussion: the verifier agreed."""
 
 
 class TraceEntry(TypedDict):
@@ -147,7 +152,7 @@ class TeamState(AgentInput, Gathered, total=False):
     transcript: Annotated[list[ChatTurn], extend]
     hypotheses: list[Hypothesis]
     speaker: Speaker | None
-    """Whose turn it is; None where it is to be picked."""
+    """The present speaker; None where one is to be picked."""
     pending: list[AnyMessage]
     """The present turn's calls and their results."""
     pending_tools: list[ToolNote]
@@ -155,10 +160,17 @@ class TeamState(AgentInput, Gathered, total=False):
     """Rounds of tools in the present turn."""
     failures: int
     """Model calls that failed in a row."""
+    instruction: str
+    """The chair's instruction to the next speaker, where a model chose it."""
     ended: str | None
-    """Why the discussion ended: terminated, rounds, failures, budget, or None while it goes on."""
+    """The reason the discussion ended: terminated (the verifier agreed), rounds, stalled (nothing
+    new in two rounds), failures, budget; None while it goes on."""
     evidence_pool: Annotated[list[Evidence], extend]
     reasoning_trace: Annotated[list[TraceEntry], extend]
+    outcome: Outcome | None
+    """None until the answer is settled."""
+    contested: bool
+    """True where sources give different answers."""
     raw_answer: str
     """The bare answer as it was settled; empty where none was found."""
     explanation: str
@@ -168,15 +180,17 @@ class TeamState(AgentInput, Gathered, total=False):
     unknown_ids: int
     """Ids the settled answer named that nobody issued."""
     unsettled: bool
-    """Whether no model could settle the answer."""
+    """True where no model could settle the answer."""
     verified: bool
-    """Whether the verifier's last verdict was to agree."""
+    """True only if the verifier looked for itself and agreed to this very answer."""
+    unverified_reason: str
+    """A key of `team_answer.answer` for why the answer is not verified; empty where it is."""
     final_answer: str
     """Empty where no answer was found."""
 
 
 class TeamUpdate(TeamState, total=False):
-    """What a node returns."""
+    """The update that a node returns."""
 
 
 def new_discussion() -> TeamUpdate:
@@ -191,12 +205,16 @@ def new_discussion() -> TeamUpdate:
         "pending_tools": [],
         "tool_rounds": 0,
         "failures": 0,
+        "instruction": "",
+        "outcome": None,
+        "contested": False,
         "raw_answer": "",
         "explanation": "",
         "answer_evidence": [],
         "unknown_ids": 0,
         "unsettled": False,
         "verified": False,
+        "unverified_reason": "",
         "final_answer": "",
     }
     return cast(TeamUpdate, empty)

@@ -1,10 +1,11 @@
-"""Settles the bare answer, with the evidence it rests on, or that none was found."""
+"""Settle the bare answer with the evidence it rests on, check it, and say if it is verified."""
 
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
@@ -12,9 +13,20 @@ from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.team_answer.speakers import about, transcript_block, without_signals
+from agent.assistants.team_answer.answer_form import same_answer
+from agent.assistants.team_answer.speakers import (
+    NOT_FOUND,
+    PREMISE_FALSE,
+    about,
+    has_looked,
+    previous_sources,
+    transcript_block,
+    without_signals,
+)
 from agent.assistants.team_answer.state import (
+    ChatTurn,
     Evidence,
+    Outcome,
     TeamState,
     TeamUpdate,
     TraceEntry,
@@ -24,17 +36,21 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import MARKER, cited_ids
+from agent.evidence.citations import MARKER, cited_ids, id_letters
+from agent.evidence.claims.facts import Passage
+from agent.evidence.figures import figures
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
+from agent.texts import say
 
 _MAX_ANSWER = 2000
 _SNIPPET, _CITED_SNIPPET = 160, 400
 _LIKELY = 0.5
 _BRACKET = re.compile(r"\s?\[\^([^\[\]\n]{1,200})\]")
-_CALCULATION = re.compile(r"c\d+")
+_LOOKUP = re.compile(r"[ac]\d+")
+_OUTCOMES: dict[str, Outcome] = {"answer": "answer", "premise_false": "premise_false"}
 _ID = re.compile(r"[a-z]+\d+(?:-\d+)?")
 _NO_ANSWER = re.compile(
     r"(?:not found|no answer(?: found)?|cannot be determined|not available|insufficient .{0,40}"
@@ -46,57 +62,144 @@ _NO_ANSWER = re.compile(
 class Settled(BaseModel):
     """The answer with what it rests on."""
 
-    found: bool = Field(description="Whether the material bears an answer out.")
+    outcome: str = Field("not_found", description="answer, premise_false or not_found.")
     answer: str = Field("", description="The bare answer; empty where none was found.")
     evidence: list[str] = Field(
         default_factory=list, description="Ids the answer rests on: s3-0, a1-0 or c0."
     )
     explanation: str = Field("", description="Why, with [^id] markers.")
+    contested: bool = Field(False, description="True where sources give different answers.")
 
 
 @dataclass(frozen=True)
 class Settlement:
-    """What of it can be kept; an empty answer is an honest none."""
+    """The part of a settled answer that can be shown; an empty answer is an honest none."""
 
+    outcome: Outcome = "not_found"
     answer: str = ""
     explanation: str = ""
     evidence: list[str] = field(default_factory=list)
     unknown: int = 0
     """Ids nobody issued."""
     unsupported: bool = False
-    """Whether an answer was given that nothing bears out."""
+    """True where an answer was given that nothing bears out."""
+    contested: bool = False
 
 
-def settled(said: Settled, state: TeamState) -> Settlement:
-    """A model's word, kept only as far as pages, places or calculations of this turn bear it."""
-    explanation = without_signals(said.explanation)
-    known, unknown = _issued([*said.evidence, *_marked(said.answer)], state)
+def settled(reply: Settled, state: TeamState) -> Settlement:
+    """Return a model's answer as far as pages, places or lookups of this turn bear it."""
+    explanation = without_signals(reply.explanation)
+    known, unknown = _issued([*reply.evidence, *_marked(reply.answer)], state)
     # Unknown markers of the explanation are removed and counted where it is cited.
-    meant = dict.fromkeys([*known, *_issued(_marked(explanation), state)[0]])
-    answer = clean_text(MARKER.sub("", without_signals(said.answer)), _MAX_ANSWER)
-    claimed = said.found and bool(answer) and not _NO_ANSWER.fullmatch(answer)
-    kept = answer if claimed and meant else ""
+    evidence = dict.fromkeys([*known, *_issued(_marked(explanation), state)[0]])
+    answer = clean_text(MARKER.sub("", without_signals(reply.answer)), _MAX_ANSWER)
+    outcome = _OUTCOMES.get(reply.outcome.strip().lower(), "not_found")
+    claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
+    kept = claimed and bool(evidence)
     return Settlement(
-        answer=kept,
-        explanation=_BRACKET.sub(_without_calculations, explanation),
-        evidence=list(meant) if kept else [],
+        outcome=outcome if kept else "not_found",
+        answer=answer if kept else "",
+        explanation=_BRACKET.sub(_without_lookups, explanation),
+        evidence=list(evidence) if kept else [],
         unknown=unknown,
-        unsupported=claimed and not meant,
+        unsupported=claimed and not evidence,
+        contested=kept and reply.contested,
     )
 
 
 def likely(state: TeamState) -> Settlement:
-    """The analyst's best hypothesis, where it names a source and the verifier agreed."""
+    """Return, without a model, the answer that the verifier agreed to, if a source bears it."""
+    turn = _agreement(state)
+    if turn is None:
+        return Settlement()
     alive = [branch for branch in state.get("hypotheses", []) if not branch["pruned"]]
     best = max(alive, key=lambda branch: branch["score"], default=None)
-    if best is None or best["score"] < _LIKELY or not state.get("verified"):
+    answer = turn.get("agreed", "") or (best["text"] if best and best["score"] >= _LIKELY else "")
+    if not answer or NOT_FOUND.search(answer) or PREMISE_FALSE.search(answer):
         return Settlement()
-    said = Settled(found=True, answer=best["text"], explanation=best["text"])
-    return settled(said, state)
+    explanation = best["text"] if best and best["score"] >= _LIKELY else turn["text"]
+    return settled(Settled(outcome="answer", answer=answer, explanation=explanation), state)
+
+
+def _agreement(state: TeamState) -> ChatTurn | None:
+    """Return the verifier's last turn where it agreed in it; else None."""
+    turns = [t for t in state.get("transcript") or [] if t["speaker"] == "verifier"]
+    return turns[-1] if turns and turns[-1]["verdict"] == "agree" else None
+
+
+def unverified_reason(settlement: Settlement, state: TeamState) -> str:
+    """Return the key of `team_answer.answer` for why the answer is not verified; "" if it is."""
+    turns = [t for t in state.get("transcript") or [] if t["verdict"]]
+    agreement = _agreement(state)
+    if not turns:
+        return "unverified_none"
+    if agreement is None:
+        return "unverified_disagreed"
+    if not agrees(agreement.get("agreed", ""), settlement):
+        return "unverified_other"
+    if not has_looked(state.get("transcript") or []):
+        return "unverified_unlooked"
+    return "unverified_figures" if missing_figures(settlement, state) else ""
+
+
+def agrees(agreed: str, settlement: Settlement) -> bool:
+    """Return True if the verifier's words agree to this answer; NOT FOUND agrees to none."""
+    if NOT_FOUND.search(agreed):
+        return settlement.outcome == "not_found"
+    if PREMISE_FALSE.search(agreed):
+        return settlement.outcome == "premise_false"
+    return settlement.outcome != "not_found" and same_answer(agreed, settlement.answer)
+
+
+def missing_figures(settlement: Settlement, state: TeamState) -> list[str]:
+    """Return the figures of the answer that no evidence it rests on has, rounding allowed."""
+    passages = [Passage("", text) for text in evidence_texts(settlement.evidence, state)]
+    return [
+        figure.text
+        for figure in figures(settlement.answer)
+        if not any(passage.has(figure) for passage in passages)
+    ]
+
+
+def evidence_texts(names: Sequence[str], state: TeamState) -> list[str]:
+    """Return what the evidence of these ids says: quotes, records, and results of lookups."""
+    wanted, language = set(names), state["turn"]["language"]
+    sources = [*state.get("sources_gathered", []), *previous_sources(state)]
+    texts = [
+        "\n".join([source["title"], *source["quotes"]])
+        for source in sources
+        if source["id"] in wanted
+    ]
+    texts += [
+        each["text"]
+        for each in state.get("evidence_pool", [])
+        if each["id"] in wanted or (each["kind"] == "map" and wanted & set(each["source_ids"]))
+    ]
+    texts.append(
+        place_lines([p for p in state.get("places", []) if p["source"] in wanted], language)
+    )
+    texts.append(
+        route_lines([r for r in state.get("routes", []) if r["source"] in wanted], language)
+    )
+    return texts
+
+
+def problem_of(settlement: Settlement, state: TeamState) -> str:
+    """Return what is wrong with a settled answer, for the one repair; empty if nothing is."""
+    language = state["turn"]["language"]
+    if settlement.unsupported:
+        return say("team_answer.problem_unsupported", language)
+    if missing := missing_figures(settlement, state):
+        return say("team_answer.problem_figures", language, figures=", ".join(missing))
+    agreement = _agreement(state)
+    agreed = agreement.get("agreed", "") if agreement else ""
+    if agreed and not agrees(agreed, settlement):
+        return say("team_answer.problem_agreed", language, agreed=agreed)
+    return ""
 
 
 def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMessage]:
-    """The whole discussion with what can be cited, within `context_token_limit`."""
+    """Return the whole discussion with what can be cited, within `context_token_limit`."""
     language, limit = state["turn"]["language"], configuration.context_token_limit
     values = about(state, limit)
     evidence = evidence_lines(state, limit // 3)
@@ -108,15 +211,17 @@ def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMe
         return [SystemMessage(render("team_synthesize_system", language)), HumanMessage(told)]
 
     free = limit - prompt_tokens(asked("")) - 60
-    return asked(transcript_block(state.get("transcript") or [], free, language))
+    # Results stand in <evidence>; the transcript repeats none.
+    return asked(transcript_block(state.get("transcript") or [], free, language, level=2))
 
 
 def evidence_lines(state: TeamState, tokens: int) -> str:
     """Calculations, the map's records and pages, one a line; those the discussion names first."""
     language, turns = state["turn"]["language"], state.get("transcript") or []
     said = [turn["text"] for turn in turns] + [h["text"] for h in state.get("hypotheses", [])]
-    named = dict.fromkeys(name for text in said for name in cited_ids(text))
     pages = [s for s in state.get("sources_gathered", []) if s["kind"] == "page"]
+    letters = id_letters(page["id"] for page in pages)
+    named = dict.fromkeys(name for text in said for name in cited_ids(text, letters))
     records = "\n".join(
         [
             place_lines(state.get("places", []), language),
@@ -126,7 +231,7 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
     )
     lines = [
         *(_page_line(s, _CITED_SNIPPET) for s in pages if s["id"] in named),
-        *map(_calculation_line, calculations(state)),
+        *map(_lookup_line, lookups(state)),
         *filter(None, records.splitlines()),
         *(_page_line(s, _SNIPPET) for s in pages if s["id"] not in named),
     ]
@@ -139,10 +244,10 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
     return "\n".join(kept)
 
 
-def calculations(state: TeamState) -> list[Evidence]:
-    """The programs of this turn that ended well."""
+def lookups(state: TeamState) -> list[Evidence]:
+    """Return the calculations and the map's lookups of this turn that ended well."""
     pool = state.get("evidence_pool", [])
-    return [found for found in pool if found["kind"] == "code" and not found["failed"]]
+    return [each for each in pool if each["kind"] in ("code", "map") and not each["failed"]]
 
 
 def _page_line(source: Source, length: int) -> str:
@@ -150,21 +255,23 @@ def _page_line(source: Source, length: int) -> str:
     return f"[^{source['id']}] {source['title']}" + (f" — {snippet}" if snippet else "")
 
 
-def _calculation_line(found: Evidence) -> str:
-    program, result = (" ".join(text.split()) for text in (found["asked"], found["text"]))
-    return f"{found['id']}: {cut_to_tokens(program, 150)} ⇒ {cut_to_tokens(result, 100)}"
+def _lookup_line(lookup: Evidence) -> str:
+    request, result = (" ".join(text.split()) for text in (lookup["asked"], lookup["text"]))
+    return f"{lookup['id']}: {cut_to_tokens(request, 150)} ⇒ {cut_to_tokens(result, 100)}"
 
 
-def _issued(names: list[str], state: TeamState) -> tuple[list[str], int]:
-    """Those of the ids that this turn issued, and how many others there are.
+def _issued(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:
+    """Return those of the ids that this turn issued, and how many others there are.
 
-    The id of a whole search (`s3`) stands for its results.
+    The id of a whole search (`s3`) stands for its results; a calculation's and a map lookup's for
+    itself.
     """
-    pool = {found["id"]: found for found in state.get("evidence_pool", []) if not found["failed"]}
-    sources = {source["id"] for source in state.get("sources_gathered", [])}
+    pool = {each["id"]: each for each in state.get("evidence_pool", []) if not each["failed"]}
+    citable = [*state.get("sources_gathered", []), *previous_sources(state)]
+    sources = {source["id"] for source in citable}
     known, unknown = dict[str, None](), 0
     for name in (name for text in names for name in _ID.findall(text.lower())):
-        if name in sources or (name in pool and pool[name]["kind"] == "code"):
+        if name in sources or (name in pool and pool[name]["kind"] in ("code", "map")):
             known[name] = None
         elif name in pool and pool[name]["source_ids"]:
             known |= dict.fromkeys(pool[name]["source_ids"])
@@ -174,16 +281,16 @@ def _issued(names: list[str], state: TeamState) -> tuple[list[str], int]:
 
 
 def _marked(text: str) -> list[str]:
-    return [found[1] for found in _BRACKET.finditer(text)]
+    return [match[1] for match in _BRACKET.finditer(text)]
 
 
-def _without_calculations(found: re.Match[str]) -> str:
-    """A marker without the ids of calculations, which are shown and not linked."""
-    names = [name.strip(" ^") for name in re.split(r"[,;，；、\s]+", found[1])]
-    kept = [name for name in names if name and not _CALCULATION.fullmatch(name)]
-    if len(kept) == len(names):
-        return found[0]
-    return "".join(f"[^{name}]" for name in kept)
+def _without_lookups(match: re.Match[str]) -> str:
+    """Return a marker without ids of calculations and map lookups, which have no link."""
+    names = [name.strip(" ^") for name in re.split(r"[,;，；、\s]+", match[1])]
+    linked = [name for name in names if name and not _LOOKUP.fullmatch(name)]
+    if len(linked) == len(names):
+        return match[0]
+    return "".join(f"[^{name}]" for name in linked)
 
 
 log = logging.getLogger(__name__)
@@ -193,48 +300,87 @@ NODE = "synthesize"
 async def synthesize(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
-    """Never an answer that nothing bears out; without a model, the hypothesis all agreed on."""
+    """Settle the answer; without a model, what the verifier agreed to."""
     services, configuration = get_services(), configuration_of(runtime)
     # A discussion may spend all but what is kept for the answer; this is the answer.
     meter = meter_of(state, configuration, services, answering=True)
-    said, gaps = await _said(state, configuration, services, meter)
-    kept = settled(said, state) if said else likely(state)
-    if kept.unsupported:
+    settling = _Settling(state, configuration, services, meter)
+    settlement, gaps = await settling.run()
+    reason = unverified_reason(settlement, state)
+    if settlement.unsupported:
         gaps.append(run_gap("team_answer.answer_unsupported", state["turn"]["language"]))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    log.info("turn=%s %s: %s, %d pieces of evidence, %d unknown ids", state["turn"]["id"], NODE,
-             "found" if kept.answer else "none", len(kept.evidence), kept.unknown)  # fmt: skip
+    log.info("turn=%s %s: %s, %d pieces of evidence, %d unknown ids, %s", state["turn"]["id"], NODE,
+             settlement.outcome, len(settlement.evidence), settlement.unknown,
+             reason or "verified")  # fmt: skip
     return TeamUpdate(
-        raw_answer=kept.answer,
-        explanation=kept.explanation,
-        answer_evidence=kept.evidence,
-        unknown_ids=kept.unknown,
-        unsettled=said is None,
-        reasoning_trace=[TraceEntry(step=NODE, text=_trace(kept))],
+        outcome=settlement.outcome,
+        contested=settlement.contested,
+        raw_answer=settlement.answer,
+        explanation=settlement.explanation,
+        answer_evidence=settlement.evidence,
+        unknown_ids=settlement.unknown,
+        unsettled=settling.failed,
+        verified=not reason,
+        unverified_reason=reason,
+        reasoning_trace=[TraceEntry(step=NODE, text=_trace(settlement))],
         gaps=gaps,
         usage=meter.usage,
     )
 
 
-async def _said(
-    state: TeamState, configuration: Configuration, services: Services, meter: Meter
-) -> tuple[Settled | None, list[Gap]]:
-    """The model's word, of the second model where the first one fails; None where both do."""
-    chosen, gaps = state["turn"]["reasoning_model"], list[Gap]()
-    models = [chosen] if chosen else [configuration.answer_model, configuration.reflection_model]
-    prompt = settle_prompt(state, configuration)
-    for model in dict.fromkeys(models):
-        asking = services.models.ask(
-            model, prompt, meter=meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
+@dataclass
+class _Settling:
+    """Ask for the settled answer, of the second model where the first fails; repair it once."""
+
+    state: TeamState
+    configuration: Configuration
+    services: Services
+    meter: Meter
+    failed: bool = False
+    """True where no model settled it."""
+
+    async def run(self) -> tuple[Settlement, list[Gap]]:
+        """Return what can be kept of the answer, and gaps."""
+        prompt, model = (
+            settle_prompt(self.state, self.configuration),
+            self.state["turn"]["reasoning_model"],
         )
-        reply, gaps = await ask_or_gap(asking, state["turn"], NODE)
-        if reply is not None:
-            return reply.parsed, []
-        if gaps[0]["code"].startswith("budget_"):
-            break
-    return None, gaps
+        models = [model] if model else [
+            self.configuration.answer_model, self.configuration.reflection_model
+        ]  # fmt: skip
+        gaps: list[Gap] = []
+        for name in dict.fromkeys(models):
+            reply, gaps = await self._asked(name, prompt)
+            if reply is not None:
+                return await self._repaired(name, prompt, reply), []
+            if gaps[0]["code"].startswith("budget_"):
+                break
+        self.failed = True
+        return likely(self.state), gaps
+
+    async def _repaired(self, model: str, prompt: list[BaseMessage], reply: Settled) -> Settlement:
+        """Return the settlement, of a second reply where code finds fault with the first."""
+        settlement = settled(reply, self.state)
+        problem = problem_of(settlement, self.state)
+        if not problem:
+            return settlement
+        again, _ = await self._asked(
+            model, [*prompt, AIMessage(reply.model_dump_json()), HumanMessage(problem)]
+        )
+        second = settled(again, self.state) if again else settlement
+        return settlement if settlement.answer and second.unsupported else second
+
+    async def _asked(
+        self, model: str, prompt: list[BaseMessage]
+    ) -> tuple[Settled | None, list[Gap]]:
+        asking = self.services.models.ask(
+            model, prompt, meter=self.meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
+        )
+        reply, gaps = await ask_or_gap(asking, self.state["turn"], NODE)
+        return (reply.parsed if reply else None), gaps
 
 
-def _trace(kept: Settlement) -> str:
-    return "\n".join(part for part in (kept.answer or "–", kept.explanation) if part)
+def _trace(settlement: Settlement) -> str:
+    return "\n".join(filter(None, [settlement.answer or "–", settlement.explanation]))

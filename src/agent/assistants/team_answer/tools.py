@@ -13,6 +13,7 @@ from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.reading import READING
 from agent.assistants.common.search import Brought, page_row, providers_of, result_element
 from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import Evidence, TeamState
@@ -155,7 +156,6 @@ CODE = "run_code"
 MAP_PREFIX = "maps_"
 MAX_PROGRAM = 20_000
 """Characters of a program."""
-_NOT_SET_UP = ("map_key_missing", "map_no_node")
 _QUERY_NAMES = ("query", "q", "queries", "search_query", "keywords")
 _CODE_NAMES = ("code", "program", "source", "python", "script")
 
@@ -216,6 +216,8 @@ async def offered_tools(
     """
     engines = engines_of(services.web, configuration, state["turn"])
     tools = [SEARCHES[name] for name in engines.providers]
+    if tools and reads_left(state, configuration):
+        tools.append(READING)
     if await services.code_runner() is not None:
         tools.append(run_code)
     maps = await _map_tools(state, configuration, services, meter)
@@ -225,6 +227,13 @@ async def offered_tools(
         [*tools, *maps.tools],
         [gap for gap in gaps if (gap["provider"], gap["code"]) not in known],
     )
+
+
+def reads_left(state: TeamState, configuration: Configuration) -> int:
+    """Return how many pages the team may still open in this turn."""
+    pool = state.get("evidence_pool") or []
+    opened = sum(each["kind"] == "page" and not each["failed"] for each in pool)
+    return max(0, configuration.max_page_reads - opened)
 
 
 def offers_maps(state: TeamState, configuration: Configuration) -> bool:
@@ -237,7 +246,8 @@ def offers_maps(state: TeamState, configuration: Configuration) -> bool:
 async def _map_tools(
     state: TeamState, configuration: Configuration, services: Services, meter: Meter
 ) -> Offered:
-    if not offers_maps(state, configuration):
+    # Their declarations are a third of a prompt; most questions name no place.
+    if not (offers_maps(state, configuration) and _wants_map(state, configuration)):
         return Offered()
     turn = state["turn"]
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
@@ -246,16 +256,18 @@ async def _map_tools(
             MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
         )
     except AgentError as error:
-        # Most questions name no place: a map that was never set up is not what they lack.
-        if error.code in _NOT_SET_UP and not _wants_map(state, configuration):
-            return Offered()
         return Offered(gaps=[map_gap(error, turn["question"][:60], turn["language"])])
     return Offered(list(maps.tools))
 
 
 def _wants_map(state: TeamState, configuration: Configuration) -> bool:
-    asked = [state["turn"]["question"], *state.get("sub_questions", [])]
-    return configuration.geo_routing == "always" or any(map(detect_location_query, asked))
+    """Return True if the question, a step or a speaker's words ask for the map."""
+    if configuration.geo_routing == "always" or state["analysis"]["needs_map"]:
+        return True
+    words = [turn["text"] for turn in state.get("transcript") or []]
+    return any(
+        map(detect_location_query, [state["turn"]["question"], *state["sub_questions"], *words])
+    )
 
 
 def query_of(call: ToolCall) -> str:

@@ -10,6 +10,13 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
+from agent.assistants.common.reading import (
+    PAGE_TOKENS,
+    READ,
+    OpenedPage,
+    PageReading,
+    wanted_page,
+)
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.search import Brought, ask_providers
 from agent.assistants.common.services import GetServices, Services
@@ -33,6 +40,7 @@ from agent.assistants.team_answer.tools import (
     offers_maps,
     program_of,
     query_of,
+    reads_left,
     results_text,
     searched_before,
     shortened,
@@ -83,6 +91,19 @@ class Ledger:
             ids.append(source["id"])
         return ids
 
+    def add_page(self, name: str, page: OpenedPage) -> str:
+        """Return the id of a page that was opened; its nearest passage comes first to be cited."""
+        source = self._entered(
+            Source(
+                id=f"{name}-0", kind="page", title=page.title or page.url, url=link_url(page.url),
+                provider="web", quotes=[],
+            )
+        )  # fmt: skip
+        others = [quote for quote in source["quotes"] if quote not in (page.best, *page.passages)]
+        passages = [passage for passage in page.passages if passage != page.best]
+        source["quotes"] = [page.best, *passages, *others]
+        return source["id"]
+
     def add_survey(self, survey: MapResult) -> dict[str, str]:
         """By the survey's ids those under which its sources stand here."""
         return {each["id"]: self._entered(each)["id"] for each in survey.sources}
@@ -101,7 +122,7 @@ def _key(source: Source) -> tuple[str, str, str]:
 
 
 MAX_CALLS = 12
-_LETTERS: dict[ToolKind, str] = {"search": "s", "map": "a", "code": "c"}
+_LETTERS: dict[ToolKind, str] = {"search": "s", "page": "r", "map": "a", "code": "c"}
 
 
 @dataclass
@@ -117,6 +138,7 @@ class Job:
     hint: str = ""
     """A line before the result, for the model only."""
     source_ids: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
     cached: bool = False
     failed: bool = False
     twin: "Job | None" = None
@@ -135,7 +157,7 @@ class Job:
 
     def evidence(self, speaker: Speaker, round_: int) -> Evidence:
         assert self.kind is not None
-        return Evidence(
+        evidence = Evidence(
             id=self.id,
             kind=self.kind,
             tool=self.call["name"],
@@ -147,6 +169,7 @@ class Job:
             cached=self.cached,
             failed=self.failed,
         )
+        return Evidence(**{**evidence, "links": self.links}) if self.links else evidence
 
     def note(self, shown: str) -> ToolNote:
         return ToolNote(tool=self.call["name"], asked=self.asked, evidence=self.id, text=shown)
@@ -191,6 +214,9 @@ class Planner:
         name = job.call["name"]
         if name in SEARCHES and name in self.offered:
             job.kind, job.asked = "search", query_of(job.call)
+        elif name == READ and name in self.offered:
+            wanted = wanted_page(job.call)
+            job.kind, job.asked = "page", f"{wanted.page} {wanted.looking_for}".strip()
         elif name == CODE and name in self.offered:
             job.kind, job.asked = "code", program_of(job.call)
         elif name.startswith(MAP_PREFIX) and self.maps:
@@ -242,9 +268,10 @@ class Planner:
 
 
 def map_call_text(call: ToolCall) -> str:
-    """`maps_geo address=王府井, city=北京`."""
-    given = ", ".join(f"{name}={value}" for name, value in call["args"].items() if value)
-    return f"{call['name']} {given}".strip()[:400]
+    """Return a map's call in one line: `maps_geo address=王府井, city=北京`."""
+    arguments = ((n, v) for n, v in call["args"].items() if v not in (None, ""))
+    listed = ", ".join(f"{name}={value}" for name, value in arguments)
+    return f"{call['name']} {listed}".strip()[:400]
 
 
 def _next_number(kind: ToolKind, pool: Iterable[Evidence]) -> int:
@@ -272,12 +299,17 @@ class Doing:
     gaps: list[Gap] = field(default_factory=list)
     brought: dict[str, Brought] = field(default_factory=dict)
     surveys: dict[str, MapResult] = field(default_factory=dict)
+    reading: PageReading | None = None
+    reads_left: int = 0
+    pages: dict[str, OpenedPage] = field(default_factory=dict)
 
     async def do(self, job: Job) -> None:
         if job.kind == "search":
             await self._search(job)
         elif job.kind == "map":
             await self._ask_map(job)
+        elif job.kind == "page":
+            await self._open_page(job)
         else:
             await self._run_code(job)
 
@@ -292,6 +324,14 @@ class Doing:
         self.brought[job.id] = brought
         seconds = time.monotonic() - began
         self.tell("search_done", job, job.asked, count=len(brought.hits), seconds=seconds)
+
+    async def _open_page(self, job: Job) -> None:
+        assert self.reading is not None
+        left, self.reads_left = self.reads_left, self.reads_left - 1
+        self.tell("reading", job, job.asked, count=1)
+        [self.pages[job.id]] = await self.reading.open_all(
+            [wanted_page(job.call)], left=max(0, left), tokens=PAGE_TOKENS * 3 // 4
+        )
 
     async def _ask_map(self, job: Job) -> None:
         turn, survey = self.turn, MapResult()
@@ -364,24 +404,47 @@ async def use_tools(
     runner = await services.code_runner()
     planner = Planner(
         pool=state.get("evidence_pool", []),
-        offered=[*engines.providers, *([CODE] if runner else [])],
+        offered=[
+            *engines.providers,
+            *([READ] if engines.providers else []),
+            *([CODE] if runner else []),
+        ],
         maps=offers_maps(state, configuration),
         language=state["turn"]["language"],
     )
+    meter = meter_of(state, configuration, services)
     doing = Doing(
         services=services,
         configuration=configuration,
         turn=state["turn"],
         speaker=state["speaker"] or "researcher",
-        meter=meter_of(state, configuration, services),
+        meter=meter,
         emit=runtime.stream_writer,
         engines=engines,
         runner=runner,
         planner=planner,
+        reading=_reading(state, services, meter, configuration),
+        reads_left=reads_left(state, configuration),
     )
     jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))
     await asyncio.gather(*(doing.do(job) for job in jobs if job.is_open))
     return _Settling(state, doing, Ledger(state.get("sources_gathered", []))).update(jobs)
+
+
+def _reading(
+    state: TeamState, services: Services, meter: Meter, configuration: Configuration
+) -> PageReading:
+    """Return what opens the pages that this turn's results and opened pages have shown."""
+    pages = [each for each in state.get("sources_gathered", []) if each["kind"] == "page"]
+    linked = [url for each in state.get("evidence_pool", []) for url in each.get("links", [])]
+    return PageReading(
+        services,
+        meter,
+        state["turn"]["language"],
+        [*(page["url"] for page in pages), *linked],
+        ids={page["id"]: page["url"] for page in pages},
+        parallel=configuration.max_parallel_reads,
+    )
 
 
 @dataclass
@@ -404,6 +467,8 @@ class _Settling:
                 job.failed, job.hint = True, ""
         elif job.id in self.doing.brought:
             self._settle_search(job, self.doing.brought[job.id])
+        elif job.id in self.doing.pages:
+            self._settle_page(job, self.doing.pages[job.id])
         elif job.id in self.doing.surveys:
             self._settle_map(job, self.doing.surveys[job.id])
         if job.kind == "search" and job.cached:
@@ -417,6 +482,15 @@ class _Settling:
         ids = self.ledger.add_hits(job.id, brought)
         job.source_ids = list(dict.fromkeys(ids))
         job.text = results_text(job.id, job.call["name"], brought, ids, self.language)
+
+    def _settle_page(self, job: Job, page: OpenedPage) -> None:
+        if page.gap:
+            self.gaps.append(page.gap)
+        if page.failure:
+            job.fail(page.shown(self.language))
+            return
+        job.source_ids, job.links = [self.ledger.add_page(job.id, page)], list(page.links)
+        job.text = page.shown(self.language, id=job.source_ids[0])
 
     def _failure(self, job: Job, brought: Brought) -> str:
         """Why there is nothing, and what else the model can do."""

@@ -1,1 +1,1 @@
-"""`langgraph dev` and the licensed image."""
+"""Serve `langgraph dev` and the licensed image."""

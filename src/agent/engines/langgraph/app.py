@@ -1,4 +1,4 @@
-"""What our server adds to `langgraph dev` (langgraph.json, `http.app`): recovery, logs, MCP.
+"""Add recovery, logs and MCP to `langgraph dev` (langgraph.json, `http.app`).
 
 The server takes this application over and puts its own API behind it, so the middleware here sees
 every request. Nothing here may fail the start, for a bad setting is an error of the run; only a
@@ -24,30 +24,26 @@ from agent.assistants.common.services import LOOKED_FOR
 from agent.core.errors import AgentError
 from agent.core.redaction import scrub
 from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
-from agent.engines.langgraph.recording import RecordRuns
 from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
 from agent.runs.run_log import RunOutbox
-from agent.runs.threads import memory_place
+from agent.runs.threads import memory_place, serving
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import Guard
 from agent.server.auth.rate_limit import Tries
+from agent.server.half_characters import ReplaceHalfCharacters
 from agent.server.health import settings_or_reason
 from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.page_routes import page_routes
 from agent.services import close_process_services
 
 log = logging.getLogger(__name__)
-_PLACE = f"server {os.getcwd()}"
-"""Servers of one folder share their runs, as they share the server's own files there."""
-_SHARED_PLACE = "server"
-"""Servers of one database do, wherever they are."""
 _mcp = McpEndpoint()
 _tries = Tries()
 
 
 class ScrubbingFormatter(logging.Formatter):
-    """Another formatter's finished text, without any key."""
+    """Remove every key from another formatter's finished text."""
 
     def __init__(self, inner: logging.Formatter | None) -> None:
         super().__init__()
@@ -65,14 +61,14 @@ class _PlainEnd(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        told = record.msg
-        if isinstance(told, dict) and "exception" in told:
-            lines = str(told["exception"]).splitlines()
+        message = record.msg
+        if isinstance(message, dict) and "exception" in message:
+            lines = str(message["exception"]).splitlines()
             typed = [line for line in lines if line.startswith(f"{AgentError.__module__}.")]
             if typed:
-                record.msg = {**told, "exception": typed[-1]}
+                record.msg = {**message, "exception": typed[-1]}
             elif lines and lines[-1].endswith("CancelledError"):
-                record.msg = {name: value for name, value in told.items() if name != "exception"}
+                record.msg = {name: value for name, value in message.items() if name != "exception"}
         return True
 
 
@@ -80,7 +76,7 @@ _plain_end = _PlainEnd()
 
 
 def scrub_logs() -> None:
-    """No key leaves through a log writer of this process; httpx would write whole addresses."""
+    """Keep keys out of the log writers of this process; httpx would write whole addresses."""
     writers = [w for name in (None, "uvicorn") for w in logging.getLogger(name).handlers]
     for writer in writers:
         if not isinstance(writer.formatter, ScrubbingFormatter):
@@ -90,7 +86,7 @@ def scrub_logs() -> None:
 
 
 def announce() -> None:
-    """One line on what this server will answer from, and one on whom it answers."""
+    """Log one line on what this server will answer from, and one on whom it answers."""
     _announce_access()
     settings, reason = settings_or_reason()
     if settings is None:
@@ -112,7 +108,7 @@ def _announce_access() -> None:
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Recovery at the start; at the end, and before a hot reload, everything outside is closed."""
+    """Recover at the start; close everything outside at the end and before a hot reload."""
     scrub_logs()
     announce()
     closes_later = close_after_runs(close_process_services)
@@ -121,7 +117,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
             if not on_platform():
                 rules = access()
                 stack.enter_context(limited_heads(rules.header_seconds, rules.waiting_connections))
-                await stack.enter_async_context(_watched(app))
+                await stack.enter_async_context(_watched())
             await stack.enter_async_context(_mcp.running())
             yield
     finally:
@@ -130,32 +126,41 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _watched(app: Starlette) -> AsyncIterator[None]:
+async def _watched() -> AsyncIterator[None]:
     where = memory_place()
-    outbox = RunOutbox(where, _PLACE if isinstance(where, Path) else _SHARED_PLACE)
+    # Servers of one folder share their runs, as they share the server's own files there; servers
+    # of one database do, wherever they are.
+    folder = f" {await asyncio.to_thread(os.getcwd)}" if isinstance(where, Path) else ""
+    outbox = RunOutbox(where, f"server{folder}")
     async with get_client() as client:
         watch = RunWatch(outbox, client)
-        app.state.watch = watch
         following = asyncio.create_task(watch.run(), name="outbox")
-        following.add_done_callback(_tell)
+        following.add_done_callback(_log_failure)
         try:
-            with forgetting(outbox.forget):
+            with forgetting(outbox.forget), _recorded(watch):
                 yield
         finally:
-            app.state.watch = None
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await following
             await outbox.aclose()
 
 
-def _tell(task: asyncio.Task[None]) -> None:
+def _recorded(watch: RunWatch) -> contextlib.AbstractContextManager[None]:
+    if not serving():
+        return contextlib.nullcontext()
+    from agent.engines.langgraph.accepted_runs import recorded
+
+    return recorded(watch)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()):
         log.error("interrupted runs are not continued: %s", error, exc_info=error)
 
 
 async def healthz(_: Request) -> JSONResponse:
-    """Whether runs can work here: 200 with the mode, 503 with the reason."""
+    """Answer 200 with the mode where runs can work, 503 with the reason where they cannot."""
     settings, reason = settings_or_reason()
     reason = reason or access().problem
     if settings is None or reason:
@@ -171,6 +176,6 @@ app = Starlette(
         Route("/mcp/", _mcp),
         *page_routes(_tries),
     ],
-    middleware=[Middleware(Guard, tries=_tries), Middleware(RecordRuns)],
+    middleware=[Middleware(Guard, tries=_tries), Middleware(ReplaceHalfCharacters)],
     lifespan=lifespan,
 )

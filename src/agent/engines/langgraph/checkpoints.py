@@ -1,4 +1,4 @@
-"""The checkpointer of `langgraph dev` (langgraph.json, `checkpointer.path`), and what it mends.
+"""Make the checkpointer of `langgraph dev` (langgraph.json, `checkpointer.path`).
 
 What happens on the platform: docs/decisions/0004-threads-on-sqlite.md.
 """
@@ -28,13 +28,13 @@ _forget: list[Callable[[str], Awaitable[None]]] = []
 
 
 def on_platform() -> bool:
-    """Whether LangGraph's own platform runs this process; it keeps threads and runs itself."""
+    """Return whether LangGraph's own platform runs this process; it keeps threads itself."""
     return os.environ.get("LANGGRAPH_RUNTIME_EDITION", "inmem") != "inmem"
 
 
 @asynccontextmanager
 async def make() -> AsyncIterator[Saver]:
-    """What langgraph.json names as `checkpointer.path`; refuses to replace the platform's own."""
+    """Yield the server's saver; raise ConfigurationError where the platform has its own."""
     if on_platform():
         raise ConfigurationError(
             "LANGGRAPH_CHECKPOINTER",

@@ -1,4 +1,4 @@
-"""Threads and runs that `langgraph dev` has read from its own files, before it begins their runs.
+"""Correct what `langgraph dev` has read from its own files, before it begins the runs in them.
 
 It writes them every ten seconds only. After kill -9 a run that ended or was cancelled since the
 last time would be begun again, and a deleted thread would be back. The outbox knows each of these
@@ -6,14 +6,18 @@ ends at once, `DeletedThreads` each deletion.
 """
 
 import contextlib
+import hashlib
+import inspect
 import logging
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from agent.core.errors import ConfigurationError
 from agent.runs.run_log import End, RunOutbox
 from agent.runs.sql import Place
 
@@ -26,13 +30,14 @@ _THREAD: Mapping[End, str] = {
 }  # fmt: skip
 """What a thread is after such a run; otherwise idle."""
 
+_WRITTEN_FOR = "0.36."
 _FLUSH_SECONDS = 60.0
 """The server has written its lists anew well within this time."""
 _MAX_BYTES = 100_000
 
 
 class DeletedThreads:
-    """The threads deleted of late, in a file beside the server's own. All methods block."""
+    """Keep the threads deleted of late in a file beside the server's own. All methods block."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "tanlu-deleted-threads"
@@ -48,7 +53,7 @@ class DeletedThreads:
                 file.write(f"\n{thread_id} {time.time()}\n")
 
     def read(self) -> dict[str, float]:
-        """When each thread was deleted, in seconds since 1970."""
+        """Return the time at which each thread was deleted, in seconds since 1970."""
         deleted = {}
         with contextlib.suppress(FileNotFoundError):
             for line in self._path.read_text("utf-8").splitlines():
@@ -79,7 +84,7 @@ class DeletedThreads:
 
 
 def _is_older(row: Mapping[str, Any], deleted: Mapping[str, float]) -> bool:
-    """Whether a row is of a deleted thread; one made later under the same id is another."""
+    """Return whether a row is of a deleted thread; one made later under the same id is another."""
     at = deleted.get(str(row.get("thread_id")))
     # A run that is to begin later was created, says the server, when it begins.
     return at is not None and min(row["created_at"], row["updated_at"]).timestamp() <= at
@@ -97,7 +102,7 @@ def _write(store: Any) -> None:
 
 
 async def settle_ended(where: Place) -> None:
-    """Gives the ends that are in the outbox to the runs that the server takes for unfinished."""
+    """Give the ends in the run log to the runs that the server takes for unfinished."""
     store = _read_by_the_server()
     left = [run for run in store.get("runs", ()) if run["status"] in ("pending", "running")]
     if not left:
@@ -120,13 +125,32 @@ def _rest(threads: Iterable[dict[str, Any]], thread_id: Any, status: str) -> Non
             thread["status"] = status
 
 
+def check_runtime(functions: Callable[[], Iterable[Any]], digest: str, does: str) -> None:
+    """Raise ConfigurationError unless the in-memory runtime is the one that we patch.
+
+    `digest` is that of the sources of `functions()`; `does` says what they do, for people.
+    """
+    number = version("langgraph-runtime-inmem")
+    try:
+        source = "".join(inspect.getsource(function) for function in functions())
+    except AttributeError:
+        source = ""
+    is_as_tested = hashlib.sha256(source.encode()).hexdigest()[:16] == digest
+    if not (is_as_tested and number.startswith(_WRITTEN_FOR)):
+        raise ConfigurationError(
+            "langgraph-runtime-inmem",
+            f"version {number} {does} in another way than 0.36.7, which this version of tanlu "
+            "corrects so that nothing is lost: install 0.36.7",
+        )
+
+
 def _read_by_the_server() -> Mapping[str, list[dict[str, Any]]]:
-    """Its lists, which it works on; nothing where this is another server or none."""
+    """Return the lists that the server works on; nothing where this is another server or none."""
     try:
         from langgraph_runtime_inmem.database import (  # type: ignore[import-untyped]
             GLOBAL_STORE,
         )
     except ImportError:
         return {}
-    found: Mapping[str, list[dict[str, Any]]] = GLOBAL_STORE
-    return found
+    store: Mapping[str, list[dict[str, Any]]] = GLOBAL_STORE
+    return store

@@ -1,9 +1,9 @@
-"""What a server accepted is brought to its end, also after kill -9.
+"""Bring what a server accepted to its end, also after kill -9.
 
 `langgraph dev` writes its threads and runs to disk every ten seconds; what came after that is
-unknown to it when it is killed. `recording` writes every run into the outbox; `RunWatch` closes the
-rows of runs that ended, and at the start continues those of a server that died. Where servers on
-several machines share the outbox (Postgres), it also continues those of one that dies later.
+unknown to it when it is killed. `accepted_runs` tells `RunWatch` of every run and of its end; at
+the start the watch continues the runs of a server that died. Where servers on several machines
+share the run log (Postgres), it also continues those of one that dies later.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -34,12 +33,13 @@ _SETTLE_SECONDS = 0.2
 _HOLD_SECONDS = 5.0
 """A client's reply waits so long at most for each of the two things that write its run down."""
 _LISTED = 20
+_ACTIVE = ("pending", "running")
 _MISSED_SECONDS = 20.0
 """A living server that lost its connection is back by then, and so is one that restarts."""
 
 
 class RunWatch:
-    """Keeps the outbox of one server true; `client` is a loopback client of that server."""
+    """Keep the run log of one server true; `client` is a loopback client of that server."""
 
     def __init__(self, outbox: RunOutbox, client: LangGraphClient) -> None:
         self._outbox = outbox
@@ -48,29 +48,27 @@ class RunWatch:
 
     async def accepted(self, run: AcceptedRun) -> None:
         """Write a run down; a full disk costs its recovery, not the run."""
-        with self._held(f"run={run.run_id} is not in the outbox"):
+        with self._logged(f"run={run.run_id} is not in the outbox"):
             async with asyncio.timeout(_HOLD_SECONDS):
                 await self._outbox.accept(run)
         self._look.set()
 
-    async def answered(self, run: AcceptedRun) -> None:
-        """A paused thread was answered over the event protocol: its newest run goes on with it."""
-        with self._held(f"thread={run.thread_id}: an answered run is not in the outbox"):
+    async def ended(self, run_id: str, status: End) -> None:
+        """Close a run's row; a full disk costs that, not the run."""
+        with self._logged(f"run={run_id}: its end is not in the outbox"):
             async with asyncio.timeout(_HOLD_SECONDS):
-                (newest, *_) = await self._client.runs.list(run.thread_id, limit=1)
-            found = replace(run, run_id=newest["run_id"], assistant=newest["assistant_id"])
-            await self.accepted(found)
+                await self._outbox.finish(run_id, status)
 
     @contextlib.contextmanager
-    def _held(self, loss: str) -> Iterator[None]:
-        """While a client waits for its reply: what goes wrong with our tables is not its fault."""
+    def _logged(self, loss: str) -> Iterator[None]:
+        """Log errors of our tables while a client waits for its reply; they are not its fault."""
         try:
             yield
         except (sqlite3.Error, httpx.HTTPError, RuntimeError, ValueError, TimeoutError) as error:
             log.error("%s: %s", loss, str(error) or f"no answer in {_HOLD_SECONDS:g} s")
 
     def look(self) -> None:
-        """Something may have ended."""
+        """Have the watch look soon, as something may have ended."""
         self._look.set()
 
     async def run(self) -> None:
@@ -101,19 +99,30 @@ class RunWatch:
             await self._take_up(await self._outbox.unfinished(missed=_MISSED_SECONDS))
 
     async def close_ended(self) -> None:
-        """Close the rows of runs whose thread is at rest or gone."""
+        """Close the rows of runs that ended unseen: cancelled while they waited, or deleted."""
         working = await self._outbox.working()
-        wanted = {run.thread_id for run in working}
-        if not wanted:
+        threads = {run.thread_id for run in working}
+        if not threads:
             return
-        found = await self._client.threads.search(
-            ids=sorted(wanted), limit=len(wanted), select=["thread_id", "status"]
+        rows = await self._client.threads.search(
+            ids=sorted(threads), limit=len(threads), select=["thread_id", "status"]
         )
-        status = {thread["thread_id"]: thread["status"] for thread in found}
+        status = {row["thread_id"]: row["status"] for row in rows}
         for run in working:
             now = status.get(run.thread_id)
-            if now != "busy":
+            if now != "busy" and not await self._at_work(run):
                 await self._outbox.finish(run.run_id, _END_OF_THREAD.get(now or "", "cancelled"))
+
+    async def _at_work(self, run: AcceptedRun) -> bool:
+        """Return whether the server works on a run or will; its thread alone does not tell.
+
+        A thread counts as at rest as soon as one of its waiting runs is cancelled.
+        """
+        try:
+            row = await self._client.runs.get(run.thread_id, run.run_id)
+        except NotFoundError:
+            return False
+        return row["status"] in _ACTIVE
 
     async def recover(self) -> None:
         """Bring what a dead server of this folder had accepted to its end."""
@@ -138,7 +147,7 @@ class RunWatch:
     async def _continue(self, run: AcceptedRun) -> None:
         if await self._server_knows(run) or await self._goes_on(run):
             return
-        await self._make_known(run.thread_id, run.assistant, run.asker, told=run.options)
+        await self._make_known(run.thread_id, run.assistant, run.asker, options=run.options)
         state = await self._client.threads.get_state(run.thread_id)
         begun = _belongs(state.get("metadata") or {}, run)
         if begun and (ended := _ended(state)):
@@ -150,38 +159,38 @@ class RunWatch:
 
     async def _begin(self, run: AcceptedRun, *, begun: bool) -> Run:
         options = dict(run.options)
-        given = options.pop("metadata", None) or {}
+        metadata = options.pop("metadata", None) or {}
         return await self._client.runs.create(
             run.thread_id,
             run.assistant,
             input=None if begun else run.input,
             context=run.context or None,
-            metadata={**given, **_owned(run.asker), MARK: run.run_ids[0]},
+            metadata={**metadata, **_owned(run.asker), MARK: run.run_ids[0]},
             multitask_strategy="enqueue",
             durability="sync",
             **{name: options[name] for name in options if name in HEARD or not begun},
         )
 
     async def _goes_on(self, run: AcceptedRun) -> bool:
-        """Whether somebody else, as a client that lost it, has gone on with the run already."""
+        """Return whether somebody else, as a client that lost it, goes on with the run already."""
         try:
             others = await self._client.runs.list(run.thread_id, limit=_LISTED)
         except NotFoundError:
             return False
         for other in others:
             marked = (other.get("metadata") or {}).get(MARK)
-            if other["status"] in ("pending", "running") and marked in run.run_ids:
+            if other["status"] in _ACTIVE and marked in run.run_ids:
                 await self._outbox.rename(run, other["run_id"])
                 log.info("run=%s goes on as %s", run.run_id, other["run_id"])
                 return True
         return False
 
     async def _make_known(
-        self, thread_id: str, assistant: str, asker: str, told: Mapping[str, Any] | None = None
+        self, thread_id: str, assistant: str, asker: str, options: Mapping[str, Any] | None = None
     ) -> None:
-        """A thread the server forgot is one again; its checkpoints were never lost.
+        """Make a thread that the server forgot anew; its checkpoints were never lost.
 
-        `told` are the options of a run on it, which may name it.
+        `options` are those of a run on it, which may name it.
         """
         try:
             UUID(assistant)
@@ -191,16 +200,16 @@ class RunWatch:
             graph = (await self._client.assistants.get(assistant))["graph_id"]
         await self._client.threads.create(
             thread_id=thread_id, if_exists="do_nothing", graph_id=graph,
-            metadata={**_named(told or {}), **_owned(asker)},
+            metadata={**_named(options or {}), **_owned(asker)},
         )  # fmt: skip
 
     async def _server_knows(self, run: AcceptedRun) -> bool:
-        """Whether the server itself remembers the run; then it also continues it."""
+        """Return whether the server itself remembers the run; then it also continues it."""
         try:
-            known = await self._client.runs.get(run.thread_id, run.run_id)
+            row = await self._client.runs.get(run.thread_id, run.run_id)
         except NotFoundError:
             return False
-        log.info("run=%s is known to the server: %s", run.run_id, known["status"])
+        log.info("run=%s is known to the server: %s", run.run_id, row["status"])
         return True
 
 
@@ -212,23 +221,23 @@ _END_OF_THREAD: dict[str, End] = {
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run's metadata says of its whole thread."""
-    given = options.get("metadata") or {}
-    return {name: given[name] for name in OF_THREAD if name in given}
+    """Return what a run's metadata says of its whole thread."""
+    metadata = options.get("metadata") or {}
+    return {name: metadata[name] for name in OF_THREAD if name in metadata}
 
 
 def _owned(asker: str) -> dict[str, str]:
-    """The metadata of what the asker makes."""
+    """Return the metadata of what the asker makes."""
     return {OWNER: asker} if asker else {}
 
 
 def _belongs(metadata: Mapping[str, Any], run: AcceptedRun) -> bool:
-    """Whether the thread's last checkpoint is this run's."""
+    """Return whether the thread's last checkpoint is this run's."""
     return metadata.get("run_id") in run.run_ids or metadata.get(MARK) == run.run_ids[0]
 
 
 def _ended(state: Mapping[str, Any]) -> End | None:
-    """How it ended, or None; a task whose writes await their checkpoint is not in `next`."""
+    """Return the end, or None; a task whose writes await their checkpoint is not in `next`."""
     if state.get("interrupts"):
         return "interrupted"
     return None if state.get("tasks") or state.get("next") else "success"

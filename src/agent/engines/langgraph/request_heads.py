@@ -1,4 +1,4 @@
-"""Connections to our server that have not sent a whole request head: for how long, and how many.
+"""Limit connections without a whole request head: for how long they may stay, and how many.
 
 uvicorn waits for a head without end, so a few hundred connections that say nothing, or a byte now
 and then, would take every file the process may open. It has no setting for that; so, while the
@@ -47,7 +47,7 @@ def limited_heads(seconds: float, most: int) -> Iterator[None]:
 
 
 class _Heads:
-    """The connections from which a head is due, each with the timer that closes it."""
+    """Hold the connections from which a head is due, each with the timer that closes it."""
 
     def __init__(self, seconds: float, most: int) -> None:
         self._seconds, self._most = seconds, most
@@ -138,13 +138,13 @@ def _kinds() -> Iterator[type[Protocol]]:
     """Yield the protocols that are installed; which of them serves, uvicorn decides."""
     for module, name in _PROTOCOLS.items():
         try:
-            found = importlib.import_module(module)
+            protocols = importlib.import_module(module)
         except ImportError:
             continue
-        kind = getattr(found, name, None)
-        if problem := _problem(kind, getattr(found, "RequestResponseCycle", None)):
+        kind = getattr(protocols, name, None)
+        if problem := _problem(kind, getattr(protocols, "RequestResponseCycle", None)):
             raise RuntimeError(f"uvicorn {version('uvicorn')} is not as expected: {name} {problem}")
-        yield found.__dict__[name]
+        yield protocols.__dict__[name]
 
 
 def _problem(kind: Any, cycle: Any) -> str:

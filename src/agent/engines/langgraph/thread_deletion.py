@@ -1,4 +1,4 @@
-"""Deletion of threads in `langgraph dev`, for all who delete: its API, its workers, pruning.
+"""Delete threads in `langgraph dev`, for all who delete: its API, its workers, pruning.
 
 The server's own `Threads.delete` looks up a thread's place in the list, waits for the checkpointer
 and then removes what is at that place, by then perhaps another thread. `install` replaces it. Only
@@ -6,23 +6,22 @@ a process that runs the server may import this module: docs/decisions/0015-delet
 """
 
 import asyncio
-import hashlib
-import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-import langgraph_runtime_inmem as runtime  # type: ignore[import-untyped]
-from langgraph_runtime_inmem import inmem_stream, ops, queue
+from langgraph_runtime_inmem import (  # type: ignore[import-untyped]
+    inmem_stream,
+    ops,
+    queue,
+)
 from starlette.exceptions import HTTPException
 
-from agent.core.errors import ConfigurationError
-from agent.engines.langgraph.dev_server import DeletedThreads
+from agent.engines.langgraph.dev_server import DeletedThreads, check_runtime
 
-_WRITTEN_FOR = "0.36."
 _REPLACED = "bf1279d47db1ee61"
-"""Digest of the source of what is replaced and of what the replacement relies on."""
+"""Digest of the sources of `_functions()`: what is replaced, and what the replacement relies on."""
 _ROUNDS = 3
 _STOP_SECONDS = 10.0
 _ACTIVE = ("pending", "running")
@@ -33,35 +32,24 @@ def install(deleted: DeletedThreads, forget: Callable[[str], Awaitable[None]]) -
 
     `forget(thread_id)` removes what else is stored of a thread; its error is one of the deletion.
     """
-    version = str(runtime.__version__)
-    installed = isinstance(ops.Threads.delete, ThreadDeletion)
-    if not version.startswith(_WRITTEN_FOR) or not (installed or _digest() == _REPLACED):
-        raise ConfigurationError(
-            "langgraph-runtime-inmem",
-            f"version {version} deletes threads in another way than 0.36.7, which this version of "
-            "tanlu corrects so that nobody's threads are lost: install 0.36.7",
-        )
+    if not isinstance(ops.Threads.delete, ThreadDeletion):
+        check_runtime(_functions, _REPLACED, "deletes threads")
     ops.Threads.delete = staticmethod(ThreadDeletion(deleted, forget))
 
 
-def _digest() -> str:
-    try:
-        functions = (
-            ops.Threads.delete,
-            ops.Threads._get_with_filters,
-            ops.Runs.cancel,
-            ops._delete_checkpoints_for_thread,
-            queue.queue,
-            inmem_stream.StreamManager,
-        )
-    except AttributeError:
-        return ""
-    source = "".join(inspect.getsource(function) for function in functions)
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
+def _functions() -> tuple[Any, ...]:
+    return (
+        ops.Threads.delete,
+        ops.Threads._get_with_filters,
+        ops.Runs.cancel,
+        ops._delete_checkpoints_for_thread,
+        queue.queue,
+        inmem_stream.StreamManager,
+    )
 
 
 class ThreadDeletion:
-    """The replacement: everything stored goes first, then the thread, without a suspension."""
+    """Delete everything stored first, then the thread, without a suspension."""
 
     def __init__(self, deleted: DeletedThreads, forget: Callable[[str], Awaitable[None]]) -> None:
         self._deleted, self._forget = deleted, forget

@@ -3,11 +3,13 @@
 import asyncio
 import logging
 import re
+from collections import deque
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
+from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_to_gcj02
 from agent.evidence.places import chinese_keyword
 from agent.evidence.types import Location, MapTask, Point, TravelMode
@@ -17,7 +19,7 @@ from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.errors import NOT_FOUND
 from agent.mcp.map_server import Prefetch
 from agent.mcp.records import MapRecords, lnglat, text_or_none
-from agent.mcp.types import CallTool, MapHit
+from agent.mcp.types import CALLS_FOR_TOOLS, BranchCalls, CallTool, MapHit, MapSearch
 from agent.texts import say
 from agent.texts.language import Language
 
@@ -67,25 +69,30 @@ def _short(name: str) -> str:
     return shorter if len(shorter) >= 2 else plain
 
 
-_RANK_SOFTENER = 60
 Hits = list[dict[str, Any]]
+RankedHit = tuple[dict[str, Any], list[str]]
+"""A hit, and the words of the searches that returned it."""
 
 
-def merged(
-    searches: list[Hits], words: Sequence[str | None]
-) -> list[tuple[dict[str, Any], list[str]]]:
-    """Return hits of several searches, once each, by reciprocal rank, with the words searched."""
-    scores: dict[str, float] = {}
-    hits: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for word, hits_of_word in zip(words, searches, strict=True):
-        for rank, hit in enumerate(hits_of_word):
-            if not isinstance(name := hit.get("id"), str):
-                continue
-            scores[name] = scores.get(name, 0.0) + 1 / (_RANK_SOFTENER + rank)
-            keywords = hits.setdefault(name, (hit, []))[1]
-            if word and word not in keywords:
-                keywords.append(word)
-    return [hits[name] for name in sorted(scores, key=lambda n: -scores[n])]
+def interleaved(searches: Sequence[Hits], words: Sequence[str | None]) -> list[RankedHit]:
+    """Return the hits of several searches once each: the best of every search, then the next.
+
+    A search whose hit another has brought already brings its next one instead.
+    """
+    ranked: dict[str, RankedHit] = {}
+    named = [[hit for hit in search if isinstance(hit.get("id"), str)] for search in searches]
+    queues = [deque(search) for search in named]
+    while any(queues):
+        for queue in queues:
+            while queue and queue[0]["id"] in ranked:
+                queue.popleft()
+            if queue:
+                hit = queue.popleft()
+                ranked[hit["id"]] = (hit, [])
+    for word, search in zip(words, named, strict=True):
+        for name in dict.fromkeys(hit["id"] for hit in search if word):
+            ranked[name][1].append(str(word))
+    return list(ranked.values())
 
 
 def hit_of(hit: dict[str, Any], keywords: list[str]) -> MapHit:
@@ -229,12 +236,16 @@ DEFAULT_RADIUS_M = 2000
 _WIDER = 2.5
 _FEW = 3
 _WALKABLE_M = 1500
+_FITTING, _FITTING_AT_ONCE, _FITTING_ROUNDS = 2, 4, 3
+"""Places that are to meet a question's demands; look-ups at once for it, and how often."""
+_ITSELF_M = 50
+"""Within which a hit that bears the name of the centre is the centre."""
 
 
 class AmapPrefetch(Prefetch):
     """Make a fixed sequence of calls for each intent."""
 
-    def __init__(self, task: MapTask, query: str, records: MapRecords, call: CallTool) -> None:
+    def __init__(self, task: MapTask, query: str, records: MapRecords, call: BranchCalls) -> None:
         super().__init__(task, query, records, call)
         self._reader = AmapReader(records)
         self._place = _text(task.get("place"))
@@ -258,7 +269,7 @@ class AmapPrefetch(Prefetch):
         result.centre, result.centre_name = anchor.location, anchor.name
         radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
         result.radius_m = min(max(radius, RADIUS_M[0]), RADIUS_M[1])
-        words: list[str | None] = [*self._keywords()] or [None]
+        words = self._keywords() or [""]
         searches = await self._around(anchor, words)
         if sum(map(len, searches)) < _FEW and result.radius_m < RADIUS_M[1]:
             result.radius_m = min(int(result.radius_m * _WIDER), RADIUS_M[1])
@@ -274,10 +285,10 @@ class AmapPrefetch(Prefetch):
             raise _no_place()
         return await find_anchor(self._call, self._place, self._city)
 
-    async def _around(self, anchor: Anchor, words: Sequence[str | None]) -> list[Hits]:
+    async def _around(self, anchor: Anchor, words: Sequence[str]) -> list[Hits]:
         base = {"location": anchor.text, "radius": self._result.radius_m}
         arguments = [{**base, "keywords": word} if word else base for word in words]
-        return await self._searches("maps_around_search", arguments)
+        return await self._searches("maps_around_search", arguments, words, where=anchor.name)
 
     async def _area(self) -> None:
         words = self._keywords() or ([self._place] if self._place else [self._query])
@@ -294,7 +305,8 @@ class AmapPrefetch(Prefetch):
         prefix = f"{place} " if place and place not in words else ""
         self._city = city
         arguments = [{"keywords": f"{prefix}{word}", "city": city} for word in words]
-        searches = await self._searches("maps_text_search", arguments)
+        where = place or city or ""
+        searches = await self._searches("maps_text_search", arguments, words, where=where)
         if prefix and not any(searches):
             # The place is no district but a spot, whose name none of the hits has to bear.
             return await self._nearby()
@@ -304,6 +316,7 @@ class AmapPrefetch(Prefetch):
         name = self._place or next(iter(self._keywords()), None) or self._query
         arguments = {"keywords": name, "city": self._city}
         hits = by_name(records(await self._call("maps_text_search", arguments), "pois"), name)
+        self._note_search(name, self._city or "", len(hits))
         if not hits:
             raise ProviderRefused(PROVIDER, f"{name}: no results", code="map_place_not_found")
         exact = name.casefold() in str(hits[0].get("name") or "").casefold()
@@ -384,7 +397,9 @@ class AmapPrefetch(Prefetch):
         detail = {"name": name, "address": name, "location": anchor.text, "city": parts[1]}
         self._reader.add_place({**detail, "district": parts[2]})
 
-    async def _searches(self, tool: str, arguments: list[dict[str, Any]]) -> list[Hits]:
+    async def _searches(
+        self, tool: str, arguments: list[dict[str, Any]], words: Sequence[str], *, where: str
+    ) -> list[Hits]:
         """Return the hits of each search; one that fails is a gap unless all do."""
         replies = await _all_of(self._call(tool, one) for one in arguments)
         failed = [reply for reply in replies if isinstance(reply, AgentError)]
@@ -392,45 +407,107 @@ class AmapPrefetch(Prefetch):
             raise failed[0]
         for error in failed[:1]:
             self._gap(error)
-        return [[] if isinstance(r, AgentError) else records(r, "pois") for r in replies]
+        hits = [None if isinstance(r, AgentError) else records(r, "pois") for r in replies]
+        radius = self._result.radius_m if tool == "maps_around_search" else None
+        for word, answered in zip(words, hits, strict=True):
+            if answered is not None:
+                self._note_search(word, where, len(answered), radius)
+        return [answered or [] for answered in hits]
+
+    def _note_search(self, words: str, where: str, hits: int, radius_m: int | None = None) -> None:
+        named = self._named_keywords().get(words, words)
+        search = MapSearch(keyword=named, words=words, where=where, radius_m=radius_m, hits=hits)
+        narrower = [s for s in self._result.searches if (s["words"], s["where"]) != (words, where)]
+        self._result.searches[:] = [*narrower, search]
 
     async def _look_up(
-        self, searches: list[Hits], words: Sequence[str | None], *, limit: int | None = None
+        self, searches: list[Hits], words: Sequence[str], *, limit: int | None = None
     ) -> None:
         """Look up the best hits over all searches; the rest stays known by name."""
-        ranked = merged(searches, words)
+        ranked = interleaved(searches, words)
         if not ranked:
             raise ProviderRefused(PROVIDER, "no results", code="map_no_results")
+        # Behind the best ones come those whose names already tell that they suit.
+        first, constraints = self._options.details, self._options.constraints
+        rest = sorted(
+            ranked[first:], key=lambda hit: not name_suits(str(hit[0].get("name")), constraints)
+        )
+        ranked = [*ranked[:first], *rest]
         limit = self._options.details if limit is None else limit
-        best, rest = ranked[:limit], ranked[limit:]
-        self._result.hits.extend(hit_of(hit, keywords) for hit, keywords in rest)
-        for error in (await self._details(best))[:1]:
-            self._gap(error)
+        # Details are what a small share saves first, though one place is looked up in any case.
+        limit = min(limit, max(1, self._call.left() - CALLS_FOR_TOOLS))
+        self._result.hits.extend(
+            hit_of(hit, keywords) for hit, keywords in ranked if not self._is_centre(hit)
+        )
+        await self._look_up_hits(limit)
+        await self._look_up_fitting()
+
+    async def _look_up_fitting(self) -> None:
+        """Look up further hits until enough places break no demand, or the share is spent."""
+        options, result = self._options, self._result
+        for _ in range(_FITTING_ROUNDS if options.constraints else 0):
+            room, untried = self._call.left() - CALLS_FOR_TOOLS, len(result.hits)
+            fits = fitting(result.places, options.constraints, options.language)
+            if fits >= _FITTING or min(room, untried) <= 0:
+                return
+            await self._look_up_hits(min(_FITTING_AT_ONCE, room), silently=True)
+            if len(result.hits) == untried:
+                return
 
     async def more(self, count: int) -> None:
         """Look up the next best hits of a search for kinds; what fails stays known by name."""
-        if self._task["intent"] not in ("nearby", "area"):
-            return
-        hits, self._result.hits = self._result.hits[:count], self._result.hits[count:]
-        await self._details([({**hit}, hit["keywords"]) for hit in hits])
+        if count > 0 and self._task["intent"] in ("nearby", "area"):
+            await self._look_up_hits(count, silently=True)
 
-    async def _details(self, best: list[tuple[dict[str, Any], list[str]]]) -> list[AgentError]:
-        """Enter the records of these hits; return the errors of those that failed."""
-        details = await _all_of(self._call("maps_search_detail", {"id": h["id"]}) for h, _ in best)
-        errors = [detail for detail in details if isinstance(detail, AgentError)]
-        for detail, (hit, keywords) in zip(details, best, strict=True):
+    async def _look_up_hits(self, count: int, *, silently: bool = False) -> None:
+        """Look up the first hits; one that turns out to be the centre makes room for the next."""
+        result = self._result
+        best, result.hits = result.hits[:count], result.hits[count:]
+        itself, errors = await self._details(best)
+        if not silently:
+            for error in errors[:1]:
+                self._gap(error)
+        if itself and result.hits and not errors and self._call.left() > 0:
+            await self._look_up_hits(min(itself, self._call.left()), silently=silently)
+
+    async def _details(self, best: Sequence[MapHit]) -> tuple[int, list[AgentError]]:
+        """Enter the records of these hits; return how many were the centre, and the errors."""
+        details = await _all_of(self._call("maps_search_detail", {"id": h["id"]}) for h in best)
+        itself = 0
+        for detail, hit in zip(details, best, strict=True):
             if isinstance(detail, AgentError):
-                self._result.hits.append(hit_of(hit, keywords))
+                self._result.hits.append(hit)
             elif self._city and not same_city(self._city, text_or_none(detail.get("city"))):
-                self._records.reject(str(hit.get("name")), f"not in {self._city}")
+                self._records.reject(hit["name"], f"not in {self._city}")
+            elif self._is_centre(detail):
+                itself += 1
             else:
-                self._reader.add_place(detail, keywords)
-        return errors
+                self._reader.add_place(detail, hit["keywords"])
+        return itself, [detail for detail in details if isinstance(detail, AgentError)]
+
+    def _is_centre(self, hit: dict[str, Any]) -> bool:
+        """Return whether a hit or a detail is the centre itself, which is not near itself."""
+        centre, name = self._result.centre, self._result.centre_name
+        if self._task["intent"] != "nearby" or centre is None or not name:
+            return False
+        own, named = _folded(str(hit.get("name") or "")), _folded(name)
+        location = location_of(hit.get("location"))
+        if location is None:
+            return own == named
+        here, there = (centre["lng"], centre["lat"]), (location["lng"], location["lat"])
+        return (named in own or own in named) and distance_m(here, there) < _ITSELF_M
 
     def _keywords(self) -> list[str]:
+        """Return the words to search for, as the map lists such places."""
+        return list(self._named_keywords())[: self._options.keywords]
+
+    def _named_keywords(self) -> dict[str, str]:
+        """Return each word to search for with the task's own word for it."""
         plain = [" ".join(word.split()) for word in self._task.get("keywords") or []]
-        words = [chinese_keyword(word) for word in plain]
-        return list(dict.fromkeys(word for word in words if word))[: self._options.keywords]
+        named: dict[str, str] = {}
+        for word in filter(None, plain):
+            named.setdefault(chinese_keyword(word), word)
+        return named
 
     def _about(self, error: AgentError) -> str:
         words = [self._place or self._city, *self._keywords()]
@@ -452,6 +529,10 @@ async def _all_of(
             raise reply
         replies.append(reply)
     return replies
+
+
+def _folded(name: str) -> str:
+    return "".join(name.casefold().split())
 
 
 def _text(text: str | None) -> str | None:

@@ -1,16 +1,19 @@
 """Read Amap's replies as records of a branch: places, routes, weather."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from agent.evidence.geo import parse_lnglat
+from agent.evidence.records import ride_text
 from agent.evidence.types import (
     Crs,
     Location,
     Place,
     Route,
+    RouteMode,
     RouteStep,
     TravelMode,
     Weather,
@@ -40,7 +43,6 @@ def _in_all_languages(key: str) -> dict[Language, str]:
 PRESENTATION = Presentation(
     provider=PROVIDER,
     names=_in_all_languages("map.provider"),
-    attribution=_in_all_languages("records.attribution"),
 )
 SAMPLE = replace(PRESENTATION, label=_in_all_languages("map.sample"), links_by_id=False)
 _LISTS = frozenset(
@@ -70,6 +72,7 @@ def records(reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
+_LATIN = re.compile(r"[\x20-\u024f’–]*[A-Za-z][\x20-\u024f’–]*")
 _MOST_STEPS = 12
 _RATING = (0.0, 5.0)
 PHOTO_HOSTS = ("store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com")
@@ -107,6 +110,12 @@ def whole_or_none(value: Any) -> int | None:
 
 def rating_of(detail: dict[str, Any]) -> float | None:
     return number_or_none(detail.get("rating"), *_RATING)
+
+
+def english_name(detail: dict[str, Any]) -> str | None:
+    """Return the other name that Amap lists, where it is written in Latin letters."""
+    alias = text_or_none(detail.get("alias"))
+    return alias if alias and alias.isprintable() and _LATIN.fullmatch(alias) else None
 
 
 def category_of(detail: dict[str, Any]) -> str | None:
@@ -158,17 +167,25 @@ def _transit_steps(transit: dict[str, Any]) -> Iterable[RouteStep]:
         walking = segment.get("walking")
         metres = whole_or_none(walking.get("distance")) if isinstance(walking, dict) else None
         if metres:
-            yield RouteStep(instruction="步行", distance_m=metres)
-        bus = segment.get("bus")
-        for line in records(bus, "buslines")[:1] if isinstance(bus, dict) else ():
-            stops = [
-                (line.get(end) or {}).get("name") for end in ("departure_stop", "arrival_stop")
-            ]
-            ride = " → ".join(str(stop) for stop in stops if stop)
-            yield RouteStep(
-                instruction=f"{text_or_none(line.get('name')) or ''} {ride}".strip(),
-                distance_m=whole_or_none(line.get("distance")),
-            )
+            yield RouteStep(instruction="", distance_m=metres)
+        bus, railway = segment.get("bus"), segment.get("railway")
+        rides = records(bus, "buslines")[:1] if isinstance(bus, dict) else []
+        for ride in [*rides, *([railway] if isinstance(railway, dict) else [])]:
+            if line := text_or_none(ride.get("name")):
+                yield _ride(line, ride)
+
+
+def _ride(line: str, ride: dict[str, Any]) -> RouteStep:
+    ends = [ride.get(end) for end in ("departure_stop", "arrival_stop")]
+    names = [text_or_none(end.get("name")) if isinstance(end, dict) else None for end in ends]
+    return RouteStep(
+        instruction="",
+        distance_m=whole_or_none(ride.get("distance")),
+        line=line,
+        board_at=names[0],
+        leave_at=names[1],
+        stops=len(records(ride, "via_stops")) + 1 if "via_stops" in ride else None,
+    )
 
 
 def days_of(reply: dict[str, Any]) -> list[WeatherDay]:
@@ -222,6 +239,14 @@ def route_link(origin: str, destination: str, mode: TravelMode, names: tuple[str
     return _link("navigation", {**values, "coordinate": "gaode"})
 
 
+def _way_link(mode: RouteMode, ends: tuple[str, str], names: tuple[str, str]) -> str:
+    """Return the navigation of a way; of a straight line only where it ends."""
+    if mode != "straight":
+        return route_link(*ends, mode, names)
+    lng, lat = parse_lnglat(ends[1]) or (0.0, 0.0)
+    return position_link(lng, lat, names[1])
+
+
 def city_link(city: str) -> str:
     """Return the link of a city on the map."""
     return _link("search", {"keyword": city, "city": city})
@@ -232,7 +257,9 @@ def _link(kind: str, values: dict[str, str]) -> str:
 
 
 _TOOL_MODES: dict[str, TravelMode] = {tool: mode for mode, tool in ROUTE_TOOLS.items()}
-_DISTANCE_MODES: dict[str, TravelMode] = {"1": "driving", "3": "walking"}
+_DISTANCE_MODES: dict[str, RouteMode] = {"0": "straight", "1": "driving", "3": "walking"}
+_ASKED_FOR_WAYS = ("route", "distance", None)
+"""Intents whose measurements are a result; elsewhere only the model reads them."""
 MOST_PLACES = 20
 MOST_STEPS = 12
 _DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops"})
@@ -244,7 +271,10 @@ class AmapReader:
 
     def __init__(self, records: MapRecords) -> None:
         self.records = records
-        self._names = {lnglat(place["location"]): place["name"] for place in records.result.places}
+        result, self._language = records.result, records.options.language
+        self._names = {lnglat(place["location"]): place["name"] for place in result.places}
+        if result.centre and result.centre_name:
+            self._names[lnglat(result.centre)] = result.centre_name
 
     def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
         """Enter the records of a model's call; return the reply as the model reads it."""
@@ -254,21 +284,22 @@ class AmapReader:
         return compacted(lines, reply, leave_out=_DROPPED, limits=_LIMITS)
 
     def _lines(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> list[str]:
+        language = self._language
         if tool == "maps_search_detail":
             name = text_or_none(reply.get("name")) or ""
             self._remember(str(reply.get("location")), name)
             place = self.add_place(reply)
             if place is None:
                 return [f"{name}: outside what was asked for, or without a position; do not use it"]
-            return [place_line(place)]
+            return [place_line(place, language)]
         if tool == "maps_geo":
             for geocode in records(reply, "return")[:1]:
                 self._remember(str(geocode.get("location")), str(arguments.get("address")))
         if tool == "maps_weather" and (weather := self.add_weather(reply)):
-            return weather_lines(weather)
+            return weather_lines(weather, language)
         if tool in _TOOL_MODES or tool == "maps_distance":
             route = self._route(tool, arguments, reply)
-            return [route_line(route)] if route else []
+            return [route_line(route, language)] if route else []
         return []
 
     def _route(
@@ -276,21 +307,23 @@ class AmapReader:
     ) -> Route | None:
         origin = str(arguments.get("origins" if tool == "maps_distance" else "origin"))
         destination = str(arguments.get("destination"))
-        if "|" in origin:
-            return None
-        mode = _TOOL_MODES.get(tool) or _DISTANCE_MODES.get(str(arguments.get("type") or "1"))
-        if mode is None:
-            return None
+        kind = arguments.get("type")
+        mode = _TOOL_MODES.get(tool) or _DISTANCE_MODES.get("1" if kind is None else str(kind))
         names = (self._name_of(origin), self._name_of(destination))
+        if mode is None or None in names or self.records.result.intent not in _ASKED_FOR_WAYS:
+            return None
         ends = (origin.replace(" ", ""), destination.replace(" ", ""))
-        return self.add_route(tool, reply, mode=mode, ends=ends, names=names)
+        return self.add_route(
+            tool, reply, mode=mode, ends=ends, names=(names[0] or "", names[1] or "")
+        )
 
     def _remember(self, position: str, name: str) -> None:
         if name:
             self._names[position] = name
 
-    def _name_of(self, position: str) -> str:
-        return self._names.get(position.replace(" ", ""), position)
+    def _name_of(self, position: str) -> str | None:
+        """Return the name that is known for one position, which the records must have brought."""
+        return self._names.get(position.replace(" ", ""))
 
     def add_place(self, detail: dict[str, Any], keywords: Sequence[str] = ()) -> Place | None:
         """Enter a looked-up place; return None where it has no position or is too far."""
@@ -316,6 +349,8 @@ class AmapReader:
             open_time=text_or_none(opening),
             photo=photo_of(detail),
         )
+        if english := english_name(detail):
+            place["name_en"] = english
         return self.records.add_place(place, keywords)
 
     def add_route(
@@ -323,7 +358,7 @@ class AmapReader:
         tool: str,
         reply: dict[str, Any],
         *,
-        mode: TravelMode,
+        mode: RouteMode,
         ends: tuple[str, str],
         names: tuple[str, str],
     ) -> Route | None:
@@ -331,15 +366,17 @@ class AmapReader:
         metres, seconds, steps = path_of(tool, reply)
         if metres is None and seconds is None:
             return None
+        for step in steps:
+            step["instruction"] = step["instruction"] or ride_text(step, self._language)
         route = Route(
             id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",
             mode=mode,
             origin=names[0],
             destination=names[1],
             distance_m=metres,
-            duration_s=seconds or None,
+            duration_s=None if mode == "straight" else seconds or None,
             steps=steps,
-            url=route_link(*ends, mode, names),
+            url=_way_link(mode, ends, names),
             source="",
             fetched_at="",
         )

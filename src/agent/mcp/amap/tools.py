@@ -33,9 +33,9 @@ QUOTA = DailyQuota(
 _PLACES = ("maps_geo", "maps_text_search", "maps_around_search", "maps_search_detail")
 _WAYS = ("maps_geo", "maps_text_search", *ROUTE_TOOLS.values(), "maps_distance")
 TOOLS_BY_INTENT: dict[MapIntent | None, tuple[str, ...]] = {
-    "nearby": (*_PLACES, "maps_distance"),
-    "area": (*_PLACES, "maps_distance"),
-    "poi": (*_PLACES, "maps_distance"),
+    "nearby": _PLACES,
+    "area": _PLACES,
+    "poi": _PLACES,
     "route": _WAYS,
     "distance": _WAYS,
     "weather": ("maps_weather", "maps_geo"),

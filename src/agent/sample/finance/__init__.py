@@ -1,1 +1,1 @@
-"""What stands in for libraries of finance in a process of its own; only found on its path."""
+"""Stand in for libraries of finance in a process of its own; only its path holds this folder."""

@@ -1,4 +1,4 @@
-"""Stands in for AkShare offline: the functions we call, over `sample/finance_*.json`.
+"""Stand in for AkShare offline: the functions we call, over `data/finance_*.json`.
 
 Imported as `akshare` by the worker, whose path begins with this folder; needs nothing of ours.
 A file has `companies`: {"code", "name", "tables": {function: [rows as the library has them]}}.
@@ -13,7 +13,7 @@ _SAMPLE = Path(__file__).parents[1] / "data"
 
 
 class Table:
-    """As much of a DataFrame as the worker uses."""
+    """Hold rows with as much of a DataFrame as the worker uses."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self._rows = rows
@@ -28,7 +28,7 @@ class Table:
 
 
 def stock_info_a_code_name() -> Table:
-    """Codes and names of the bundled companies."""
+    """Return the codes and names of the bundled companies."""
     return Table([{"code": row["code"], "name": row["name"]} for row in _companies()])
 
 
@@ -38,7 +38,7 @@ def _companies() -> list[dict[str, Any]]:
 
 
 def _table(function: str) -> Callable[..., Table]:
-    """The function of that name: a company's rows, none for one that is not bundled."""
+    """Return the function of that name: a company's rows, none for one that is not bundled."""
 
     def called(symbol: str, **_: Any) -> Table:
         tables = [row["tables"] for row in _companies() if row["code"] == symbol]

@@ -1,4 +1,4 @@
-"""The assistant `plan_execute`: a task per aspect, what is looked up besides, and the dossier."""
+"""Reply for `plan_execute`: a task per aspect, the look-ups besides, and the dossier."""
 
 import re
 from dataclasses import dataclass
@@ -7,24 +7,25 @@ from agent.evidence.citations import MARKER
 from agent.evidence.intent import extract_place
 from agent.evidence.places import activity_keywords
 from agent.sample.model.request import Answer, FunctionCall, Turn
-from agent.sample.model.research import PLACES, continued, map_calls, question_of
-from agent.sample.model.subject import Subject, aspects_of, cleaned, searched_as, subject_of
+from agent.sample.model.research import PLACES, continue_text, map_calls, question_of
+from agent.sample.model.subject import Subject, aspects_of, clean_question, searched_as, subject_of
 from agent.sample.model.text import (
     Sentence,
     best,
     block,
     distinct,
     elements,
-    joined,
+    in_language,
+    join_sentences,
     language_of,
     lines,
     number,
-    ranked,
+    rank,
     records,
     sentences,
-    spoken,
+    short,
 )
-from agent.sample.model.words import say
+from agent.texts import say
 from agent.texts.language import Language, detect_language
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
@@ -44,177 +45,185 @@ _ENDED = re.compile(r"[。！？!?.]['\"”’」』）)]*$")
 
 
 @dataclass(frozen=True)
-class Told:
-    """A sentence of a document, under the name of its kind of source."""
+class Quote:
+    """Hold a sentence of a document, under the name of its kind of source."""
 
     kind: str
     sentence: Sentence
 
 
 def plan_tasks(turn: Turn) -> Answer:
-    """A task for each aspect the question names, at most three; else the question itself."""
-    question, limit = cleaned(question_of(turn.user)), max(1, number(turn.user, "limit", 3))
+    """Return a task for each aspect the question names, at most three; else the question itself."""
+    question, limit = clean_question(question_of(turn.user)), max(1, number(turn.user, "limit", 3))
     queries = [f"{searched_as(question)} {a}" for a in aspects_of(question)] or [question]
     tasks = [{"id": f"T{n}", "query": q, "dep": []} for n, q in enumerate(queries[:limit], 1)]
     return Answer(json={"tasks": tasks})
 
 
 def execute_decide(turn: Turn) -> Answer:
-    """The figures of a company and the places of the map, by the subject's name, each once."""
-    question, task = cleaned(block(turn.user, "question")), block(turn.user, "task")
-    offered = {tool.name for tool in turn.tools} - {result.name for result in turn.tool_results}
+    """Call for the figures of a company and the places of the map, by the subject's name, once."""
+    question, task = clean_question(block(turn.user, "question")), block(turn.user, "task")
+    available = {tool.name for tool in turn.tools} - {result.name for result in turn.tool_results}
     subject = subject_of(task).text
     tool = AKSHARE if detect_language(task) == "zh" else SEC
     calls: tuple[FunctionCall, ...] = ()
-    if subject and tool in offered and _COMPANY.search(f"{question} {task}"):
+    if subject and tool in available and _COMPANY.search(f"{question} {task}"):
         calls = (
             FunctionCall(tool, {"query": f"{subject} {task}" if tool == AKSHARE else subject}),
         )
     elif (place := extract_place(task)) and (words := activity_keywords(task, "zh")):
         calls = map_calls(turn, f"{place[0]} {words[0]}")
-    return Answer(calls=calls) if calls else Answer(text=say("no_tool", language_of(turn)))
+    return Answer(calls=calls) if calls else Answer(text=say("sample.no_tool", language_of(turn)))
 
 
 def rewrite_headings(turn: Turn) -> Answer:
-    """The headings that share words with the question, each with the subject's name."""
-    question = cleaned(block(turn.user, "question"))
+    """Return the headings that share words with the question, each with the subject's name."""
+    question = clean_question(block(turn.user, "question"))
     subject = subject_of(question)
-    chosen = best(lines(turn.user, "headings"), question, str, QUESTIONS)
-    asked = [h if subject.is_named_in(h) else f"{subject.text} {h}" for h in chosen]
-    return Answer(json={"questions": list(dict.fromkeys(text[:60] for text in asked))})
+    headings = best(lines(turn.user, "headings"), question, str, QUESTIONS)
+    questions = [h if subject.is_named_in(h) else f"{subject.text} {h}" for h in headings]
+    return Answer(json={"questions": list(dict.fromkeys(text[:60] for text in questions))})
 
 
 def dossier(turn: Turn) -> Answer:
-    """The whole dossier, or what follows where one was cut off."""
-    return continued(turn, _dossier) if "<cut_off>" in turn.user else Answer(text=_dossier(turn))
+    """Return the whole dossier, or what follows where one was cut off."""
+    return (
+        continue_text(turn, _dossier) if "<cut_off>" in turn.user else Answer(text=_dossier(turn))
+    )
 
 
 def _dossier(turn: Turn, user: str = "") -> str:
     user, language = user or turn.user, language_of(turn)
-    question = cleaned(question_of(user))
+    question = clean_question(question_of(user))
     subject, used = subject_of(question), set[str]()
     tasks = [(row.get("query", question), text) for row, text in elements(user, "task")]
     own_documents = [*_passages(user, subject, language)]
-    sections: list[tuple[str, list[Told]]] = []
+    sections: list[tuple[str, list[Quote]]] = []
     for query, text in tasks:
         aspect = query.removeprefix(searched_as(question)).strip() or query
-        told = _best([*_documents(text, subject), *own_documents], aspect, language, used)
-        told += _figures(user, tasks, subject) if _MONEY.search(query) else []
-        used |= {each.sentence.bare for each in told}
-        sections.append((aspect[:1].upper() + aspect[1:], told))
-    found = [each for _, text in tasks for each in _documents(text, subject)] + own_documents
-    if also := _also(found, sections, question, language):
-        sections.append((say("also", language), also))
+        quotes = _best([*_documents(text, subject), *own_documents], aspect, language, used)
+        quotes += _figures(user, tasks, subject) if _MONEY.search(query) else []
+        used |= {each.sentence.bare for each in quotes}
+        sections.append((aspect[:1].upper() + aspect[1:], quotes))
+    all_quotes = [each for _, text in tasks for each in _documents(text, subject)] + own_documents
+    if also := _also(all_quotes, sections, question, language):
+        sections.append((say("sample.also", language), also))
         used |= {each.sentence.bare for each in also}
     places = records(block(user, "places"))
     if not (used or places):
-        return say("nothing", language, question=question)
-    first = [told[0].sentence.text for _, told in sections if told]
-    about = spoken([each.sentence for each in found], language)
+        return say("sample.nothing", language, question=short(question))
+    first = [quotes[0].sentence.text for _, quotes in sections if quotes]
+    about = in_language([each.sentence for each in all_quotes], language)
     first = list(dict.fromkeys([*_opening(about, subject), *first]))
-    parts = [f"# {question}", say("sample", language)]
-    parts += [f"## {say('summary', language)}", joined(first, language)] if first else []
-    for name, told in sections:
-        parts += [f"## {name}", _body(told, language)] if told else []
+    parts = [f"# {question}", say("sample.quotation", language)]
+    parts += (
+        [f"## {say('sample.summary', language)}", join_sentences(first, language)] if first else []
+    )
+    for name, quotes in sections:
+        parts += [f"## {name}", _body(quotes, language)] if quotes else []
     if places:
-        shown = [f"- {place.shown()}" for place in places[:PLACES]]
-        parts += [f"## {say('map', language)}", "\n".join(shown)]
-    parts += [f"## {say('conclusion', language)}", say("quoted_only", language)]
-    empty = [name for name, told in sections if not told]
-    parts += [say("nothing_on", language, what=", ".join(empty))] if empty else []
+        place_lines = [f"- {place.shown()}" for place in places[:PLACES]]
+        parts += [f"## {say('sample.map', language)}", "\n".join(place_lines)]
+    parts += [f"## {say('sample.conclusion', language)}", say("sample.quoted_only", language)]
+    empty = [name for name, quotes in sections if not quotes]
+    parts += [say("sample.nothing_on", language, what=short(", ".join(empty)))] if empty else []
     return "\n\n".join(parts)
 
 
-def _documents(text: str, subject: Subject) -> list[Told]:
-    """The sentences of a task's documents that name the subject."""
+def _documents(text: str, subject: Subject) -> list[Quote]:
+    """Return the sentences of a task's documents that name the subject."""
     return [
-        Told(re.split("[,，]", kind)[0].strip(), sentence.marked(name))
+        Quote(re.split("[,，]", kind)[0].strip(), sentence.marked(name))
         for name, kind, title, body in _matches(_DOCUMENT, text)
         if body and subject.is_named_in(f"{title} {body}")
         for sentence in _whole(body, title)
     ]
 
 
-def _passages(user: str, subject: Subject, language: Language) -> list[Told]:
-    """The sentences of passages of papers and of the user's documents that name the subject."""
+def _passages(user: str, subject: Subject, language: Language) -> list[Quote]:
+    """Return the sentences of papers' and own documents' passages that name the subject."""
     return [
-        Told(say("document", language), sentence.marked(name))
+        Quote(say("sample.document", language), sentence.marked(name))
         for name, title, body in _matches(_PASSAGE, block(user, "passages"))
         if subject.is_named_in(f"{title} {body}")
         for sentence in _whole(body, title)
     ]
 
 
-def _opening(found: list[Sentence], subject: Subject) -> list[str]:
-    """The first sentence that begins with the subject: what it is."""
-    return [s.text for s in found if subject.is_named_in(s.bare[: len(subject.text) + 8])][:1]
+def _opening(candidates: list[Sentence], subject: Subject) -> list[str]:
+    """Return the first sentence that begins with the subject and so says what it is."""
+    return [s.text for s in candidates if subject.is_named_in(s.bare[: len(subject.text) + 8])][:1]
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> list[tuple[str, ...]]:
-    found = (pattern.match(line.strip()) for line in text.splitlines())
-    return [tuple(group or "" for group in match.groups()) for match in found if match]
+    matches = (pattern.match(line.strip()) for line in text.splitlines())
+    return [tuple(group or "" for group in match.groups()) for match in matches if match]
 
 
 def _whole(text: str, title: str) -> list[Sentence]:
-    """The sentences that were not cut off and do not speak of their own text."""
-    found = [s for s in sentences(text, title) if _ENDED.search(s.bare) and len(s.bare) <= LONGEST]
-    return [sentence for sentence in found if not _OF_ITSELF.search(sentence.bare)]
+    """Return the sentences that were not cut off and do not speak of their own text."""
+    whole = [s for s in sentences(text, title) if _ENDED.search(s.bare) and len(s.bare) <= LONGEST]
+    return [sentence for sentence in whole if not _OF_ITSELF.search(sentence.bare)]
 
 
-def _best(found: list[Told], aspect: str, language: Language, used: set[str]) -> list[Told]:
-    """The sentences that bear most on an aspect, some of every kind of source.
+def _best(candidates: list[Quote], aspect: str, language: Language, used: set[str]) -> list[Quote]:
+    """Return the sentences that bear most on an aspect, some of every kind of source.
 
     Of a source none of whose sentences does, its title may.
     """
-    own = spoken(distinct(each.sentence for each in found), language)
-    by_text = {each.sentence.text: each for each in reversed(found)}
-    chosen = ranked([Sentence(sentence.text) for sentence in own], aspect)
-    seen = {sentence.ids for sentence in chosen}
-    chosen += ranked([sentence for sentence in own if sentence.ids not in seen], aspect)
-    taken: dict[str, int] = {}
-    told: list[Told] = []
-    for sentence in chosen:
+    own = in_language(distinct(each.sentence for each in candidates), language)
+    by_text = {each.sentence.text: each for each in reversed(candidates)}
+    order = rank([Sentence(sentence.text) for sentence in own], aspect)
+    sources = {sentence.ids for sentence in order}
+    order += rank([sentence for sentence in own if sentence.ids not in sources], aspect)
+    counts: dict[str, int] = {}
+    quotes: list[Quote] = []
+    for sentence in order:
         each = by_text[sentence.text]
         kind, source = each.kind, _source(each)
-        of_kind, of_source = taken.get(kind, 0), taken.get(source, 0)
+        of_kind, of_source = counts.get(kind, 0), counts.get(source, 0)
         if sentence.bare not in used and of_kind < PER_KIND and of_source < PER_SOURCE:
-            taken |= {kind: of_kind + 1, source: of_source + 1}
-            told.append(each)
-    return told
+            counts |= {kind: of_kind + 1, source: of_source + 1}
+            quotes.append(each)
+    return quotes
 
 
 def _also(
-    found: list[Told], sections: list[tuple[str, list[Told]]], question: str, language: Language
-) -> list[Told]:
-    """The best sentences on the subject of those sources that no aspect has any of."""
-    cited = {_source(each) for _, section in sections for each in section}
-    left = [each for each in found if _source(each) not in cited]
-    return _best(left, question, language, set())
+    candidates: list[Quote],
+    sections: list[tuple[str, list[Quote]]],
+    question: str,
+    language: Language,
+) -> list[Quote]:
+    """Return the best sentences on the subject of those sources that no aspect has any of."""
+    sources = {_source(each) for _, section in sections for each in section}
+    rest = [each for each in candidates if _source(each) not in sources]
+    return _best(rest, question, language, set())
 
 
-def _source(told: Told) -> str:
-    """The title of a sentence's source, without the page."""
-    return _PAGE.sub("", told.sentence.title)
+def _source(quote: Quote) -> str:
+    """Return the title of a sentence's source, without the page."""
+    return _PAGE.sub("", quote.sentence.title)
 
 
-def _figures(user: str, tasks: list[tuple[str, str]], subject: Subject) -> list[Told]:
-    """The first figures of statements on the subject, as they are listed."""
+def _figures(user: str, tasks: list[tuple[str, str]], subject: Subject) -> list[Quote]:
+    """Return the first figures of statements on the subject, as they are listed."""
     heads = [row for _, text in tasks for row in _matches(_DOCUMENT, text)]
     own = {name: kind for name, kind, title, _ in heads if subject.is_named_in(title)}
-    found = _matches(_FIGURE, block(user, "figures"))
+    rows = _matches(_FIGURE, block(user, "figures"))
     return [
-        Told(re.split("[,，]", own[name])[0], Sentence(f"{text} [^{name}]"))
-        for name, text in found
+        Quote(re.split("[,，]", own[name])[0], Sentence(f"{text} [^{name}]"))
+        for name, text in rows
         if name in own
     ][:FIGURES]
 
 
-def _body(told: list[Told], language: Language) -> str:
-    """A paragraph for each kind of source."""
+def _body(quotes: list[Quote], language: Language) -> str:
+    """Return a paragraph for each kind of source."""
     kinds: dict[str, list[str]] = {}
-    for each in told:
+    for each in quotes:
         kinds.setdefault(each.kind, []).append(each.sentence.text)
     colon = "：" if language == "zh" else ": "
     return "\n\n".join(
-        f"**{k[:1].upper()}{k[1:]}**{colon}{joined(texts, language)}" for k, texts in kinds.items()
+        f"**{k[:1].upper()}{k[1:]}**{colon}{join_sentences(texts, language)}"
+        for k, texts in kinds.items()
     )

@@ -1,4 +1,4 @@
-"""The sample's model: a reply by the task that a request names; no other task is imitated."""
+"""Reply as the sample's model, by the task that a request names."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 from agent.sample.model import dossier, report, research, team
 from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import language_of, task_of
-from agent.sample.model.words import say
+from agent.texts import say
 
 Reply = Callable[[Turn], Answer]
 REPLIES: dict[str, Reply] = {
@@ -27,7 +27,6 @@ REPLIES: dict[str, Reply] = {
         dossier.rewrite_headings,
         dossier.dossier,
         team.team_analyze,
-        team.team_decompose,
         team.team_select,
         team.team_researcher,
         team.team_analyst,
@@ -39,26 +38,61 @@ REPLIES: dict[str, Reply] = {
 
 
 class SampleModel:
-    """Answers by the task that the system text names."""
+    """Answer by the task that the system text names."""
 
     def respond(self, turn: Turn) -> Answer:
-        """The reply to one request; for a task it does not know, the schema's honest minimum."""
+        """Return the reply to a request; for an unknown task, the schema's honest minimum."""
         if reply := REPLIES.get(task_of(turn)):
-            return reply(replace(turn, user=_tagged(turn)))
+            answer = reply(replace(turn, user=_tagged_text(turn)))
+            if answer.json is None or not turn.schema:
+                return answer
+            return replace(answer, json=fit_schema(answer.json, turn.schema, turn.schema))
         if turn.schema is not None:
             return Answer(json=least(turn.schema, turn.schema))
-        return Answer(text=say("needs_model", language_of(turn)))
+        return Answer(text=say("sample.needs_model", language_of(turn)))
+
+
+def fit_schema(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """Return a value with the least of what its schema requires besides, and nothing it lacks."""
+    schema = _dereference(schema, root)
+    for union in ("anyOf", "oneOf"):
+        kinds = [_dereference(kind, root) for kind in schema.get(union, ())]
+        schema = next((kind for kind in kinds if kind.get("type") == _type(value)), schema)
+    if isinstance(value, list):
+        return [fit_schema(item, schema.get("items", {}), root) for item in value]
+    if not isinstance(value, dict) or "properties" not in schema:
+        return value
+    properties = schema["properties"]
+    own = {n: fit_schema(v, properties[n], root) for n, v in value.items() if n in properties}
+    lacking = [name for name in schema.get("required", ()) if name not in own]
+    return own | {name: least(properties.get(name, {}), root) for name in lacking}
+
+
+def _type(value: Any) -> str:
+    return {dict: "object", list: "array", str: "string", type(None): "null"}.get(type(value), "")
+
+
+def _dereference(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema that a reference leads to."""
+    if reference := schema.get("$ref"):
+        target: Any = root
+        for part in reference.removeprefix("#/").split("/"):
+            target = target[part]
+        return _dereference(target, root)
+    return schema
+
+
+_NEITHER = ("no", "un", "other")
+"""Beginnings of the choices that claim nothing: none, not_there, unknown, unsure, other."""
 
 
 def least(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """The emptiest value that a JSON schema allows."""
-    if reference := schema.get("$ref"):
-        found: Any = root
-        for part in reference.removeprefix("#/").split("/"):
-            found = found[part]
-        return least(found, root)
+    """Return the emptiest value that a JSON schema allows."""
+    schema = _dereference(schema, root)
+    if "default" in schema or "const" in schema:
+        return schema.get("default", schema.get("const"))
     if choices := schema.get("enum"):
-        return choices[0]
+        return next((c for c in choices if str(c).casefold().startswith(_NEITHER)), choices[0])
     for union in ("anyOf", "oneOf", "allOf"):
         if kinds := schema.get(union):
             null = [kind for kind in kinds if kind.get("type") == "null"]
@@ -71,12 +105,13 @@ def least(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
         return {name: least(properties.get(name, {}), root) for name in schema.get("required", ())}
     if kind == "array":
         return [least(schema.get("items", {}), root)] * schema.get("minItems", 0)
-    numbers = {"integer": schema.get("minimum", 0), "number": schema.get("minimum", 0)}
-    return {"string": "", "boolean": False, **numbers}.get(kind)
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return {"string": "", "boolean": False}.get(kind)
 
 
-def _tagged(turn: Turn) -> str:
-    """The text that holds the tags: a request for a repair after it repeats none of them."""
+def _tagged_text(turn: Turn) -> str:
+    """Return the text that holds the tags, which a request for a repair does not repeat."""
     if "</" in turn.user:
         return turn.user
     tagged = [past.text for past in turn.history if past.role == "user" and "</" in past.text]

@@ -1,6 +1,6 @@
-"""What an offline model is asked and answers, whatever wire it speaks.
+"""Define the requests and answers of a model, whatever wire it speaks.
 
-The Gemini and OpenAI stand-ins turn a request into a `Turn`, ask a `Brain`, and write the `Answer`
+The Gemini and OpenAI stand-ins turn a request into a `Turn`, ask a `Model`, and write the `Answer`
 in their own protocol.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """A tool the model wants called; `id` is filled in by the service where empty."""
+    """Hold a tool the model wants called; `id` is filled in by the service where empty."""
 
     name: str
     args: dict[str, Any] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class Page:
-    """A web page a grounded sentence rests on."""
+    """Hold a web page a grounded sentence rests on."""
 
     uri: str
     title: str
@@ -27,7 +27,7 @@ class Page:
 
 @dataclass(frozen=True)
 class GroundedSentence:
-    """A stretch of the answer's text and the pages behind it; without pages it is plain text.
+    """Hold a stretch of the answer's text and the pages behind it; without pages it is plain text.
 
     The answer's text is the sentences put together as they are, so spaces belong to them.
     """
@@ -38,7 +38,7 @@ class GroundedSentence:
 
 @dataclass(frozen=True)
 class Past:
-    """An earlier message of the conversation; `role` is user or model."""
+    """Hold an earlier message of the conversation; `role` is user or model."""
 
     role: str
     text: str
@@ -47,7 +47,7 @@ class Past:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a called tool returned, as text (JSON text where it was an object)."""
+    """Hold the result of a tool call as text (JSON text where it was an object)."""
 
     name: str
     text: str
@@ -56,7 +56,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Tool:
-    """A function the model may call; `parameters` is its JSON schema."""
+    """Hold a function the model may call; `parameters` is its JSON schema."""
 
     name: str
     description: str = ""
@@ -65,7 +65,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Turn:
-    """One request, free of its wire format.
+    """Hold one request, free of its wire format.
 
     `user` is the text of the last human message; `history` is everything before it (and, in a tool
     loop, the calls after it); `tool_results` are all results that came after `user`, in order.
@@ -82,13 +82,13 @@ class Turn:
     For a model that is told the schema in its prompt only, it is {} (any JSON object).
     """
     search: bool = False
-    """Whether the model may search the web itself (Google Search grounding)."""
+    """True if the model may search the web itself (Google Search grounding)."""
     model: str = ""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says: text, JSON, tool calls or grounded sentences (the first one given).
+    """Hold a reply: text, JSON, tool calls or grounded sentences (the first one that is set).
 
     `queries` are the web searches it claims to have run. `finish` is Gemini's finishReason, or
     PROMPT_BLOCKED (the prompt is refused), or NONE (a reply without any candidate).
@@ -102,9 +102,9 @@ class Answer:
     finish: str = "STOP"
 
 
-class Brain(Protocol):
-    """Whatever answers: the rules over the sample, or a script in a test."""
+class Model(Protocol):
+    """Answer requests: the sample's own model, or a script in a test."""
 
     def respond(self, turn: Turn) -> Answer:
-        """The answer to one request; quick, pure of I/O, callable from any thread."""
+        """Return the answer to one request; quick, pure of I/O, callable from any thread."""
         ...

@@ -1,4 +1,4 @@
-"""What a question is about, the aspects it names, and what it refers to of the turns before."""
+"""Find the subject of a question, its aspects, and its references to the turns before."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _ASKING_ZH = re.compile(
 _ASKING_EN = frozenset(
     re.findall(
         r"\S+",
-        "compare compared differ difference versus write report research "
+        "compare compared differ difference versus vs better often buy write report research "
         "a an the of in on at for and or to from by with about as than so not no if it its "
         "this that these those there here i me my we our us you your he she they them their "
         "is are was were be been do does did has have had can could should would will may "
@@ -65,7 +65,7 @@ _ORDER = "一二三四五六", ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True)
 class Subject:
-    """The names that a source must bear (one of them), as the question writes them."""
+    """Hold the names that a source must bear (one of them), as the question writes them."""
 
     names: tuple[str, ...]
     exact: bool = True
@@ -76,15 +76,19 @@ class Subject:
         return self.names[0] if self.names else ""
 
     def is_named_in(self, text: str) -> bool:
-        known = frozenset(terms(text))
-        return not self.names or any(self._named(name, text, known) for name in self.names)
+        text_terms = frozenset(terms(text))
+        return not self.names or any(
+            self._matches_name(name, text, text_terms) for name in self.names
+        )
 
     def is_spelt_in(self, text: str) -> bool:
-        """Whether a text has one of the names in full, not only the beginning of a long one."""
-        known = frozenset(terms(text))
-        return any(n.casefold() in text.casefold() or known >= set(terms(n)) for n in self.names)
+        """Tell whether a text has one of the names in full, not only a long one's beginning."""
+        text_terms = frozenset(terms(text))
+        return any(
+            n.casefold() in text.casefold() or text_terms >= set(terms(n)) for n in self.names
+        )
 
-    def _named(self, name: str, text: str, known: frozenset[str]) -> bool:
+    def _matches_name(self, name: str, text: str, text_terms: frozenset[str]) -> bool:
         if name.casefold() in text.casefold():
             return True
         if re.search(f"[{_HAN}]", name):
@@ -93,14 +97,14 @@ class Subject:
             pairs = [head[at : at + 2] for at in range(len(head) - 1)]
             latin = [word for word in terms(name) if word.isascii()]
             shared = sum(pair in text for pair in pairs)
-            return len(head) > 2 and 3 * shared >= 2 * len(pairs) and known.issuperset(latin)
-        wanted = set(terms(name))
+            return len(head) > 2 and 3 * shared >= 2 * len(pairs) and text_terms.issuperset(latin)
+        name_terms = set(terms(name))
         share = 1.0 if self.exact else 0.6
-        return bool(wanted) and len(wanted & known) >= share * len(wanted)
+        return bool(name_terms) and len(name_terms & text_terms) >= share * len(name_terms)
 
 
-def cleaned(question: str) -> str:
-    """The question as a search: no greeting, no final punctuation, one line."""
+def clean_question(question: str) -> str:
+    """Return the question as a search: no greeting, no final punctuation, one line."""
     line = " ".join(question.split())
     while line != (shorter := _POLITE.sub("", line)):
         line = shorter
@@ -108,47 +112,52 @@ def cleaned(question: str) -> str:
 
 
 def subject_of(question: str) -> Subject:
-    """The place, the names or the first words that carry meaning."""
-    asked = cleaned(question)
-    return _subject_zh(asked) if detect_language(asked) == "zh" else _subject_en(asked)
+    """Return the place, the names or the first words that carry meaning."""
+    plain = clean_question(question)
+    return _subject_zh(plain) if detect_language(plain) == "zh" else _subject_en(plain)
 
 
-def _subject_zh(asked: str) -> Subject:
-    phrases = [part for part in _ASKING_ZH.split(asked) if len(part) > 1]
-    place = (extract_place(asked) or ("", None))[0]
-    if place and (landmark_in(asked) or not phrases or phrases[0] in place):
+def _subject_zh(plain: str) -> Subject:
+    phrases = [part for part in _ASKING_ZH.split(plain) if len(part) > 1]
+    place = (extract_place(plain) or ("", None))[0]
+    if place and (landmark_in(plain) or not phrases or phrases[0] in place):
         compared = re.match(
             rf"^{re.escape(place)}(?:和|与|跟|比)([^的哪谁有]{{2,12}}?)(?:的|哪|谁|高|早|长|$)",
-            asked,
+            plain,
         )
         return Subject((place, compared[1]) if compared else (place,))
-    city = (extract_place(asked) or ("", None))[1] or ""
+    city = (extract_place(plain) or ("", None))[1] or ""
     if place and phrases and place in phrases[0][len(city) + 1 :]:
         return Subject((place,))
-    return Subject((phrases[0],)) if phrases else Subject((asked,) if len(asked) > 1 else ())
+    return Subject((phrases[0],)) if phrases else Subject((plain,) if len(plain) > 1 else ())
 
 
-def _subject_en(asked: str) -> Subject:
+def _subject_en(plain: str) -> Subject:
     runs: list[re.Match[str]] = []
-    for run in _RUN.finditer(asked):
+    for run in _RUN.finditer(plain):
         words = run[0].split()
         begins = run.start() == 0 and len(words) == 1 and not words[0].isupper()
         if not begins and any(word.casefold() not in _ASKING_EN for word in words):
             runs.append(run)
     names = []
     for at, run in enumerate(runs):
-        if at and not _TOGETHER.match(asked[runs[at - 1].end() : run.start()]):
+        if at and not _TOGETHER.match(plain[runs[at - 1].end() : run.start()]):
             break
         names.append(_without_asking(run[0]))
     if names:
         return Subject(tuple(names))
-    head = asked.partition(":")[0]
+    head = plain.partition(":")[0]
     for text in (head.rpartition(" of ")[2], head):
         words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", re.sub(r"['’]s\b", "", text))
         words = [word for word in words if word.casefold() not in _ASKING_EN]
-        if kept := without_activities(" ".join(words)).split() or words:
+        if rest_words := without_activities(" ".join(words)).split() or words:
             break
-    return Subject((" ".join(kept[:4]),) if kept else (), exact=False)
+    distinct = list({_singular(word): word for word in reversed(rest_words)}.values())[::-1]
+    return Subject((" ".join(distinct[:4]),) if distinct else (), exact=False)
+
+
+def _singular(word: str) -> str:
+    return word.casefold().removesuffix("s")
 
 
 def _without_asking(run: str) -> str:
@@ -159,56 +168,69 @@ def _without_asking(run: str) -> str:
 
 
 def searched_as(question: str) -> str:
-    """The subject as a search names it: a place in China with its city in front."""
+    """Return the subject as a search names it: a place in China with its city in front."""
     subject = subject_of(question).text
-    place, city = extract_place(cleaned(question)) or ("", None)
+    place, city = extract_place(clean_question(question)) or ("", None)
     own = place == subject and city and city not in place and detect_language(question) == "zh"
     return f"{city}{subject}" if own else subject
 
 
-def aspects_of(question: str) -> list[str]:
-    """What the question names besides its subject, in its order, at most three."""
-    asked, language = cleaned(question), detect_language(question)
-    head, colon, rest = asked.replace("：", ":").partition(":")
+def aspects_of(question: str, *, with_subject: bool = False) -> list[str]:
+    """Return the aspects that the question names, in order, at most three.
+
+    Words of its subject are left out of English ones, unless `with_subject`: a search puts them
+    behind the subject, a report makes a topic of each.
+    """
+    plain, language = clean_question(question), detect_language(question)
+    head, colon, rest = plain.replace("：", ":").partition(":")
     text = rest if colon and rest.strip() else head
     text = next((clause for clause in re.split("[，,；;]", text) if "、" in clause), text)
-    for name in (*subject_of(question).names, *(extract_place(asked) or ())):
+    for name in (*subject_of(question).names, *(extract_place(plain) or ())):
         text = text.replace(name, " ") if name else text
     if language == "zh":
-        found = [
+        aspects = [
             re.sub(r"^[到把从对将让]|(?:等|相比|方面)+$", "", part)
             for part in _ASKING_ZH.split(text)
         ]
-        found = [part for part in found if 1 < len(part) <= 8]
+        aspects = [part for part in aspects if 1 < len(part) <= 8]
     else:
         parts = [part.split() for part in _ASPECT_EN.split(re.sub(r"['’]s\b", "", text))]
-        known = _ASKING_EN - {"history", "revenue", "cost", "costs", "uses", "profit", "price"}
-        found = [" ".join(w for w in part if w.casefold() not in known) for part in parts]
-        found = [part for part in found if part and len(part.split()) <= 3]
-    return list(dict.fromkeys(part.strip() for part in found))[:MOST_ASPECTS]
+        aside = _ASKING_EN - {"history", "revenue", "cost", "costs", "uses", "profit", "price"}
+        names = () if with_subject else subject_of(question).names
+        subject = {_singular(w) for name in names for w in name.split()}
+        aspects = [
+            " ".join(w for w in part if w.casefold() not in aside and _singular(w) not in subject)
+            for part in parts
+        ]
+        aspects = [part for part in aspects if part and len(part.split()) <= 3]
+    return list(dict.fromkeys(part.strip() for part in aspects))[:MOST_ASPECTS]
 
 
-def asked_of(question: str) -> str:
-    """What a sentence must bear on: the aspects of a question, or the whole of it."""
-    return " ".join(aspects_of(question)) or cleaned(question)
+def topic_of(question: str) -> str:
+    """Return the text a sentence must bear on: the aspects of a question, or the whole of it."""
+    return " ".join(aspects_of(question)) or clean_question(question)
 
 
 _NEARBY = re.compile(r"^[那还]*附近|周边|周围|\bnearby\b")
 
 
-def resolved(question: str, conversation: list[str], places: list[str]) -> str:
-    """The question with "there", "it" or "the second one" replaced by what that was."""
-    if found := _ORDINAL.search(question):
-        word = (found[1] or found[2]).casefold()
-        order = _ORDER[0] if found[1] else _ORDER[1]
+def resolve_references(question: str, conversation: list[str], places: list[str]) -> str:
+    """Return the question with "there", "it" or "the second one" replaced by what that was."""
+    if match := _ORDINAL.search(question):
+        word = (match[1] or match[2]).casefold()
+        order = _ORDER[0] if match[1] else _ORDER[1]
         at = int(word) - 1 if word.isdigit() else order.index(word)
         if at < len(places):
-            return question[: found.start()] + places[at] + question[found.end() :]
-    asked = [line.partition(":")[2].strip() for line in conversation if line.startswith("user:")]
-    named = [searched_as(text) for text in reversed(asked) if not _refers(text)]
+            return question[: match.start()] + places[at] + question[match.end() :]
+    questions = [
+        line.partition(":")[2].strip() for line in conversation if line.startswith("user:")
+    ]
+    subjects = [searched_as(text) for text in reversed(questions) if not _refers(text)]
     if _NEARBY.search(question):
-        named = [place[0] for text in reversed(asked) if (place := extract_place(text))] + named
-    before = next(filter(None, named), places[0] if places else "")
+        subjects = [
+            place[0] for text in reversed(questions) if (place := extract_place(text))
+        ] + subjects
+    before = next(filter(None, subjects), places[0] if places else "")
     if not before or not _refers(question):
         return question
     if detect_language(question) == "zh":
@@ -226,11 +248,11 @@ def resolved(question: str, conversation: list[str], places: list[str]) -> str:
 
 
 def _refers(question: str) -> bool:
-    """Whether a question points back before it names anything, or names only a kind of place."""
+    """Tell whether a question points back before it names anything, or only names a kind."""
     pattern = _THERE_ZH if detect_language(question) == "zh" else _THERE_EN
-    if found := pattern.search(question):
-        return not _names_something(question[: found.start()])
-    return not _names_something(cleaned(question))
+    if match := pattern.search(question):
+        return not _names_something(question[: match.start()])
+    return not _names_something(clean_question(question))
 
 
 def _names_something(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Texts as the model reads them: tagged records, marked sentences, and which bear on a question."""
+"""Read texts as tagged records and marked sentences, and rank them by a question."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -26,11 +26,12 @@ _ELEMENT = r"[<‹]{tag}\s([^<>‹›]*)[>›]\n?(.*?)[<‹]/{tag}[>›]"
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 _LIST_SIGN = re.compile(r"^\s*(?:[-*•#>]+|\d+[.、)])\s+")
 _SHARE_OF_BEST = 0.2
+_LONGEST = 60
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence as it stands, with its markers; `title` is what its source is called."""
+    """Hold a sentence as it stands, with its markers; `title` is what its source is called."""
 
     text: str
     title: str = ""
@@ -49,7 +50,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of places, routes or weather: its id, and its fields."""
+    """Hold one line of places, routes or weather: its id, and its fields."""
 
     id: str
     fields: tuple[str, ...]
@@ -59,26 +60,29 @@ class Record:
         return self.fields[0]
 
     def shown(self, most: int = 6) -> str:
-        """The name and the facts as listed, then the marker."""
+        """Return the name and the facts as listed, then the marker."""
         facts = " · ".join(self.fields[1:most])
         return f"{self.name}{' — ' if facts else ''}{facts} [^{self.id}]"
 
 
 def task_of(turn: Turn) -> str:
-    """The name in `<task>`, with which every system prompt begins; empty where there is none."""
-    found = _TASK.search(turn.system)
-    return found[1] if found else ""
+    """Return the name in `<task>`, with which every system prompt begins.
+
+    "" where there is none.
+    """
+    match = _TASK.search(turn.system)
+    return match[1] if match else ""
 
 
 def language_of(turn: Turn) -> Language:
-    found = _LANGUAGE.search(turn.system)
-    return "en" if found and found[1] == "en" else "zh"
+    match = _LANGUAGE.search(turn.system)
+    return "en" if match and match[1] == "en" else "zh"
 
 
 def block(text: str, tag: str) -> str:
-    """What stands between `<tag>` and `</tag>`; empty where the block is missing."""
-    found = re.search(rf"<{tag}>\n?(.*?)\n?</{tag}>", text, re.DOTALL)
-    return found[1].strip() if found else ""
+    """Return the text between `<tag>` and `</tag>`; "" where the block is missing."""
+    match = re.search(rf"<{tag}>\n?(.*?)\n?</{tag}>", text, re.DOTALL)
+    return match[1].strip() if match else ""
 
 
 def lines(text: str, tag: str) -> list[str]:
@@ -86,57 +90,60 @@ def lines(text: str, tag: str) -> list[str]:
 
 
 def number(text: str, tag: str, default: int) -> int:
-    found = re.search(r"\d+", block(text, tag))
-    return int(found[0]) if found else default
+    match = re.search(r"\d+", block(text, tag))
+    return int(match[0]) if match else default
 
 
 def elements(text: str, tag: str) -> list[tuple[dict[str, str], str]]:
-    """The attributes and the content of each `<tag …>`, also of those fenced as foreign text."""
-    found = re.findall(_ELEMENT.replace("{tag}", tag), text, re.DOTALL)
-    return [(dict(_ATTRIBUTE.findall(attributes)), body.strip()) for attributes, body in found]
+    """Return the attributes and content of each `<tag …>`, fenced as foreign text or not."""
+    matches = re.findall(_ELEMENT.replace("{tag}", tag), text, re.DOTALL)
+    return [(dict(_ATTRIBUTE.findall(attributes)), body.strip()) for attributes, body in matches]
 
 
 def records(text: str) -> list[Record]:
-    """The marked lines of a text, their fields split at ` | `."""
-    found = []
+    """Return the marked lines of a text, their fields split at ` | `."""
+    rows = []
     for line in text.splitlines():
         if match := _LINE.match(line.strip()):
             fields = tuple(field.strip() for field in match[2].split(" | ") if field.strip())
-            found += [Record(match[1], fields)] if fields else []
-    return found
+            rows += [Record(match[1], fields)] if fields else []
+    return rows
 
 
 def sentences(text: str, title: str = "") -> list[Sentence]:
-    """The sentences of a text, each with the markers that follow it; list signs are dropped."""
-    found = [
+    """Return the sentences of a text with the markers that follow each, without list signs."""
+    result = [
         Sentence(match[0].strip(), title)
         for line in re.sub(r"\s*(?:…|\.{3})\s*", "\n", text).splitlines()
         for match in _SENTENCE.finditer(_LIST_SIGN.sub("", line).strip())
     ]
-    return [sentence for sentence in found if len(sentence.bare) > 1]
+    return [sentence for sentence in result if len(sentence.bare) > 1]
 
 
-def distinct(found: Iterable[Sentence]) -> list[Sentence]:
-    """The sentences in order, near-copies of earlier ones left out."""
-    kept: list[Sentence] = []
-    seen: list[frozenset[str]] = []
-    for sentence in found:
+def distinct(candidates: Iterable[Sentence]) -> list[Sentence]:
+    """Return the sentences in order, near-copies of earlier ones left out."""
+    result: list[Sentence] = []
+    earlier: list[frozenset[str]] = []
+    for sentence in candidates:
         mine = frozenset(query_terms(sentence.bare))
-        if not any(len(mine & other) >= 0.8 * max(len(mine), 1) for other in seen):
-            seen.append(mine)
-            kept.append(sentence)
-    return kept
+        if not any(len(mine & other) >= 0.8 * max(len(mine), 1) for other in earlier):
+            earlier.append(mine)
+            result.append(sentence)
+    return result
 
 
-def expanded(text: str) -> str:
-    """A text with what the map would look for: 遛娃 and "with kids" are then one word."""
+def with_map_words(text: str) -> str:
+    """Return a text with what the map would look for: 遛娃 and "with kids" are then one word."""
     return " ".join([text, *activity_keywords(text, "zh"), *activity_keywords(text, "en")])
 
 
-def best(found: Iterable[T], query: str, text_of: Callable[[T], str], most: int) -> list[T]:
-    """Those that bear most on the query by BM25, best first; none that shares no word with it."""
-    rows = list(found)
-    scores = Bm25([expanded(text_of(row)) for row in rows]).scores(expanded(query))
+def best(items: Iterable[T], query: str, text_of: Callable[[T], str], most: int) -> list[T]:
+    """Return the rows that bear most on the query by BM25, best first.
+
+    None without a shared word.
+    """
+    rows = list(items)
+    scores = Bm25([with_map_words(text_of(row)) for row in rows]).scores(with_map_words(query))
     top = max(scores, default=0.0)
     order = sorted(range(len(rows)), key=lambda at: -scores[at])
     return [rows[at] for at in order if scores[at] > 0 and scores[at] >= top * _SHARE_OF_BEST][
@@ -144,27 +151,32 @@ def best(found: Iterable[T], query: str, text_of: Callable[[T], str], most: int)
     ]
 
 
-def ranked(found: Iterable[Sentence], query: str, most: int = 100) -> list[Sentence]:
-    """The distinct sentences that bear on a query, best first; a title counts for its sentences."""
-    return best(distinct(found), query, lambda s: f"{s.title} {s.bare}", most)
+def rank(candidates: Iterable[Sentence], query: str, most: int = 100) -> list[Sentence]:
+    """Return the distinct sentences that bear on a query, best first; titles count as well."""
+    return best(distinct(candidates), query, lambda s: f"{s.title} {s.bare}", most)
 
 
-def quoted(text: str, query: str, most: int, title: str = "") -> list[Sentence]:
-    """The best sentences of a text, in the order in which they stand there."""
-    told = sentences(text, title)
-    chosen = {sentence.text for sentence in ranked(told, query, most)}
-    return [sentence for sentence in distinct(told) if sentence.text in chosen]
+def quote_text(text: str, query: str, most: int, title: str = "") -> list[Sentence]:
+    """Return the best sentences of a text, in the order in which they stand there."""
+    all_sentences = sentences(text, title)
+    best_texts = {sentence.text for sentence in rank(all_sentences, query, most)}
+    return [sentence for sentence in distinct(all_sentences) if sentence.text in best_texts]
 
 
-def spoken(found: list[Sentence], language: Language) -> list[Sentence]:
-    """The sentences in a language; all of them where none is."""
-    return [s for s in found if detect_language(s.bare) == language] or found
+def in_language(candidates: list[Sentence], language: Language) -> list[Sentence]:
+    """Return the sentences in a language; all of them where none is."""
+    return [s for s in candidates if detect_language(s.bare) == language] or candidates
 
 
-def about(found: Iterable[tuple[T, str]], subject: Subject) -> list[T]:
-    """The rows whose text names the subject."""
-    return [row for row, text in found if subject.is_named_in(text)]
+def about(pairs: Iterable[tuple[T, str]], subject: Subject) -> list[T]:
+    """Return the rows whose text names the subject."""
+    return [row for row, text in pairs if subject.is_named_in(text)]
 
 
-def joined(texts: Iterable[str], language: Language) -> str:
+def join_sentences(texts: Iterable[str], language: Language) -> str:
     return ("" if language == "zh" else " ").join(texts)
+
+
+def short(text: str) -> str:
+    """Return a text for a sentence of ours, cut where it is long."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,4 +1,4 @@
-"""What a question wants taken out of a sentence, and the arithmetic that it states itself."""
+"""Take the value a question asks for out of a sentence, and compute its own arithmetic."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agent.evidence.figures import UNITS, Figure, figures
 from agent.knowledge.terms import terms
-from agent.sample.model.subject import Subject, cleaned, subject_of
+from agent.sample.model.subject import Subject, clean_question, subject_of
 from agent.sample.model.text import Record
 from agent.texts.language import Language, detect_language
 
@@ -44,53 +44,53 @@ _WEEKDAYS: dict[Language, list[str]] = {
 
 @dataclass(frozen=True)
 class Value:
-    """What answers, and the sentence or record it was taken out of."""
+    """Hold an answer, and the sentence or record it was taken out of."""
 
     text: str
-    said: str
+    sentence: str
     id: str
 
 
-def wanted(question: str) -> str:
-    """Which kind of value is asked for; empty where only a language model could tell."""
-    asked = cleaned(question)
-    if _BEYOND.search(asked) or len(subject_of(asked).names) > 1:
+def value_kind(question: str) -> str:
+    """Return the kind of value that is asked for; "" where only a language model could tell."""
+    plain = clean_question(question)
+    if _BEYOND.search(plain) or len(subject_of(plain).names) > 1:
         return ""
-    return next((kind for kind, words in _WANTED.items() if re.search(words, asked, re.I)), "")
+    return next((kind for kind, words in _WANTED.items() if re.search(words, plain, re.I)), "")
 
 
 def of_record(record: Record, kind: str) -> Value | None:
-    """A fact of a place as the map lists it."""
+    """Return a fact of a place as the map lists it."""
     times = [t for f in record.fields[1:] for t in re.findall(r"\b\d{1,2}:\d{2}\b", f)]
     stars = [f[1:] for f in record.fields if f.startswith("★")]
     costs = [f[1:] for f in record.fields if f[:1] in "¥￥"]
     where = [f for f in record.fields[2:] if not re.search(r"^[★¥￥]|\d:\d|全天|24|\d m\b", f)]
-    found = {
+    values = {
         "rating": stars,
         "cost": costs,
         "opens": times[:1],
         "closes": times[-1:],
         "address": where[-1:],
     }[kind]
-    said = " · ".join(record.fields)
-    return Value(found[0], said, record.id) if found else None
+    text = " · ".join(record.fields)
+    return Value(values[0], text, record.id) if values else None
 
 
 def of_sentence(sentence: str, question: str, subject: Subject, title: str = "") -> str:
-    """The year, date or number of a sentence on the subject that speaks of what is asked."""
-    kind, asked = wanted(question), cleaned(question)
+    """Return the year, date or number of a sentence on the subject that speaks of what is asked."""
+    kind, plain = value_kind(question), clean_question(question)
     if not subject.is_spelt_in(f"{title} {sentence}"):
         return ""
-    rest = re.sub("|".join(_WANTED.values()), " ", _UNIT.sub(" ", asked), flags=re.I)
+    rest = re.sub("|".join(_WANTED.values()), " ", _UNIT.sub(" ", plain), flags=re.I)
     for name in subject.names:
         rest = rest.replace(name, " ")
     shared = [word for word in terms(rest) if word in terms(sentence) and len(word) > 1]
-    named = [word for word in shared if word not in _COMMON]
-    values = list(_values(sentence, kind, asked))
-    if not values or (not named and [w for w in terms(rest) if w not in _COMMON and len(w) > 1]):
+    telling = [word for word in shared if word not in _COMMON]
+    values = list(_values(sentence, kind, plain))
+    if not values or (not telling and [w for w in terms(rest) if w not in _COMMON and len(w) > 1]):
         return ""
     places = [
-        m.start() for word in named for m in re.finditer(re.escape(word), sentence.casefold())
+        m.start() for word in telling for m in re.finditer(re.escape(word), sentence.casefold())
     ]
     return min(values, key=lambda v: min((abs(v[1] - at) for at in places), default=0))[0]
 
@@ -104,14 +104,14 @@ _COMMON = frozenset(
 )
 
 
-def _values(sentence: str, kind: str, asked: str) -> Iterator[tuple[str, int]]:
-    """Every value of a kind with the place where it stands."""
+def _values(sentence: str, kind: str, question: str) -> Iterator[tuple[str, int]]:
+    """Yield every value of a kind with the place where it stands."""
     for figure in figures(sentence):
         if kind == "year" and (year := _year(figure)):
             yield year, figure.start
         elif kind == "date" and figure.date and all(figure.date):
             yield "-".join(f"{part:02d}" for part in figure.date), figure.start
-        elif kind == "number" and _is_amount(figure) and _fits(figure, sentence, asked):
+        elif kind == "number" and _is_amount(figure) and _fits(figure, sentence, question):
             digits = re.search(r"\d[\d,]*(?:\.\d+)?", figure.text)
             yield digits[0].replace(",", "") if digits else figure.text, figure.start
 
@@ -127,37 +127,37 @@ def _year(figure: Figure) -> str:
     return figure.text if bare and 1000 <= figure.value <= 2100 else ""
 
 
-def _fits(figure: Figure, sentence: str, asked: str) -> bool:
-    """Whether a number has the unit that is asked for, and in that size."""
-    found = _UNIT.search(asked)
-    unit = next((group for group in found.groups() if group), "") if found else ""
-    known = next((UNITS[unit[:n]] for n in (len(unit), 2, 1) if unit[:n] in UNITS), None)
-    if known:
-        return figure.kind == known[0] and figure.scale == known[1]
+def _fits(figure: Figure, sentence: str, question: str) -> bool:
+    """Tell whether a number has the unit that is asked for, and in that size."""
+    match = _UNIT.search(question)
+    unit = next((group for group in match.groups() if group), "") if match else ""
+    unit_entry = next((UNITS[unit[:n]] for n in (len(unit), 2, 1) if unit[:n] in UNITS), None)
+    if unit_entry:
+        return figure.kind == unit_entry[0] and figure.scale == unit_entry[1]
     if unit:
         return sentence[figure.end :].lstrip().casefold().startswith(unit[:4].casefold())
     return figure.kind == "metre"
 
 
 def program(question: str, *, again: bool = False) -> str:
-    """A program for the arithmetic that a question states, written another way to check it."""
-    asked = cleaned(question)
-    days = [figure.date for figure in figures(asked) if figure.date and all(figure.date)]
-    made = [f"date({year}, {month}, {day})" for year, month, day in days]
+    """Return a program for a question's arithmetic; `again` writes it another way, as a check."""
+    plain = clean_question(question)
+    days = [figure.date for figure in figures(plain) if figure.date and all(figure.date)]
+    dates = [f"date({year}, {month}, {day})" for year, month, day in days]
     head = "from datetime import date\n"
-    if len(made) == 2 and re.search("天|days", asked):
-        first, second = made
+    if len(dates) == 2 and re.search("天|days", plain):
+        first, second = dates
         apart = (
             f"{second}.toordinal() - {first}.toordinal()" if again else f"({second} - {first}).days"
         )
         return f"{head}print(abs({apart}))"
-    if len(made) == 1 and re.search("星期|周几|礼拜|day of the week|which day|what day", asked):
-        at = f"({made[0]}.toordinal() - 1) % 7" if again else f"{made[0]}.weekday()"
-        return f"{head}print({_WEEKDAYS[detect_language(asked)]!r}[{at}])"
+    if len(dates) == 1 and re.search("星期|周几|礼拜|day of the week|which day|what day", plain):
+        at = f"({dates[0]}.toordinal() - 1) % 7" if again else f"{dates[0]}.weekday()"
+        return f"{head}print({_WEEKDAYS[detect_language(plain)]!r}[{at}])"
     for pattern, sign in _SIGNS.items():
-        asked = re.sub(pattern, sign, asked, flags=re.IGNORECASE)
-    if made or not (found := _FORMULA.search(asked)) or found[0].count("(") != found[0].count(")"):
+        plain = re.sub(pattern, sign, plain, flags=re.IGNORECASE)
+    if dates or not (match := _FORMULA.search(plain)) or match[0].count("(") != match[0].count(")"):
         return ""
     kind = "Decimal" if again else "Fraction"
-    exact = re.sub(r"\d+(?:\.\d+)?", lambda n: f'{kind}("{n[0]}")', found[0].strip())
+    exact = re.sub(r"\d+(?:\.\d+)?", lambda n: f'{kind}("{n[0]}")', match[0].strip())
     return f"print(f'{{round(float({exact}), 6):.15g}}')"

@@ -1,4 +1,4 @@
-"""Who may call this server, and what is theirs."""
+"""Decide who may call this server, and what is theirs."""
 
 from agent.server.auth.authorization import auth
 

@@ -1,4 +1,4 @@
-"""What a request may ask of a run, whoever asks; checked before anything is stored.
+"""Check what a request asks of a run, whoever asks, before anything is stored.
 
 command to a thread, checked against its graph.
 
@@ -23,23 +23,23 @@ from agent.core.errors import ConfigurationError, InputError
 
 
 def chosen(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a Configuration that a request sets, in its context or `config.configurable`.
+    """Return the fields of a Configuration that a request sets, in context or configurable.
 
     Other names are none of ours: the server drops them.
     """
     config = asked.get("config")
-    given = (
+    parts = (
         config.get("configurable") if isinstance(config, Mapping) else None,
         asked.get("context"),
     )
-    found = {
-        name: value for part in given if isinstance(part, Mapping) for name, value in part.items()
+    settings = {
+        name: value for part in parts if isinstance(part, Mapping) for name, value in part.items()
     }
-    return {name: value for name, value in found.items() if name in Configuration.model_fields}
+    return {name: value for name, value in settings.items() if name in Configuration.model_fields}
 
 
 def check_choices(graph_id: str, choices: Mapping[str, Any]) -> None:
-    """Raises ConfigurationError naming the field whose value the graph would not take."""
+    """Raise ConfigurationError naming the field whose value the graph would not take."""
     schema = _schema(graph_id)
     if schema is None:
         return
@@ -106,7 +106,7 @@ def _check_update(graph_id: str, update: Any) -> None:
 
 @cache
 def _schema(graph_id: str) -> type[Configuration] | None:
-    """The context schema of one of our graphs; None of any other."""
+    """Return the context schema of one of our graphs; None of any other."""
     if graph_id not in ASSISTANTS:
         return None
     schema = _graph(graph_id).context_schema
@@ -115,7 +115,7 @@ def _schema(graph_id: str) -> type[Configuration] | None:
 
 @cache
 def _fields(graph_id: str) -> dict[str, TypeAdapter[Any]]:
-    """The keys of a graph's state, each with what it takes; its reducers do not count."""
+    """Return the keys of a graph's state, each with its type; reducers do not count."""
     hints = get_type_hints(_graph(graph_id).builder.state_schema)
     return {name: TypeAdapter(hint) for name, hint in hints.items()}
 
@@ -149,7 +149,7 @@ _SHOWN = 120
 
 
 def check_run(asked: Mapping[str, Any]) -> None:
-    """Raises InputError naming the field of a run's request that cannot be let in.
+    """Raise InputError naming the field of a run's request that cannot be let in.
 
     `asked` has the request's names (input, command, context, config, metadata, webhook and so on),
     all of them optional and none of them checked yet.
@@ -168,15 +168,15 @@ def check_run(asked: Mapping[str, Any]) -> None:
 
 
 def check_settings(asked: Mapping[str, Any]) -> None:
-    """The part of `check_run` that what is kept, as an assistant or a thread, must pass, too."""
+    """Check as `check_run` does what assistants and threads keep as well."""
     config, context = _object(asked, "config"), _object(asked, "context")
     settings = {
         "config": _without_servers_own(config, context),
         "context": context,
         "metadata": _object(asked, "metadata"),
     }
-    told = {name: asked.get(name) for name in ("name", "description")}
-    for where, value in {**settings, **told}.items():
+    texts = {name: asked.get(name) for name in ("name", "description")}
+    for where, value in {**settings, **texts}.items():
         _check_size(where, value, MAX_SETTINGS)
     if "recursion_limit" in config:
         _check_number("config.recursion_limit", config["recursion_limit"], 1, MAX_STEPS)
@@ -189,7 +189,7 @@ def check_settings(asked: Mapping[str, Any]) -> None:
 
 
 def check_names(where: str, value: Any) -> None:
-    """Raises InputError for a name below `where` that looks like a secret's.
+    """Raise InputError for a name below `where` that looks like a secret's.
 
     What is sent there is stored and shown again; keys belong into the server's environment.
     """
@@ -200,26 +200,26 @@ def check_names(where: str, value: Any) -> None:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a value of this name is probably a key: `apiKey`, `x-api-key`, `PASSWORD`."""
+    """Return whether a value of this name is probably a key: `apiKey`, `x-api-key`, `PASSWORD`."""
     return bool(_SECRET.search(_HUMP.sub("_", name).lower()))
 
 
 def weight(value: Any) -> int:
-    """Characters of all texts and names in a value, plus one for each of its parts."""
+    """Count the characters of all texts and names in a value, plus one for each of its parts."""
     total, waiting = 0, [value]
     while waiting:
-        found = waiting.pop()
-        total += 1 + (len(found) if isinstance(found, str) else 0)
-        waiting += _parts(found)
+        part = waiting.pop()
+        total += 1 + (len(part) if isinstance(part, str) else 0)
+        waiting += _parts(part)
     return total
 
 
 def depth(value: Any) -> int:
-    """Levels of a value: 1 for a text, 2 for a list of texts."""
+    """Count the levels of a value: 1 for a text, 2 for a list of texts."""
     levels, level = 0, [value]
     while level:
         levels += 1
-        level = [part for found in level for part in _parts(found)]
+        level = [inner for part in level for inner in _parts(part)]
     return levels
 
 
@@ -243,12 +243,12 @@ def _check_number(name: str, value: Any, least: int, most: int) -> None:
 
 
 def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = asked.get(name)
-    return found if isinstance(found, Mapping) else {}
+    part = asked.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def _without_servers_own(config: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a config a client can have sent; a context is found there once more, and told so.
+    """Return what of a config a client can have sent; the server repeats the context in it.
 
     Only what is the same there: a checkpoint's names are put among them, whatever they are.
     """
@@ -263,13 +263,13 @@ def _without_servers_own(config: Mapping[str, Any], context: Mapping[str, Any]) 
 
 
 def _names(where: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Every name in a value, with the path to it."""
+    """Yield every name in a value, with the path to it."""
     waiting = [(where, value)]
     while waiting:
-        path, found = waiting.pop()
-        if isinstance(found, Mapping):
-            for name, inner in found.items():
+        path, part = waiting.pop()
+        if isinstance(part, Mapping):
+            for name, inner in part.items():
                 yield f"{path}.{name}", str(name)
                 waiting.append((f"{path}.{name}", inner))
-        elif isinstance(found, (list, tuple)):
-            waiting += [(path, inner) for inner in found]
+        elif isinstance(part, (list, tuple)):
+            waiting += [(path, inner) for inner in part]

@@ -1,4 +1,4 @@
-"""Who calls, and what of the server's own API is theirs."""
+"""Tell who calls, and what of the server's own API is theirs."""
 
 import hashlib
 import ipaddress
@@ -39,7 +39,7 @@ _KEY = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 
 @dataclass(frozen=True)
 class Access:
-    """What the settings say; `problem` where they cannot be used, and then nobody is let in."""
+    """Hold what the settings say; where they have a `problem`, nobody is let in."""
 
     keys: Mapping[bytes, str] = field(default_factory=dict)
     """SHA-256 of a key → its owner's name."""
@@ -55,17 +55,17 @@ class Access:
 
     @property
     def open(self) -> bool:
-        """Whether nobody is asked for a key."""
+        """Return whether nobody is asked for a key."""
         return not self.keys and not self.problem
 
     @property
     def exposed(self) -> bool:
-        """Whether the operator lets it be called by other names than this machine's own."""
+        """Return whether it may be called by other names than this machine's own."""
         return self.any_host or bool(self.hosts)
 
     @property
     def summary(self) -> str:
-        """Whom the server answers, in one line without any key or name."""
+        """Say whom the server answers, in one line without any key or name."""
         if self.problem:
             return f"every request is refused until this is corrected: {self.problem}"
         if self.keys:
@@ -75,7 +75,7 @@ class Access:
         return "open, to this machine only"
 
     def answers_to(self, host: Host) -> bool:
-        """Whether the server goes by this name."""
+        """Return whether the server goes by this name."""
         if host.loopback or self.any_host:
             return True
         ports = (host.port,) if host.port is not None else (80, 443)
@@ -83,13 +83,13 @@ class Access:
         return not written.isdisjoint(self.hosts)
 
     def owner_of(self, key: str) -> str | None:
-        """The owner's name; the digest is looked up, so time tells nothing about the key."""
+        """Return the owner's name; the digest is looked up, so time tells nothing of the key."""
         return self.keys.get(_digest(key))
 
 
 @lru_cache(maxsize=1)
 def access() -> Access:
-    """The access of this process; never raises."""
+    """Return the access of this process; never raises."""
     try:
         return read_access(read_access_settings())
     except ConfigurationError as error:
@@ -97,7 +97,7 @@ def access() -> Access:
 
 
 def read_access(settings: AccessSettings) -> Access:
-    """Access as the settings say it; a ConfigurationError names the setting, never a key."""
+    """Read the access from settings; a ConfigurationError names the setting, never a key."""
     secret = settings.tanlu_api_keys
     keys = {} if secret is None else _keys(secret.get_secret_value())
     names = _parts(settings.tanlu_allowed_hosts)
@@ -115,7 +115,7 @@ def read_access(settings: AccessSettings) -> Access:
 
 
 def identify(headers: Mapping[str, str], access: Access) -> str | None:
-    """The owner whose key a request carries, OPEN_OWNER in open mode; None where it has none.
+    """Return the owner of a request's key, OPEN_OWNER in open mode; None where it has none.
 
     `headers` have names in lower case. `x-api-key` decides before `Authorization: Bearer`, and a
     header before the page's cookie: what was sent on purpose is not replaced by what is kept.
@@ -127,13 +127,13 @@ def identify(headers: Mapping[str, str], access: Access) -> str | None:
 
 
 def sent_key(headers: Mapping[str, str]) -> str:
-    """The key that decides, known or not; empty where none was sent."""
-    given = headers.get("x-api-key", "").strip() or _bearer(headers.get("authorization", ""))
-    return given or cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+    """Return the key that decides, known or not; empty where none was sent."""
+    key = headers.get("x-api-key", "").strip() or _bearer(headers.get("authorization", ""))
+    return key or cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
 
 
 def needs_no_key(path: str) -> bool:
-    """Whether a path is on the list of what anybody may ask, before a sign-in, too."""
+    """Return whether anybody may ask for a path, before a sign-in, too."""
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
 
 
@@ -147,16 +147,16 @@ def _digest(key: str) -> bytes:
 
 
 def _keys(text: str) -> dict[bytes, str]:
-    found: dict[bytes, str] = {}
+    owners: dict[bytes, str] = {}
     for number, entry in enumerate(text.split(","), 1):
         name, _, key = (part.strip() for part in entry.partition(":"))
         hide(key or entry)
         if problem := _wrong(name, key):
             raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: {problem}")
-        if name in found.values() or _digest(key) in found:
+        if name in owners.values() or _digest(key) in owners:
             raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: name or key is used twice")
-        found[_digest(key)] = name
-    return found
+        owners[_digest(key)] = name
+    return owners
 
 
 def _wrong(name: str, key: str) -> str:
@@ -203,7 +203,7 @@ _WAITS = httpx.Timeout(connect=5, read=300, write=300, pool=5)
 
 
 def client_for(request: Request) -> LangGraphClient:
-    """The server's own API, in process, as far as the caller of `request` may use it.
+    """Return a client of the server's own API, as far as the caller of `request` may use it.
 
     The one place for access checks of what `serving` offers: everything it lists, reads, starts
     and cancels goes through the client returned here. With keys it is a caller like any other and

@@ -1,4 +1,4 @@
-"""Whose threads, runs, assistants, crons and store items are whose; the server asks these rules.
+"""Rule whose threads, runs, assistants, crons and store items are; the server asks each time.
 
 With keys set, everything belongs to the owner of the key it was made with, and what no rule allows
 is refused. On an open server everything is everybody's; what a run may ask is checked there, too.
@@ -42,7 +42,7 @@ _STORE = "owner:"
 
 @auth.authenticate
 async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types.MinimalUserDict:
-    """Whose key it is; `path` only where the server tells it.
+    """Identify the caller by key; `path` only where the server tells it.
 
     The guard has refused strangers before, except on the few paths that need no key; every rule
     below refuses them, too."""
@@ -57,35 +57,35 @@ async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types
 
 @auth.on
 async def refuse(ctx: Auth.types.AuthContext, value: Value) -> bool:
-    """What has no rule of its own is nobody's; a new kind of resource is closed with keys."""
+    """Refuse what has no rule of its own; a new kind of resource is closed with keys."""
     _caller(ctx)
     return access().open
 
 
 @auth.on.threads
 async def threads(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Own ones, whatever is done with them or with their runs and state."""
+    """Allow own ones, whatever is done with them or with their runs and state."""
     return _own(ctx, value)
 
 
 @auth.on.threads.create
 async def create_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """A new thread belongs to its maker; the filter refuses an id that is somebody else's."""
-    found = _made(ctx, value, check_settings)
+    """Give a new thread to its maker; the filter refuses an id that is somebody else's."""
+    owned = _made(ctx, value, check_settings)
     if not await _unclaimed(_caller(ctx), value.get("thread_id")):
         raise Auth.exceptions.HTTPException(409, "Conflict")
-    return found
+    return owned
 
 
 @auth.on.threads.update
 async def update_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Its metadata, state or status; it cannot be given away."""
+    """Allow changes of metadata, state or status; a thread cannot be given away."""
     return _changed(ctx, value, check_settings)
 
 
 @auth.on.threads.delete
 async def delete_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """A thread, or a run of it: the server removes a run's steps by its id alone, whatever thread
+    """Allow to delete a thread or a run: the server removes a run by its id alone, whatever thread
     it is on, and only then looks whether there is such a run."""
     own = _own(ctx, value)
     if run_id := value.get("run_id"):
@@ -99,47 +99,49 @@ async def delete_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 
 @auth.on.threads.create_run
 async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Every run, however it was asked for: over REST, by the event protocol, of a cron, alone."""
-    asked = value.get("kwargs") or {}
+    """Check every run, however asked for: over REST, by the event protocol, of a cron, alone."""
+    kwargs = value.get("kwargs") or {}
 
     def check(_: Mapping[str, Any]) -> None:
-        check_run({**asked, **{name: value.get(name) for name in ("metadata", "after_seconds")}})
+        check_run({**kwargs, **{name: value.get(name) for name in ("metadata", "after_seconds")}})
 
-    found = _made(ctx, value, check)
+    owned = _made(ctx, value, check)
     # The server has put its own names into the config, and what was sent there into the context.
-    await _check_choices(_caller(ctx), {"context": asked.get("context")}, value.get("assistant_id"))
-    if command := asked.get("command"):
+    await _check_choices(
+        _caller(ctx), {"context": kwargs.get("context")}, value.get("assistant_id")
+    )
+    if command := kwargs.get("command"):
         await _check_command(_caller(ctx), command, value)
     if not await _unclaimed(_caller(ctx), value.get("thread_id")):
         raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
     # A step not yet on disk when the process dies would be paid for again. A run without a thread
     # writes none, and the library fails where it waits for that.
-    if not asked.get("temporary"):
-        asked["durability"] = "sync"
-    return found
+    if not kwargs.get("temporary"):
+        kwargs["durability"] = "sync"
+    return owned
 
 
 @auth.on.assistants
 async def assistants(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Reading and searching: one's own and the server's."""
+    """Allow to read and search one's own and the server's."""
     own = _own(ctx, value)
     return own and {"$or": [own, SYSTEM]}
 
 
 @auth.on.assistants.create
 async def create_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """A saved variant of one of the graphs."""
-    found = _made(ctx, value, _check_assistant)
+    """Check a saved variant of one of the graphs."""
+    owned = _made(ctx, value, _check_assistant)
     await _check_choices(_caller(ctx), value, value.get("graph_id"))
-    return found
+    return owned
 
 
 @auth.on.assistants.update
 async def update_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Own ones; with keys, nobody can change the server's."""
-    found = _changed(ctx, value, _check_assistant)
+    """Allow own ones; with keys, nobody can change the server's."""
+    owned = _changed(ctx, value, _check_assistant)
     await _check_choices(_caller(ctx), value, value.get("graph_id") or value.get("assistant_id"))
-    return found
+    return owned
 
 
 @auth.on.assistants.delete
@@ -156,25 +158,25 @@ async def crons(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 
 @auth.on.crons.create
 async def create_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """What it asks is checked now, and again each time it runs."""
-    found, payload = _made(ctx, value, _check_cron), value.get("payload") or {}
+    """Check now what it asks, and again each time it runs."""
+    owned, payload = _made(ctx, value, _check_cron), value.get("payload") or {}
     await _check_choices(_caller(ctx), payload, payload.get("assistant_id"))
-    return found
+    return owned
 
 
 @auth.on.crons.update
 async def update_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Own ones; which assistant one runs cannot be changed."""
-    found, payload = _changed(ctx, value, _check_cron), value.get("payload") or {}
+    """Allow own ones; which assistant one runs cannot be changed."""
+    owned, payload = _changed(ctx, value, _check_cron), value.get("payload") or {}
     if chosen(payload):
         cron = await _visible(_caller(ctx), f"/runs/crons/{value['cron_id']}")
         await _check_choices(_caller(ctx), payload, cron.get("assistant_id"))
-    return found
+    return owned
 
 
 @auth.on.store
 async def store(ctx: Auth.types.AuthContext, value: Value) -> None:
-    """Each owner's items are below a name of the owner's own, which is put before the others."""
+    """Keep each owner's items below a name of the owner's, put before the others."""
     owner = _caller(ctx)
     if owner and not access().open:
         # A label has no full stop, and a name has no colon.
@@ -184,7 +186,7 @@ async def store(ctx: Auth.types.AuthContext, value: Value) -> None:
 
 
 def _caller(ctx: Auth.types.AuthContext) -> str:
-    """Who asks; 401 for strangers, and for those whose key was taken away since."""
+    """Return who asks; 401 for strangers, and for those whose key was taken away since."""
     known, owner = access(), ctx.user.identity
     if known.problem:
         raise Auth.exceptions.HTTPException(503, known.problem)
@@ -194,13 +196,13 @@ def _caller(ctx: Auth.types.AuthContext) -> str:
 
 
 def _own(ctx: Auth.types.AuthContext, _: Value) -> Filter:
-    """What the caller has made."""
+    """Return the filter for what the caller has made."""
     owner = _caller(ctx)
     return {OWNER: owner} if owner else None
 
 
 def _made(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
-    """Checks what is being made and notes whose it is.
+    """Check what is being made and note whose it is.
 
     In place: the server keeps the very object that it shows here.
     """
@@ -214,7 +216,7 @@ def _made(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], No
 
 
 def _changed(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
-    """Checks what is being changed; whose it is stays as it was."""
+    """Check what is being changed; whose it is stays as it was."""
     owner = _caller(ctx)
     _check(value, owner, check)
     if owner and value.get("metadata"):
@@ -223,7 +225,7 @@ def _changed(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value],
 
 
 async def _unclaimed(owner: str, thread_id: Any) -> bool:
-    """Whether a thread may become the owner's that this server has not in its list, but whose
+    """Return whether a thread may become the owner's that this server does not list, but whose
     steps another server or an earlier one has written."""
     if not owner or thread_id is None:
         return True
@@ -239,16 +241,16 @@ async def _unclaimed(owner: str, thread_id: Any) -> bool:
 
 
 def _check(value: Value, owner: str, check: Callable[[Value], None]) -> None:
-    """422 with the field that cannot be let in."""
+    """Answer 422 with the field that cannot be let in."""
     claimed = (value.get("metadata") or {}).get(OWNER, owner)
     if claimed != owner:
         raise Auth.exceptions.HTTPException(422, f"metadata.{OWNER}: is the server's to set")
-    with _told():
+    with _as_422():
         check(value)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_422() -> Iterator[None]:
     try:
         yield
     except ConfigurationError as error:
@@ -256,20 +258,20 @@ def _told() -> Iterator[None]:
 
 
 async def _check_choices(owner: str, asked: Mapping[str, Any], assistant: Any) -> None:
-    """422 with the field that the assistant, a graph's name or an id, would not take.
+    """Answer 422 with the field that the assistant, a graph's name or an id, would not take.
 
     Somebody else's assistant is none, so what it would say to that is not told.
     """
     if choices := chosen(asked):
         graph_id = await _graph_of(owner, assistant)
-        with _told():
+        with _as_422():
             check_choices(graph_id, choices)
 
 
 async def _check_command(owner: str, command: Mapping[str, Any], value: Value) -> None:
-    """422 with the part of a command that the graph would fail on, or has nothing to go on from."""
+    """Answer 422 with the part of a command that the graph would fail on or has no start for."""
     graph_id = await _graph_of(owner, value.get("assistant_id"))
-    with _told():
+    with _as_422():
         check_command(graph_id, command)
     if graph_id in ASSISTANTS and goes_to_node(command):
         thread = await _visible(owner, f"/threads/{value.get('thread_id')}")
@@ -279,23 +281,23 @@ async def _check_command(owner: str, command: Mapping[str, Any], value: Value) -
 
 
 async def _graph_of(owner: str, assistant: Any) -> str:
-    """The graph of an assistant that the owner sees; an assistant may be named by its graph."""
+    """Return the graph of an assistant that the owner sees; its name may be the graph's."""
     if (graph_id := str(assistant)) in ASSISTANTS:
         return graph_id
-    found = await _visible(owner, f"/assistants/{quote(graph_id, safe='')}")
-    return str(found.get("graph_id"))
+    row = await _visible(owner, f"/assistants/{quote(graph_id, safe='')}")
+    return str(row.get("graph_id"))
 
 
 async def _visible(owner: str, path: str) -> Mapping[str, Any]:
-    """What the server has there, for those whose it is or where it is everybody's; else nothing."""
+    """Return what the server has there if it is the owner's or everybody's; else nothing."""
     async with get_client() as client:
         try:
-            found: Mapping[str, Any] = await client.http.get(path)
+            row: Mapping[str, Any] = await client.http.get(path)
         except APIStatusError:
             return {}
-    metadata = found.get("metadata") or {}
+    metadata = row.get("metadata") or {}
     own = not owner or metadata.get(OWNER) == owner or metadata.items() >= SYSTEM.items()
-    return found if own else {}
+    return row if own else {}
 
 
 def _check_assistant(value: Mapping[str, Any]) -> None:
@@ -309,7 +311,7 @@ def _check_cron(value: Mapping[str, Any]) -> None:
 
 
 def _texts(headers: Mapping[Any, Any]) -> dict[str, str]:
-    """Servers give headers as bytes or as text."""
+    """Return headers as text; servers give them as bytes or as text."""
     return {_text(name).lower(): _text(value) for name, value in headers.items()}
 
 

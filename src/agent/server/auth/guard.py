@@ -1,4 +1,4 @@
-"""The door: every request from outside passes here before anything else of the server sees it.
+"""Guard the door: every request from outside passes here before the server sees it.
 
 ASGI middleware, the outermost. The server keeps some of its routes outside of its own
 authentication, so a path that is not listed as open needs a key, whoever serves it.
@@ -33,13 +33,13 @@ _REMEMBERED_SECONDS = "600"
 
 
 def is_preflight(method: str, headers: Headers) -> bool:
-    """Whether a browser asks before it sends what a page of another origin wants to send."""
+    """Return whether a browser asks before it sends what a foreign page wants to send."""
     asked = "origin" in headers and "access-control-request-method" in headers
     return method == "OPTIONS" and asked
 
 
 def preflight(origin: str, headers: Headers) -> Response:
-    """The leave a listed origin gets, also to reach from a public page into a private network."""
+    """Give a listed origin leave, also to reach from a public page into a private network."""
     given = {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": _METHODS,
@@ -54,7 +54,7 @@ def preflight(origin: str, headers: Headers) -> Response:
 
 
 def with_cors(origin: str | None, send: Send) -> Send:
-    """Puts our word in the place of whatever the server says; `origin` where it is a listed one."""
+    """Put our word in the place of what the server says; `origin` where it is a listed one."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -93,7 +93,7 @@ _KEY_UNKNOWN = "this key is not known here: x-api-key or Authorization: Bearer"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request gets no further."""
+    """Say why a request gets no further."""
 
     status: int
     detail: str
@@ -104,7 +104,7 @@ _TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
 
 
 class Guard:
-    """ASGI middleware; in-process calls of the server's own client pass untouched."""
+    """Guard an ASGI application; in-process calls of the server's own client pass untouched."""
 
     def __init__(self, app: ASGIApp, tries: Tries | None = None) -> None:
         self._app, self._tries = app, tries or Tries()
@@ -126,7 +126,7 @@ class Guard:
             await self._limited(scope, receive, reply)
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The request, as long as its body is not too large; chunked ones are counted."""
+        """Serve the request as long as its body is not too large; chunked ones are counted."""
         body = _Body(scope, receive, send)
         try:
             await self._app(scope, body.receive, body.send)
@@ -136,7 +136,7 @@ class Guard:
 
 
 class _Body:
-    """Counts what is read; where that is too much it answers itself and drops the line."""
+    """Count what is read; where that is too much, answer and drop the line."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -161,7 +161,7 @@ class _Body:
 
 
 def _as_declared(send: Send) -> Send:
-    """Every answer says that browsers must take it for nothing but what it says it is."""
+    """Tell browsers with every answer to take it for nothing but what it says it is."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -173,7 +173,7 @@ def _as_declared(send: Send) -> Send:
 
 
 def _short_messages(receive: Receive) -> Receive:
-    """What a web socket says, until one message is too large: that ends the conversation."""
+    """Pass a web socket's messages on until one is too large: that ends the conversation."""
 
     async def received() -> Message:
         message = await receive()
@@ -186,7 +186,7 @@ def _short_messages(receive: Receive) -> Receive:
 
 
 def refusal(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal | None:
-    """Why a request from outside may not pass; None where it may. Wrong keys are counted."""
+    """Return why a request from outside may not pass, or None. Wrong keys are counted."""
     path = _path(connection.scope)
     # The server logs the paths that it answers as they are: a line end would begin a line there.
     if _CLOSED.match(path) or not path.isprintable():
@@ -208,7 +208,7 @@ def refusal(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal 
 
 
 def _of_host(connection: HTTPConnection, rules: Access) -> Refusal | None:
-    """A page can have its own name lead here (DNS rebinding); the name then tells it."""
+    """Refuse foreign names: a page can have its own lead here (DNS rebinding)."""
     host = _host(connection)
     if host and rules.answers_to(host):
         return None
@@ -235,7 +235,7 @@ def _through_a_proxy(connection: HTTPConnection) -> bool:
 
 
 def _of_origin(connection: HTTPConnection, rules: Access) -> Refusal | None:
-    """A page of somebody else must not drive the server with its visitor's access."""
+    """Keep pages of others from driving the server with their visitor's access."""
     if "origin" not in connection.headers:
         foreign = _led_here(connection)
     else:
@@ -272,14 +272,14 @@ def _of_key(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal 
 
 
 def _of_foreign_script(path: str, rules: Access) -> Refusal | None:
-    """The server's /docs loads a script of another site, which could act with the page's cookie."""
+    """Refuse /docs with keys: it loads a foreign script, which could act with the cookie."""
     if rules.open or not _DOCS.fullmatch(path):
         return None
     return Refusal(404, "not shown with keys, for it loads a script from elsewhere: /openapi.json")
 
 
 def _led_here(connection: HTTPConnection) -> bool:
-    """Whether another site's page makes the browser ask, and it is not a link that was followed."""
+    """Return whether another site's page makes the browser ask, other than by a link."""
     headers = connection.headers
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
@@ -299,7 +299,7 @@ def _is_listed(origin: Origin, rules: Access) -> bool:
 
 
 def _listed(connection: HTTPConnection, rules: Access) -> str | None:
-    """The request's origin as it was sent, where pages of it may read the answer."""
+    """Return the request's origin as sent, where pages of it may read the answer."""
     origin = _origin(connection)
     return connection.headers["origin"] if origin and _is_listed(origin, rules) else None
 
@@ -314,7 +314,7 @@ def _host(connection: HTTPConnection) -> Host | None:
 
 
 def _path(scope: Scope) -> str:
-    """The path as our routes know it, that is below what the server is mounted at."""
+    """Return the path as our routes know it, that is below what the server is mounted at."""
     return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
 
@@ -323,7 +323,7 @@ def _method(scope: Scope) -> str:
 
 
 def _in_process(scope: Scope) -> bool:
-    """The server's own mark of its in-process client; no request from outside can set it."""
+    """Return whether the server's own client asks; no request from outside can look so."""
     root: str = scope.get("root_path", "")
     return root == "/noauth" or root.startswith("/noauth/")
 

@@ -1,4 +1,4 @@
-"""Names of machines as requests and settings write them: `Host`, `Origin`, the peer's address."""
+"""Read names of machines as requests and settings write them: `Host`, `Origin`, addresses."""
 
 import ipaddress
 import re
@@ -13,7 +13,7 @@ _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 @dataclass(frozen=True)
 class Host:
-    """A name in lower case, without a trailing dot, or an address; `port` where one is written."""
+    """Hold a name in lower case, without a trailing dot, or an address; `port` if written."""
 
     name: str
     port: int | None = None
@@ -24,14 +24,14 @@ class Host:
 
     @property
     def loopback(self) -> bool:
-        """Whether the name can only mean the machine it is used on."""
+        """Return whether the name can only mean the machine it is used on."""
         named = self.name == "localhost" or self.name.endswith(".localhost")
         return named or is_loopback(self.name)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Scheme and host of a page."""
+    """Hold scheme and host of a page."""
 
     scheme: str
     host: Host
@@ -40,7 +40,7 @@ class Origin:
         return f"{self.scheme}://{self.host}"
 
     def is_of(self, host: Host, scheme: str) -> bool:
-        """Whether a page of this origin was served under `host`.
+        """Return whether a page of this origin was served under `host`.
 
         A proxy may take TLS off, so a page of https may belong to a server that sees http; the
         other way round it was served by somebody else.
@@ -52,36 +52,36 @@ class Origin:
 
 
 def parse_host(text: str) -> Host | None:
-    """A `Host` header; None where it is anything but a name or an address with or without port."""
-    found = _HOST.fullmatch(text)
-    if not found:
+    """Parse a `Host` header; None where it is no name or address with or without port."""
+    match = _HOST.fullmatch(text)
+    if not match:
         return None
-    port = int(found["port"]) if found["port"] else None
-    if found["six"]:
+    port = int(match["port"]) if match["port"] else None
+    if match["six"]:
         try:
-            return Host(ipaddress.IPv6Address(found["six"]).compressed, port)
+            return Host(ipaddress.IPv6Address(match["six"]).compressed, port)
         except ValueError:
             return None
-    name = found["name"].lower().removesuffix(".")
+    name = match["name"].lower().removesuffix(".")
     return Host(name, port) if name and not name.startswith(".") else None
 
 
 def parse_origin(text: str) -> Origin | None:
-    """An `Origin` header; None for `null` and whatever is not scheme://host[:port].
+    """Parse an `Origin` header; None for `null` and whatever is not scheme://host[:port].
 
     A default port is dropped, as browsers do.
     """
-    found = _ORIGIN.fullmatch(text)
-    host = parse_host(found["host"]) if found else None
-    if not found or not host:
+    match = _ORIGIN.fullmatch(text)
+    host = parse_host(match["host"]) if match else None
+    if not match or not host:
         return None
-    scheme = found["scheme"].lower()
+    scheme = match["scheme"].lower()
     port = None if host.port == _PORTS.get(scheme) else host.port
     return Origin(scheme, Host(host.name, port))
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an IP address is of this machine only; 0.0.0.0 is not."""
+    """Return whether an IP address is of this machine only; 0.0.0.0 is not."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

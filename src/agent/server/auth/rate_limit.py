@@ -1,4 +1,4 @@
-"""How often keys may be guessed: the wrong ones of the last minute, by the address they came from.
+"""Limit how often keys may be guessed: the wrong ones of the last minute, by their address.
 
 The sign-in and every other route count together. Only different keys count: a program that goes on
 sending a key that was taken away guesses nothing, and must not keep its whole address waiting.
@@ -7,10 +7,11 @@ sending a key that was taken away guesses nothing, and must not keep its whole a
 import hashlib
 import ipaddress
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
 from starlette.requests import HTTPConnection
+
+from agent.core.concurrency import BoundedCache
 
 _WINDOW = 60.0
 _MOST_PEERS = 4096
@@ -19,15 +20,17 @@ _ONE_HOME = 64
 
 
 class Tries:
-    """Wrong keys by peer; `most` is how many of them a minute one may send."""
+    """Count wrong keys by peer; `most` is how many of them a minute one may send."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._failed: OrderedDict[str, dict[bytes, float]] = OrderedDict()
+        self._failed: BoundedCache[str, dict[bytes, float]] = BoundedCache(
+            _MOST_PEERS, seconds=_WINDOW, clock=clock
+        )
 
     def wait(self, peer: str, most: int) -> float:
-        """Seconds until this peer may try again; 0 is now."""
-        oldest_first = list(self._failed.get(peer, {}).values())[-most:]
+        """Return the seconds until this peer may try again; 0 is now."""
+        oldest_first = list((self._failed.get(peer) or {}).values())[-most:]
         if len(oldest_first) < most:
             return 0.0
         return max(0.0, oldest_first[0] + _WINDOW - self._clock())
@@ -35,15 +38,14 @@ class Tries:
     def failed(self, peer: str, key: str) -> None:
         """Count a wrong key; who has not tried for longest is forgotten where there are many."""
         now = self._clock()
-        failed = {k: t for k, t in self._failed.pop(peer, {}).items() if t + _WINDOW > now}
+        earlier = self._failed.get(peer) or {}
+        failed = {digest: at for digest, at in earlier.items() if at + _WINDOW > now}
         failed.setdefault(_mark(key), now)
-        self._failed[peer] = failed
-        if len(self._failed) > _MOST_PEERS:
-            self._failed.popitem(last=False)
+        self._failed.put(peer, failed)
 
 
 def peer_of(connection: HTTPConnection) -> str:
-    """Whom wrong keys are counted for: the address, of IPv6 its network; empty where unknown."""
+    """Return whom wrong keys are counted for: the address, of IPv6 its network, or nothing."""
     host = connection.client.host if connection.client else ""
     try:
         address = ipaddress.ip_address(host)
@@ -57,5 +59,5 @@ def peer_of(connection: HTTPConnection) -> str:
 
 
 def _mark(key: str) -> bytes:
-    """What tells one wrong key from another; it may be a right one with a slip, so not itself."""
+    """Return a digest of a wrong key, which may be a right one with a slip, so not itself."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()

@@ -3,12 +3,13 @@
 import { el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
 import { answerBody, growingBody, noticeOf } from "./answer_body.js";
-import { citationsIn, nameCitation, tellSources } from "./citation.js";
+import { citationsIn, giveQuotes, nameCitation, quotesOfStatements, tellSources } from "./citation.js";
 import { renderMarkdown } from "./render_markdown.js";
 import { numbered } from "./sources.js";
 
 const say = translator("page.answer");
 const BETWEEN_RENDERS_MS = 100;
+const MARK = "†";
 
 /** @implements {View} */
 export class AnswerView {
@@ -70,12 +71,15 @@ export class AnswerView {
     this.#sources = new Map(numbered(answer.sources).map(([number, source]) => [String(number), source]));
     const { sources, gaps, places, routes, weather } = answer;
     const elsewhere = { notice: noticeOf(answer), sources, gaps, places, routes, weather };
-    this.#showText(answerBody(answer.text, { question, ...elsewhere }), sources);
+    const body = answerBody(answer.text, { question, ...elsewhere });
+    this.#showText(body, sources, quotesOfStatements(answer));
   }
 
-  /** @param {string} markdown @param {Source[]} sources */
-  #showText(markdown, sources) {
+  /** @param {string} markdown @param {Source[]} sources @param {Map<string, string>} quotes */
+  #showText(markdown, sources, quotes = new Map()) {
     const fragment = renderMarkdown(markdown, { sources });
+    giveQuotes(citationsIn(fragment), quotes);
+    explainMarks(fragment);
     for (const anchor of citationsIn(fragment)) {
       const source = this.#sources.get(anchor.dataset.sourceNumber ?? "");
       if (source) nameCitation(anchor, source);
@@ -102,6 +106,23 @@ export class AnswerView {
     if (!source) return null;
     const place = this.#turn?.answer?.places.find((each) => each.source === source.id);
     return { source, show: place ? (/** @type {ChoiceReason} */ why) => this.#onPlace(place.id, why) : null };
+  }
+}
+
+/** Gives each mark of a sentence without a source its meaning. @param {DocumentFragment} fragment */
+function explainMarks(fragment) {
+  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
+  /** @type {Text[]} */
+  const marked = [];
+  while (walker.nextNode()) {
+    const { currentNode: text } = walker;
+    if (!(text instanceof Text) || !text.data.includes(MARK)) continue;
+    if (!text.parentElement?.closest("code, a")) marked.push(text);
+  }
+  for (const text of marked) {
+    const [first, ...others] = text.data.split(MARK);
+    const mark = () => el("abbr", { class: "unsourced", title: say("unsourced") }, MARK);
+    text.replaceWith(first, ...others.flatMap((rest) => [mark(), rest]));
   }
 }
 

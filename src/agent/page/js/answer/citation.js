@@ -11,6 +11,7 @@ import { kindSign, sourceOrigin } from "./sources.js";
 
 const say = translator("page.citation");
 const CITATION = "a.cite[data-source-number]";
+const LINKED = /\[(\d{1,4})\]\(/g;
 const CARD_ID = "citation-card";
 const SHOW_MS = 120;
 const HIDE_MS = 220;
@@ -56,6 +57,55 @@ export function tellSources(body, lookup) {
  * @returns {NodeListOf<HTMLAnchorElement>}
  */
 export const citationsIn = (node) => node.querySelectorAll(CITATION);
+
+/**
+ * Returns the passages that bear checked sentences, by "number:occurrence" of their citations.
+ * @param {Pick<Answer, "text"|"sources"|"checks">} answer
+ * @returns {Map<string, string>}
+ */
+export function quotesOfStatements({ text, sources, checks }) {
+  const ids = new Map(sources.map((source, index) => [String(source.number ?? index + 1), source.id]));
+  const points = [...text];
+  /** @type {Map<string, string>} */
+  const quotes = new Map();
+  for (const { start, end, source, quote } of checks.statements ?? []) {
+    if (!quote) continue;
+    const before = occurrences(points.slice(0, start).join(""));
+    for (const number of numbersIn(points.slice(start, end).join(""))) {
+      const count = (before.get(number) ?? 0) + 1;
+      before.set(number, count);
+      if (ids.get(number) === source) quotes.set(`${number}:${count}`, quote);
+    }
+  }
+  return quotes;
+}
+
+/** @param {string} text */
+const numbersIn = (text) => [...text.matchAll(LINKED)].map((found) => found[1]);
+
+/** @param {string} text @returns {Map<string, number>} how often each number is cited */
+function occurrences(text) {
+  const counts = new Map();
+  for (const number of numbersIn(text)) counts.set(number, (counts.get(number) ?? 0) + 1);
+  return counts;
+}
+
+/**
+ * Tells each citation the passage that bears its own sentence.
+ * @param {Iterable<HTMLElement>} anchors in the order of the text
+ * @param {Map<string, string>} quotes
+ */
+export function giveQuotes(anchors, quotes) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const anchor of anchors) {
+    const number = anchor.dataset.sourceNumber ?? "";
+    const count = (counts.get(number) ?? 0) + 1;
+    counts.set(number, count);
+    const quote = quotes.get(`${number}:${count}`);
+    if (quote) anchor.dataset.quote = quote;
+  }
+}
 
 /** Names a citation for screen readers. @param {HTMLElement} anchor @param {Source} source */
 export function nameCitation(anchor, source) {
@@ -150,7 +200,10 @@ class Card {
 
   /** @param {HTMLElement} anchor @param {Cited} cited */
   #content(anchor, { source, show }) {
-    const quotes = nearestFirst(source.quotes ?? [], textBefore(anchor)).slice(0, MOST_QUOTES);
+    const nearest = nearestFirst(source.quotes ?? [], textBefore(anchor));
+    const { quote: own } = anchor.dataset;
+    const others = own ? nearest.filter((quote) => !quote.startsWith(own)) : nearest;
+    const quotes = (own ? [own, ...others] : others).slice(0, MOST_QUOTES);
     return [
       el("p", { class: "card-head" }, kindSign(source.kind),
         el("span", {}, say("source", { n: anchor.dataset.sourceNumber })),

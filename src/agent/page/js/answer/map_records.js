@@ -7,7 +7,7 @@ import { nameCitation, tellSources } from "./citation.js";
 import { numbered } from "./sources.js";
 
 const say = translator("page.map_records");
-const MODES = new Set(["walking", "driving", "bicycling", "transit"]);
+const MODES = new Set(["walking", "driving", "bicycling", "transit", "straight"]);
 /** @type {Intl.DateTimeFormatOptions} */
 const DAY = { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" };
 const dated = new Intl.DateTimeFormat(locale, DAY);

@@ -47,7 +47,8 @@ export function oneLine(text, longest) {
 
 /** @param {RunEvent} event @param {Record<string, string>} templates */
 function templateOf(event, templates) {
-  const kind = event.type === "reflection" && !event.count ? "enough" : event.type;
+  const ending = event.text ? "short" : "enough";
+  const kind = event.type === "reflection" && !event.count ? ending : event.type;
   return Object.hasOwn(templates, kind) ? templates[kind] : undefined;
 }
 

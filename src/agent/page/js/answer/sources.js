@@ -59,10 +59,11 @@ export function kindSign(kind) {
   return svg("svg", attributes, ...shapes);
 }
 
-/** Tells where a source is from: its site and who found it, "baidu.com · Google". @param {Source} source */
+/** Tells where a source is from: a page's site, else the site and who provides it. @param {Source} source */
 export function sourceOrigin(source) {
   const href = safeUrl(source.url);
-  const site = href ? new URL(href).hostname.replace(/^www\./, "") : "";
+  const site = source.site || (href ? new URL(href).hostname.replace(/^www\./, "") : "");
+  if (source.kind === "page") return site;
   const provider = source.provider ?? "";
   return [site, provider.slice(0, 1).toUpperCase() + provider.slice(1)].filter(Boolean).join(" · ");
 }

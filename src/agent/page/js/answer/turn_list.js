@@ -79,8 +79,9 @@ class TurnView {
     const text = turn.error ?? say("interrupted");
     if (turn.status === "failed") fill(this.#end, failed({ text, again, lead: say("lead") }));
     else if (turn.status === "stopped") fill(this.#end, askButton("again", again));
-    else if (turn.answer?.needs === "place") fill(this.#end, askButton("near", () => this.#onNear(turn)));
-    else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
+    else if (["place", "origin"].includes(turn.answer?.needs ?? "")) {
+      fill(this.#end, askButton("near", () => this.#onNear(turn)));
+    } else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
     else fill(this.#end);
   }
 }

@@ -56,7 +56,13 @@ function facts(place) {
 
 /** Returns hours that fit on the first line; longer ones are told below. @param {Place} place */
 function shortHours(place) {
-  return (place.open_time?.length ?? 0) <= SHORT_HOURS ? place.open_time : null;
+  const told = hours(place);
+  return (told?.length ?? 0) <= SHORT_HOURS ? told : null;
+}
+
+/** Tells the hours in the page's language where the record has them so. @param {Place} place */
+function hours(place) {
+  return (language === "en" && place.open_time_en) || place.open_time;
 }
 
 /**
@@ -69,9 +75,10 @@ function shortHours(place) {
 function more(place, sources, photos, onSource) {
   const address = photos ? photoUrl(place.photo) : null;
   const rows = [
-    !shortHours(place) && row("hours", place.open_time),
+    !shortHours(place) && row("hours", hours(place)),
     row("address", [place.district, place.address].filter(Boolean).join(" ")),
-    row("category", place.category),
+    row("category", (language === "en" && place.category_en) || place.category),
+    row("demands", verdicts(place)),
     row("sources", sourceLinks(place, sources, onSource)),
   ].filter(Boolean);
   return [
@@ -82,10 +89,16 @@ function more(place, sources, photos, onSource) {
   ];
 }
 
-/** @param {"hours"|"address"|"category"|"sources"} name @param {Child|Child[]} content */
+/** @param {"hours"|"address"|"category"|"demands"|"sources"} name @param {Child|Child[]} content */
 function row(name, content) {
   const parts = [content].flat().filter(Boolean);
   return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
+}
+
+/** Tells whether the place meets what was asked for, one line each. @param {Place} place */
+function verdicts(place) {
+  return (place.verdicts ?? []).map(({ verdict, text }) =>
+    el("div", { dataset: { verdict } }, text));
 }
 
 /** @param {Place} place @param {Source[]} sources @param {OnSource} onSource */

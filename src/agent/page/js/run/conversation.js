@@ -71,7 +71,10 @@ export class Conversation extends EventTarget {
     this.turns = [...this.turns.filter((one) => one.question !== text || !isUntaken(one)), turn];
     this.#changed();
     /** @type {NonNullable<RunPayload["input"]>} */
-    const input = { messages: [{ type: "human", id: turn.id, content: text }] };
+    const input = {
+      messages: [{ type: "human", id: turn.id, content: text }],
+      utc_offset: -new Date().getTimezoneOffset(),
+    };
     if (near) input.user_location = { lng: near.lng, lat: near.lat };
     await this.#begin(turn, { input });
     return turn;

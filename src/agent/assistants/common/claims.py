@@ -1,0 +1,244 @@
+"""The check of claims of a finished text: by rules, and one cheap model call for the doubtful."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from agent.assistants.common.conversation import known_words
+from agent.assistants.common.records import place_lines, route_lines, weather_lines
+from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.evidence.claims.check import Finding, check
+from agent.evidence.claims.correct import (
+    MARK,
+    Part,
+    corrected,
+    counts,
+    doubts,
+    judged,
+    renumbered,
+    shown_passages,
+    statements,
+    with_source_figures,
+)
+from agent.evidence.claims.evidence import Evidence, Record, record
+from agent.evidence.claims.sentences import numbered
+from agent.evidence.references import references, resolved, with_targets
+from agent.evidence.types import Place, Route, Source, Weather
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.types import Models
+from agent.prompts import Raw, element, render
+from agent.state import Gathered
+from agent.texts import say
+from agent.texts.language import Language
+
+log = logging.getLogger(__name__)
+_MAX_DOUBTS = 12
+_MAX_QUOTES = 12
+
+
+class ClaimVerdict(BaseModel):
+    """One sentence's."""
+
+    id: int
+    verdict: str = Field(
+        description="supported, partly, contradicted, not_there or nothing_to_check"
+    )
+    quote: str = Field("", description="The words of the passage, copied; empty if not_there.")
+
+
+class ClaimVerdicts(BaseModel):
+    """What the passages say of each sentence."""
+
+    verdicts: list[ClaimVerdict] = []
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A message's text after its check; `counts` and `statements` go into the message's checks."""
+
+    text: str
+    used: list[Source]
+    counts: dict[str, int]
+    statements: list[dict[str, Any]]
+    extent: list[int]
+    """Where the text that was checked begins and ends, without the line below it."""
+    missing: int
+    """Figures that no source has."""
+
+
+@dataclass
+class ClaimCheck:
+    """The check of one message: `body` is what was written, with numbered citations."""
+
+    body: str
+    used: list[Source]
+    sources: Mapping[str, Source]
+    evidence: Evidence
+    language: Language
+    findings: list[Finding] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Remember what was cited before anything is set right."""
+        self._cited = list(self.used)
+        self._notation = numbered(self.used, self.sources)
+
+    async def decide(self, *, seconds: float) -> None:
+        """Check by rules, in a thread; a text too long for the time stays as it was written."""
+        try:
+            async with asyncio.timeout(seconds):
+                self.findings = await asyncio.to_thread(self._decided)
+        except TimeoutError:
+            log.warning("claims were not checked: %d characters in %g s", len(self.body), seconds)
+
+    def _decided(self) -> list[Finding]:
+        findings = check(self.body, self.evidence, self._notation)
+        return with_source_figures(findings, self.evidence)
+
+    async def ask(self, models: Models, model: str, meter: Meter, *, seconds: float) -> None:
+        """Have a model judge what is doubtful; where it cannot in time, the rules' word stands."""
+        asked = doubts(self.findings, _MAX_DOUBTS)
+        if not asked:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                verdicts = await self._verdicts(asked, models, model, meter)
+        except (AgentError, TimeoutError) as error:
+            log.info("claims were not judged: %s", error or "too slow")
+            return
+        by_finding = {
+            id(asked[verdict.id - 1]): verdict
+            for verdict in verdicts
+            if 0 < verdict.id <= len(asked)
+        }
+        self.findings = [
+            judged(finding, verdict.verdict.replace(" ", "_"), verdict.quote, self.evidence)
+            if (verdict := by_finding.get(id(finding)))
+            else finding
+            for finding in self.findings
+        ]
+
+    async def _verdicts(
+        self, asked: Sequence[Finding], models: Models, model: str, meter: Meter
+    ) -> list[ClaimVerdict]:
+        claims = Raw("\n".join(self._shown(n, finding) for n, finding in enumerate(asked, 1)))
+        reply = await models.ask(
+            model,
+            [
+                SystemMessage(render("claim_check_system", self.language)),
+                HumanMessage(render("claim_check", self.language, claims=claims)),
+            ],
+            meter=meter,
+            schema=ClaimVerdicts,
+            thinking=DEFAULT_THINKING["query"],
+        )
+        assert reply.parsed is not None
+        return reply.parsed.verdicts
+
+    def _shown(self, number: int, finding: Finding) -> Raw:
+        plain = finding.sentence.plain.replace("\0", "")
+        rows = [element("sentence", plain)]
+        rows += [element("passage", p.text) for p in shown_passages(finding, self.evidence)]
+        return Raw(f'<claim id="{number}">\n' + "\n".join(rows) + "\n</claim>")
+
+    def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
+        """Return the message that was streamed around the text, corrected and with its sources.
+
+        `targets` are where links of sources lead by now.
+        """
+        begin = streamed.index(self.body)
+        closing = streamed[begin + len(self.body) :]
+        listed = references(resolved(self._cited, targets), self.language)
+        closing = closing.removesuffix(f"\n\n{listed}")
+        parts = corrected(self.body, self.findings, self._notation)
+        marked = any(part.finding and part.finding.verdict == "marked" for part in parts)
+        if marked:
+            line = say("answer.no_source_says", self.language, mark=MARK)
+            parts.append(Part(f"\n\n{line}"))
+        whole, used = renumbered("\0".join([*(part.text for part in parts), closing]), self.used)
+        *texts, closing = whole.split("\0")
+        parts = [Part(text, part.finding) for text, part in zip(texts, parts, strict=True)]
+        used = resolved(_with_quotes(used, self.findings, self.sources), targets)
+        sources = references(used, self.language)
+        written = [streamed[:begin], *(part.text for part in parts), closing]
+        own = sum(len(with_targets(part.text, targets)) for part in parts[: len(parts) - marked])
+        text = with_targets("".join(written), targets) + f"\n\n{sources}" * bool(sources)
+        return Checked(
+            text=text,
+            used=used,
+            counts=counts(self.findings),
+            statements=statements(parts, begin, lambda piece: with_targets(piece, targets)),
+            extent=[begin, begin + own],
+            missing=sum(len(f.missing) for f in self.findings if f.verdict == "marked"),
+        )
+
+
+def _with_quotes(
+    used: Sequence[Source], findings: Iterable[Finding], sources: Mapping[str, Source]
+) -> list[Source]:
+    """Return the cited sources with the passages that bear the text before their other quotes."""
+    quotes: dict[str, list[str]] = {}
+    for finding in findings:
+        quote = finding.quote
+        if quote and quote.source in sources and finding.verdict != "marked":
+            source = sources[quote.source]
+            if source["kind"] != "place" and quote.text != source["title"]:
+                quotes.setdefault(source["url"] or source["id"], []).append(quote.text)
+    shown = []
+    for source in used:
+        own = quotes.get(source["url"]) or quotes.get(source["id"]) or []
+        every = list(dict.fromkeys([*own, *source["quotes"]]))[:_MAX_QUOTES]
+        shown.append(Source(**{**source, "quotes": every}))
+    return shown
+
+
+def evidence_of(
+    state: Gathered, sources: Mapping[str, Source], texts: Mapping[str, str], known: Iterable[str]
+) -> Evidence:
+    """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
+
+    `texts` is what else each source says; `known` are words that need no source.
+    """
+    turn, previous = state["turn"], state.get("previous")
+    places = [*(previous["places"] if previous else []), *state.get("places", [])]
+    told = record_texts(places, state.get("routes", []), state.get("weather", []), turn["language"])
+    by_source: dict[str, Place] = {place["source"]: place for place in places}
+    records: dict[str, Record] = {
+        name: record(
+            name,
+            [source["title"], *_words_of(name, source, texts), told.get(name, "")],
+            by_source.get(name),
+        )
+        for name, source in sources.items()
+    }
+    said = known_words(cast(Mapping[str, Any], state).get("messages", []))
+    return Evidence(records, question=turn["question"], today=turn["today"], known=[*said, *known])
+
+
+def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
+    """Return a source's own words: quotes may be a model's, where its text is there."""
+    text = texts.get(name, "")
+    return [text] if text else source["quotes"]
+
+
+def record_texts(
+    places: Iterable[Place], routes: Iterable[Route], weather: Iterable[Weather], language: Language
+) -> dict[str, str]:
+    """Return each record of the map by its source: as a model is shown it, and unrounded."""
+    texts: dict[str, str] = {}
+    for place in places:
+        exact = [f"{place['distance_m']} m"] if place["distance_m"] is not None else []
+        texts[place["source"]] = "\n".join([place_lines([place], language), *exact])
+    for route in routes:
+        seconds, metres = route["duration_s"] or 0, route["distance_m"] or 0
+        steps = [step["instruction"] for step in route["steps"]]
+        lines = [route_lines([route], language), f"{metres} m, {seconds / 60:.1f} min", *steps]
+        texts[route["source"]] = "\n".join(lines)
+    for forecast in weather:
+        texts[forecast["source"]] = weather_lines([forecast], language)
+    return texts

@@ -1,0 +1,216 @@
+"""Let a model open a page that this turn has shown it: its passages nearest to what it looks for.
+
+Nothing else is fetched. An address that neither a search nor a page read before has shown is
+refused without a request, and a page's links become readable with the page that holds them.
+"""
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from langchain_core.messages import ToolCall
+from langchain_core.tools import BaseTool, tool
+
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.services import Services
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, ProviderError
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.markdown import link_url
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap
+from agent.knowledge.markup import markdown_blocks
+from agent.knowledge.ranking import Bm25, best_first
+from agent.knowledge.split import Sections, split
+from agent.prompts import element
+from agent.search.hits import only_known
+from agent.texts import say
+from agent.texts.language import Language
+from agent.texts.reasons import reason_of
+
+READ = "read_page"
+PAGE_TOKENS = 2000
+"""Tokens of a page's passages that a model is shown."""
+MAX_TEXT = 60_000
+"""Characters kept of a page."""
+_MAX_LINKS, _LEAST_TOKENS = 10, 200
+_MAX_ADDRESS, _MAX_WANTED, _MAX_TITLE = 2000, 400, 200
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]\n]{2,120})\]\((https?://[^\s()]{1,500})\)")
+
+
+@tool
+def read_page(url: str, looking_for: str) -> str:
+    """Open a page that a search or a page read before has shown, by its url or id.
+
+    Brings the passages nearest to looking_for, and links that can be opened likewise.
+    """
+    return ""
+
+
+READING: BaseTool = read_page
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A call of the tool: the page as the model names it, and what it looks for there."""
+
+    page: str
+    looking_for: str
+
+
+@dataclass(frozen=True)
+class OpenedPage:
+    """A page as it was read, or why it was not; `links` are the words of each address."""
+
+    url: str
+    title: str = ""
+    text: str = ""
+    passages: tuple[str, ...] = ()
+    """The nearest ones, in the order of the page."""
+    best: str = ""
+    """The nearest of all."""
+    links: dict[str, str] = field(default_factory=dict)
+    partial: bool = False
+    failure: str = ""
+    """In the user's language, for the model; empty where the page was read."""
+    gap: Gap | None = None
+    """For the reader of the answer, where a page that could have been read was not."""
+
+    def shown(self, language: Language, **attributes: str | None) -> str:
+        """Return the page as a model reads it."""
+        if self.failure:
+            return say("reading.failed", language, reason=self.failure)
+        links = [element("link", words, url=url) for url, words in self.links.items()]
+        page = element(
+            "page", "\n…\n".join(self.passages), **attributes, url=self.url, title=self.title,
+            partial="yes" if self.partial else "no",
+        )  # fmt: skip
+        return "\n".join([page, *links])
+
+
+def wanted_page(call: ToolCall) -> Wanted:
+    """Return what a call of the tool asks for; empty texts where it says nothing usable."""
+    arguments = call["args"]
+    names = (arguments.get("url"), arguments.get("id"))
+    page = next((name for name in names if isinstance(name, str) and name.strip()), "")
+    looking_for = arguments.get("looking_for")
+    words = clean_text(looking_for, _MAX_WANTED) if isinstance(looking_for, str) else ""
+    return Wanted(page.strip().strip("[]^<>")[:_MAX_ADDRESS], words)
+
+
+def canonical(url: str) -> str:
+    """Return a URL as it is compared: no fragment, tracking, `www.` or slash at its end."""
+    try:
+        parts = urlsplit(link_url(url))
+        host = (parts.hostname or "").removeprefix("www.")
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return url
+    values = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True)
+              if not k.startswith("utm_")]  # fmt: skip
+    return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(values)}"
+
+
+@dataclass(frozen=True)
+class PageReading:
+    """Opens pages within one step of a turn, `parallel` at a time.
+
+    `addresses` are all that may be opened; `ids` are other names of some of them.
+    """
+
+    services: Services
+    meter: Meter
+    language: Language
+    addresses: Collection[str]
+    ids: Mapping[str, str] = field(default_factory=dict)
+    parallel: int = 5
+
+    async def open_all(
+        self, wanted: Sequence[Wanted], *, left: int, tokens: int = PAGE_TOKENS
+    ) -> list[OpenedPage]:
+        """Return each page in order, read or with its failure; `left` of them may still be read.
+
+        Never raises for a page.
+        """
+        known = {canonical(url): url for url in self.addresses}
+        places = asyncio.Semaphore(max(1, self.parallel))
+
+        async def one(number: int, each: Wanted) -> OpenedPage:
+            url = self.ids.get(each.page) or known.get(canonical(each.page), "")
+            if not url:
+                reason = say("reading.not_shown", self.language)
+                return OpenedPage(each.page, failure=reason)
+            if number >= left:
+                return OpenedPage(url, failure=say("reading.spent", self.language))
+            async with places:
+                return await self._open(url, each.looking_for, max(_LEAST_TOKENS, tokens))
+
+        return list(await asyncio.gather(*(one(n, each) for n, each in enumerate(wanted))))
+
+    async def _open(self, url: str, looking_for: str, tokens: int) -> OpenedPage:
+        try:
+            page = await read_whole(url, self.services, self.meter)
+        except AgentError as error:
+            gap = gap_of(url, error, "reader", self.language)
+            return OpenedPage(url, failure=reason_of(error, self.language), gap=gap)
+        return await asyncio.to_thread(_nearest, page, looking_for, tokens)
+
+
+async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
+    """Return a page with its whole text, paid for once in a turn; raise AgentError.
+
+    Our own reader comes first, as it brings links; where it fails, the search service reads.
+    """
+    try:
+        article = await services.reader.read(url, meter=meter)
+    except ProviderError:
+        if not services.web.can_extract:
+            raise
+        contents = await services.web.extract([url], meter=meter)
+        if not contents:
+            raise
+        text, title, partial, links = contents[0].text, "", False, dict[str, str]()
+    else:
+        text, title = article.text, article.title
+        partial, links = article.partial, article.links
+    # A page could write our markers to have itself cited under another source's name.
+    safe = only_known(text[:MAX_TEXT], ())
+    links = links or {address: words for words, address in _MARKDOWN_LINK.findall(text)}
+    return OpenedPage(
+        url, only_known(title, ())[:_MAX_TITLE], safe, links=links,
+        partial=partial or len(text) > MAX_TEXT,
+    )  # fmt: skip
+
+
+def _nearest(page: OpenedPage, looking_for: str, tokens: int) -> OpenedPage:
+    """Return the page with the passages and the links that are nearest."""
+    links = _nearest_links(page.links, looking_for)
+    pieces = list(split(markdown_blocks(page.text), Sections(page.title)))
+    texts = [
+        "\n".join([*(h for h in piece.headings[-1:] if h != page.title), piece.text])
+        for piece in pieces
+    ]
+    ranked = best_first(Bm25(texts).scores(looking_for))
+    best = texts[ranked[0][0]] if ranked else page.text
+    if estimated_tokens(page.text) <= tokens:
+        return replace(page, passages=(page.text,), best=best, links=links)
+    chosen: dict[int, str] = {}
+    for place, _ in ranked:
+        cost = estimated_tokens(texts[place]) + 1
+        if cost > tokens:
+            break
+        chosen[place] = texts[place]
+        tokens -= cost
+    passages = tuple(chosen[place] for place in sorted(chosen))
+    return replace(
+        page, passages=passages or (cut_to_tokens(best, tokens),), best=best, links=links
+    )
+
+
+def _nearest_links(links: Mapping[str, str], looking_for: str) -> dict[str, str]:
+    addresses = [url for url in links if link_url(url)]
+    scores = Bm25([f"{links[url]} {url}" for url in addresses]).scores(looking_for)
+    chosen = sorted(place for place, _ in best_first(scores)[:_MAX_LINKS])
+    return {link_url(addresses[n]): only_known(links[addresses[n]], ()) for n in chosen}

@@ -1,0 +1,139 @@
+"""The form of an answer, by rules; applying them again changes nothing.
+
+1 NFC, surrounding quotes off · 2 digit groups out of a bare number or a number with its unit · 3 an
+integral number as an integer · 4 lower case, unless the requirement shows capitals · 5 one space
+after `,` and `;`. What the requirement itself shows (digit groups, decimals, capitals) is kept.
+"""
+
+import re
+import unicodedata
+from decimal import ROUND_HALF_UP, Decimal
+
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.([0-9]+))?")
+_SEPARATOR = re.compile(
+    r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
+)
+_SPACES = re.compile(r"\s+")
+_SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
+_EXAMPLE = re.compile(
+    r"(?:e\.g\.|i\.e\.|such as|for example|for instance|\blike\b|[:：“‘\"'「『]|如|例|形)",
+    re.IGNORECASE,
+)
+_SHOWS_GROUPS = re.compile(
+    r"[0-9],[0-9]{3}(?![0-9])|thousands? separator|千分位|千位分隔", re.IGNORECASE
+)
+_SHOWS_DECIMALS = re.compile(
+    r"[0-9]\.[0-9]|decimal|tenth|hundredth|小数|保留.{0,3}位|精确到|十分位|百分位", re.IGNORECASE
+)
+_WITH_UNIT = re.compile(
+    r"([+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)\s*([^\W\d_]{1,12}(?:/[^\W\d_]{1,6})?|[%℃°])"
+)
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
+_MAX_WORDS = 12
+_DECIMALS = re.compile(
+    r"([0-9]|[一二两三四五]|one|two|three|four)\s*(?:位小数|decimal)", re.IGNORECASE
+)
+_COUNTED = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
+            "one": 1, "two": 2, "three": 3, "four": 4}  # fmt: skip
+_ISO_DATE = re.compile(r"YYYY-MM-DD", re.IGNORECASE)
+
+
+def formatted(answer: str, requirement: str = "") -> str:
+    """Return the answer as it is compared: all rules. Empty stays empty."""
+    shown = presentable(answer, requirement)
+    if shows_capitals(requirement):
+        return shown
+    return unicodedata.normalize("NFC", shown.lower())
+
+
+def presentable(answer: str, requirement: str = "") -> str:
+    """Return the answer as people read it: every rule but lower case."""
+    bare = _unquoted(_SPACES.sub(" ", unicodedata.normalize("NFC", answer)).strip())
+    if _GROUPED.fullmatch(bare):
+        if _SHOWS_GROUPS.search(requirement):
+            return bare
+        bare = bare.replace(",", "")
+    bare = _with_decimals(bare, requirement)
+    if number := _NUMBER.fullmatch(bare):
+        return _plain(number, keep=bool(_SHOWS_DECIMALS.search(requirement)))
+    if measured := _WITH_UNIT.fullmatch(bare):
+        return _measured(measured, keep_groups=bool(_SHOWS_GROUPS.search(requirement)))
+    return _spaced(bare)
+
+
+def _with_decimals(text: str, requirement: str) -> str:
+    """Return a text with one number rounded half up to the decimals asked for, if any are."""
+    decimals, numbers = _DECIMALS.search(requirement), re.findall(r"\d+(?:\.\d+)?", text)
+    if not decimals or len(numbers) != 1:
+        return text
+    word = decimals[1].casefold()
+    places = Decimal(1).scaleb(-(_COUNTED.get(word) or int(word)))
+    return text.replace(numbers[0], str(Decimal(numbers[0]).quantize(places, ROUND_HALF_UP)))
+
+
+def _measured(match: re.Match[str], *, keep_groups: bool) -> str:
+    """Return a number with its unit: no digit groups, one space before a unit in letters."""
+    number = match[1] if keep_groups else match[1].replace(",", "")
+    space = " " if match[2][0].isascii() and match[2][0].isalpha() else ""
+    return f"{number}{space}{match[2]}"
+
+
+def unmet(answer: str, requirement: str) -> bool:
+    """Return True if rules can see that the answer is not in the form asked for."""
+    if len(_WORD.findall(answer)) > _MAX_WORDS and not _HAN.search(answer):
+        return True
+    if len(_HAN.findall(answer)) > 2 * _MAX_WORDS:
+        return True
+    asks_date = bool(_ISO_DATE.search(requirement))
+    return asks_date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", answer.strip())
+
+
+def same_answer(one: str, other: str) -> bool:
+    """Return True if two bare answers say the same: equal, one within the other, or one figure."""
+    words = [set(_WORD.findall(formatted(text).replace(",", ""))) for text in (one, other)]
+    figures = [{float(word) for word in each if word[0].isdigit()} for each in words]
+    compared: list[set[str]] | list[set[float]] = figures if any(figures) else words
+    first, second = compared
+    return bool(first and second) and (first <= second or second <= first)
+
+
+def shows_capitals(requirement: str) -> bool:
+    """Return True if an example in the requirement has a capital, not only a sentence's first."""
+    begins = {found.start(1) for found in _SENTENCE.finditer(requirement)}
+    if _EXAMPLE.search(requirement):
+        begins = {at for at in begins if not _EXAMPLE.search(requirement[:at])}
+    return any(letter.isupper() for at, letter in enumerate(requirement) if at not in begins)
+
+
+def _unquoted(text: str) -> str:
+    """Return the text without quotes around the whole; those inside and marks of titles stay."""
+    while len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
+        inside = text[1:-1]
+        if text[0] in inside or text[-1] in inside or not inside.strip():
+            break
+        text = inside.strip()
+    return text
+
+
+def _plain(number: re.Match[str], *, keep: bool) -> str:
+    """Return `12.0` as `12`, `3.75` as it is; with `keep` nothing is taken off."""
+    sign, whole, fraction = number[1], number[2], number[3]
+    if keep or (fraction and fraction.strip("0")):
+        return number[0]
+    return f"{'-' if sign == '-' and whole != '0' else ''}{whole}"
+
+
+def _spaced(text: str) -> str:
+    """Return commas and semicolons in ASCII with one space behind; digit groups stay whole."""
+
+    def put(found: re.Match[str]) -> str:
+        mark = found["mark"]
+        if mark:
+            return "; " if mark in ";；" else ", "
+        kept = found[0].strip()
+        return {"，": ",", "；": ";"}.get(kept, kept)
+
+    return _SEPARATOR.sub(put, text).strip()

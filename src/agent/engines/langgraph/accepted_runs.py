@@ -1,0 +1,135 @@
+"""Write every run that `langgraph dev` inserts into the run log, and its end.
+
+The server has one place where it inserts a run (`Runs.put`) and one where it ends one
+(`Threads.set_joint_status`), for its API, the event protocol, its own loopback client and stateless
+runs alike; `recorded` stands around both, so a run is in the log before its client hears of it, and
+a refused one never is. Only a process that runs the server may import this module. Why no
+authorization hook does this: docs/decisions/0017-the-run-log-where-runs-are-inserted.md.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from inspect import signature
+from typing import Any
+
+from langgraph_api.utils import get_auth_ctx  # type: ignore[import-untyped]
+from langgraph_runtime_inmem import ops  # type: ignore[import-untyped]
+
+from agent.core.metadata_keys import MARK
+from agent.engines.langgraph.dev_server import check_runtime
+from agent.engines.langgraph.recovery import RunWatch
+from agent.runs.run_log import AcceptedRun, End
+
+_WRAPPED = "ce20cb9ebd764015"
+"""Digest of the sources of `_functions()`."""
+_EVENT_PROTOCOL = "__event_streaming_v2"
+"""Set by the server on runs of the event protocol, whose stream modes its REST routes refuse."""
+_POSITION = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
+_INTERNAL = ("thread_id", "run_id", *_POSITION)
+_SERVERS_OWN = ("__", "langgraph_")
+"""How names begin that the server sets, as the caller's: for a continued run nobody would."""
+
+
+@contextmanager
+def recorded(watch: RunWatch) -> Iterator[None]:
+    """Tell `watch` of each run that is inserted and of each that ends.
+
+    Raises ConfigurationError if the server does this in another way than this module expects.
+    """
+    check_runtime(_functions, _WRAPPED, "inserts and ends runs")
+    put, end, cancel = _functions()
+
+    async def put_and_record(
+        conn: Any, assistant_id: Any, kwargs: Any, **options: Any
+    ) -> AsyncIterator[Any]:
+        # The new run, if it was inserted, and those that the thread had before.
+        runs = [run async for run in await put(conn, assistant_id, kwargs, **options)]
+        inserted = bool(runs) and runs[0]["run_id"] == options["run_id"]
+        if inserted and (row := accepted_run(runs[0], kwargs, options["metadata"] or {})):
+            await watch.accepted(row)
+        return _each(runs)
+
+    async def record_end(*arguments: Any, **options: Any) -> None:
+        call = signature(end).bind(*arguments, **options).arguments
+        checkpoint = call.get("checkpoint")
+        paused = bool(checkpoint and checkpoint["next"])
+        await watch.ended(str(call["run_id"]), end_of(call["run_status"], paused=paused))
+        await end(*arguments, **options)
+
+    async def cancel_and_look(*arguments: Any, **options: Any) -> None:
+        await cancel(*arguments, **options)
+        watch.look()
+
+    _replace(put_and_record, record_end, cancel_and_look)
+    try:
+        yield
+    finally:
+        _replace(put, end, cancel)
+
+
+def accepted_run(
+    run: Mapping[str, Any], kwargs: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> AcceptedRun | None:
+    """Return the log's row of an inserted run, made of what it was asked with.
+
+    None for runs that nobody could read after a kill (stateless ones) and for those that are begun
+    again by others: by the cron, which the server's file still has as due, or by whoever says with
+    MARK which run it goes on with.
+    """
+    configurable = (kwargs.get("config") or {}).get("configurable") or {}
+    if kwargs.get("temporary") or MARK in metadata or "cron_id" in configurable:
+        return None
+    context = {
+        name: value
+        for name, value in (kwargs.get("context") or {}).items()
+        if name not in _INTERNAL and not name.startswith(_SERVERS_OWN)
+    }
+    caller = get_auth_ctx()
+    return AcceptedRun(
+        str(run["run_id"]),
+        str(run["thread_id"]),
+        str(run["assistant_id"]),
+        kwargs.get("input"),
+        context,
+        _options(kwargs, configurable, metadata),
+        asker=caller.user.identity if caller else "",
+    )
+
+
+def _options(
+    kwargs: Mapping[str, Any], configurable: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the further arguments of `runs.create` with which the run can be begun again."""
+    options = {
+        name: kwargs.get(name) for name in ("command", "interrupt_before", "interrupt_after")
+    }
+    options["metadata"] = dict(metadata)
+    options["checkpoint"] = {name: configurable[name] for name in _POSITION if name in configurable}
+    if not configurable.get(_EVENT_PROTOCOL):
+        options["stream_mode"] = kwargs.get("stream_mode")
+        options["stream_subgraphs"] = kwargs.get("subgraphs")
+        options["stream_resumable"] = kwargs.get("resumable")
+    return {name: value for name, value in options.items() if value}
+
+
+def end_of(run_status: str, *, paused: bool) -> End:
+    """Return the end in the log for the status that the server gives a run."""
+    if run_status in ("error", "timeout"):
+        return "error"
+    if run_status == "rollback":
+        return "cancelled"
+    return "interrupted" if paused else "success"
+
+
+def _functions() -> tuple[Any, Any, Any]:
+    return ops.Runs.put, ops.Threads.set_joint_status, ops.Runs.cancel
+
+
+def _replace(put: Any, end: Any, cancel: Any) -> None:
+    ops.Runs.put, ops.Runs.cancel = staticmethod(put), staticmethod(cancel)
+    ops.Threads.set_joint_status = staticmethod(end)
+
+
+async def _each(runs: list[Any]) -> AsyncIterator[Any]:
+    for run in runs:
+        yield run

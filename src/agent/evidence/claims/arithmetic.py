@@ -1,0 +1,225 @@
+"""Figures computed from others: formulas, sums, shares, fares."""
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal, DivisionByZero, InvalidOperation
+from itertools import combinations, permutations
+
+from agent.evidence.claims.facts import alike, amount, hedge
+from agent.evidence.figures import Figure
+
+_COUNT_WORDS = (
+    "两 二 two double twice",
+    "三 three",
+    "四 four",
+    "五 five",
+    "六 six",
+    "七",
+    "八",
+    "九",
+    "十",
+)
+_COUNTS = {word: n for n, these in enumerate(_COUNT_WORDS, 2) for word in these.split()}
+_COUNT = re.compile(
+    r"([两二三四五六七八九十])(?=[人个张位天晚次份家])|\b(two|three|four|five|six|twice|double)\b",
+    re.I,
+)
+_EACH = re.compile(r"人均|每人|每个人|各付|\b(?:each|apiece|(?:per|a) (?:person|head))\b", re.I)
+_TARIFF = re.compile(r"起步|每公里|\b(?:base fare|flag\s?fall|(?:per|a|each) (?:km|kilomet))", re.I)
+_CURRENCIES = frozenset({"yuan", "dollar", "euro", "sterling", "yen"})
+_MAX_FARE = 6
+_CONSTANTS = frozenset({7, 10, 12, 24, 30, 60, 100, 365, 1000, 3600, 86400})
+_TERM = r"(?:[¥$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:million|billion|万|亿|%|元|m|km))?"
+_FORMULA = re.compile(rf"[(（\[]*{_TERM}(?:\s*[)）]?\s*[+\-−*×x·÷/]\s*[(（]?\s*{_TERM}[)）]?)+")
+_RANGE = re.compile(r"\s?[–~]\s?(\d[\d,.]*\d|\d)")
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_SCALED = {"million": "000000", "billion": "000000000", "万": "0000", "亿": "00000000"}
+_OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
+
+
+def formula_values(text: str) -> Iterator[tuple[Decimal, list[Decimal]]]:
+    """Yield the value of each formula that a text writes out, and its terms."""
+    for found in _FORMULA.finditer(text):
+        written = [found[0]]
+        if further := _RANGE.match(text, found.end()):
+            written.append(re.sub(r"\d[\d,.]*$", further[1], found[0]))
+        for formula in written:
+            value = _evaluated(formula)
+            if value is not None:
+                yield value, [Decimal(n.replace(",", "")) for n in _NUMBER.findall(formula)]
+
+
+def _evaluated(formula: str) -> Decimal | None:
+    plain = formula.translate(str.maketrans("（）−×x·÷", "()-***/")).replace("[", "(")
+    for word, zeros in _SCALED.items():
+        plain = re.sub(rf"(\d)\s?{word}", rf"\1*1{zeros}", plain)
+    plain = re.sub(r"[^\d.()+\-*/]", "", plain)
+    plain += ")" * (plain.count("(") - plain.count(")"))
+    plain = plain if plain.count("(") == plain.count(")") else plain.replace(")", "", 1)
+    try:
+        return _value(ast.parse(plain, mode="eval").body)
+    except (SyntaxError, ValueError, DivisionByZero, InvalidOperation):
+        return None
+
+
+def _value(node: ast.AST) -> Decimal:
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return Decimal(str(node.value))
+    raise ValueError
+
+
+def is_computed(
+    figure: Figure, operands: Sequence[Figure], text: str, grounded: Callable[[Decimal], bool]
+) -> bool:
+    """Return whether the figure follows from others of its text: a formula, a sum, a share.
+
+    `operands` are the figures of the text that its sources have; `grounded` says whether the
+    sources have a number that is a term of a formula.
+    """
+    if figure.date or figure.clock is not None:
+        return False
+    hedged = hedge(text, figure)
+    bare = replace(figure, scale=_word_scale(figure))
+    for value, terms in formula_values(text):
+        if not all(t < 13 or int(t) in _CONSTANTS or grounded(t) for t in terms):
+            continue
+        if figure.value in terms and (figure.value < 13 or int(figure.value) in _CONSTANTS):
+            return True
+        if alike(abs(value), bare, hedged):
+            return True
+        if figure.kind == "percent" and alike(abs(value) * 100, bare, hedged):
+            return True
+    return any(
+        (kind == figure.kind or (not kind and not figure.kind)) and alike(value, figure, hedged)
+        for value, kind in _derived(operands, text)
+    )
+
+
+def follows_from_pair(
+    figure: Figure, ones: Sequence[Figure], others: Sequence[Figure], text: str
+) -> bool:
+    """Return whether the figure is a sum, a difference or a share of one of each."""
+    if figure.date or figure.clock is not None or not figure.kind:
+        return False
+    hedged = hedge(text, figure)
+    return any(
+        kind == figure.kind and alike(value, figure, hedged)
+        for one in ones
+        for other in others
+        if amount(one) != amount(other) and one.kind == other.kind
+        for value, kind in _derived([one, other], "")
+    )
+
+
+_ESTIMATE = re.compile(r"据此(?:推算|估算)|\bour estimate\b", re.I)
+_SCALED_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?(million|billion|万|亿|%)")
+_PER_SCALE = re.compile(r"(?:\bper|每)\s?(million|billion|万|亿)")
+_UNIT_WORDS = re.compile(r"[^\W\d_]+(?:[/ ]+[^\W\d_]+)*")
+_STEP = re.compile(r"[=≈＝，；。：:;]|,(?!\d)|\babout\b|约")
+_ROUND = frozenset(Decimal(10) ** power for power in range(2, 10))
+
+
+def is_estimate(text: str) -> bool:
+    """Return whether a sentence says that it is the writer's own reckoning."""
+    return _ESTIMATE.search(text) is not None
+
+
+def reckoned(
+    figure: Figure, operands: Sequence[Figure], text: str, grounded: Callable[[Decimal], bool]
+) -> bool:
+    """Return whether the figure of an estimate follows from its operands.
+
+    Units and words between the numbers of a calculation do not matter, unlike in `is_computed`.
+    """
+    known = {amount(operand) for operand in operands} | {operand.value for operand in operands}
+    bare = _without_units(text)
+    if amount(figure) in _ROUND and re.search(rf"[/÷×*]\s*{amount(figure):f}(?!\d)", bare):
+        return True
+    return any(
+        is_computed(figure, operands, form, lambda t: t in known or t in _ROUND or grounded(t))
+        for form in (text, bare)
+    )
+
+
+def _without_units(text: str) -> str:
+    """Return the calculations of a text as bare numbers and operators, a line for each step."""
+    plain = re.sub(r"(?<=[\d\s])x(?=[\d\s])", "×", text)
+    plain = _PER_SCALE.sub(lambda m: f"/ 1{_SCALED[m[1]]}", plain)
+    plain = _SCALED_NUMBER.sub(lambda m: _scaled(m[1], m[2]), plain)
+    return "\n".join(_UNIT_WORDS.sub("", step) for step in _STEP.split(plain))
+
+
+def _scaled(number: str, word: str) -> str:
+    factor = Decimal("0.01") if word == "%" else Decimal(f"1{_SCALED[word]}")
+    return f"{Decimal(number.replace(',', '')) * factor:f}"
+
+
+def is_share_of_each(figure: Figure, whole: Iterable[Figure], text: str) -> bool:
+    """Return whether the figure is what each of a counted number pays of one of the others."""
+    if not figure.kind or not _EACH.search(text):
+        return False
+    return any(
+        one.kind == figure.kind and alike(amount(one) / count, figure, hedge(text, figure))
+        for one in whole
+        for count in _counts(text)
+    )
+
+
+def _word_scale(figure: Figure) -> Decimal:
+    """Return the scale a formula without units would have: that of words such as 万 and million."""
+    return figure.scale if figure.kind in (None, "", "yuan", "dollar", "euro") else Decimal(1)
+
+
+def _derived(operands: Sequence[Figure], text: str) -> Iterator[tuple[Decimal, str | None]]:
+    """Yield sums, differences, products with counts, and shares of the operands."""
+    numbers = [f for f in operands if not f.date and f.clock is None]
+    counts = _counts(text)
+    for one in numbers:
+        yield from ((amount(one) * count, one.kind) for count in counts)
+        if _EACH.search(text):
+            yield from ((amount(one) / count, one.kind) for count in counts)
+    for one, other in combinations(numbers, 2):
+        a, b = amount(one), amount(other)
+        if one.kind == other.kind or not one.kind or not other.kind:
+            kind = one.kind or other.kind
+            yield a + b, kind
+            yield abs(a - b), kind
+            if kind == "percent":
+                continue
+        if one.kind == other.kind and a and b:
+            low, high = sorted((a, b))
+            yield from _shares(low, high)
+    yield from _fares(numbers, text)
+    alike_ones = [amount(f) for f in numbers if f.kind == (numbers[0].kind if numbers else None)]
+    if len(alike_ones) > 2:
+        yield sum(alike_ones, Decimal(0)), numbers[0].kind
+
+
+def _counts(text: str) -> list[Decimal]:
+    """Return how many of something a text counts in words."""
+    return [Decimal(_COUNTS[(a or b).lower()]) for a, b in _COUNT.findall(text)]
+
+
+def _fares(numbers: Sequence[Figure], text: str) -> Iterator[tuple[Decimal, str | None]]:
+    """Yield what a way costs by a tariff: a base fare for the first metres, then so much a km."""
+    metres = [amount(f) for f in numbers if f.kind == "metre"]
+    prices = [f for f in numbers if f.kind in _CURRENCIES]
+    if _TARIFF.search(text) and len(metres) <= _MAX_FARE and len(prices) <= _MAX_FARE:
+        for base, rate in permutations(prices, 2):
+            for way, free in permutations(metres, 2):
+                if way > free and base.kind == rate.kind:
+                    yield amount(base) + (way - free) / 1000 * amount(rate), base.kind
+
+
+def _shares(low: Decimal, high: Decimal) -> Iterable[tuple[Decimal, str]]:
+    yield low / high * 100, "percent"
+    yield (high - low) / high * 100, "percent"
+    yield (high - low) / low * 100, "percent"
+    yield high / low, ""

@@ -1,0 +1,278 @@
+"""The answer after its check: citations set right, sentences repaired or marked, and counted."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+from agent.evidence.claims.check import Finding, Verdict
+from agent.evidence.claims.evidence import Evidence
+from agent.evidence.claims.facts import Passage, amount, hedge, scripts, telling_figures, words
+from agent.evidence.claims.sentences import Notation
+from agent.evidence.figures import Figure
+from agent.evidence.types import Source
+
+MARK = "†"
+COUNTED = ("quoted", "computed", "own", "rematched", "attached", "repaired", "marked")
+_TOLD = ("rematched", "attached", "repaired", "marked", "computed")
+_ENDS = re.compile(r"[。！？!?.]+[”」』）)\"’]*$")
+_MAX_QUOTE, _MAX_STATEMENTS, _MAX_REPAIR = 160, 4000, 300
+_SHOWN_PASSAGES = 3
+_LEAST_COMMON = 3
+"""Words that a clause and a sentence about the same thing share."""
+_NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of the corrected text; with its finding where it is a sentence."""
+
+    text: str
+    finding: Finding | None = None
+
+
+def corrected(text: str, findings: Sequence[Finding], notation: Notation) -> list[Part]:
+    """Return the text in parts, each checked sentence as it should stand."""
+    parts, at = list[Part](), 0
+    for finding in findings:
+        sentence = finding.sentence
+        parts.append(Part(text[at : sentence.start]))
+        parts.append(Part(_as_it_should_stand(finding, notation), finding))
+        at = sentence.end
+    return [part for part in (*parts, Part(text[at:])) if part.text or part.finding]
+
+
+def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
+    sentence = finding.sentence
+    if finding.text is not None:
+        return finding.text
+    text = sentence.text
+    for citation, source in sorted(finding.cite, key=lambda moved: -moved[0].start):
+        begin, end = citation.start - sentence.start, citation.end - sentence.start
+        text = text[:begin] + (notation.write(source) if source else "") + text[end:]
+    if finding.attach:
+        text = _before_end(text, notation.write(finding.attach), row=sentence.row)
+    if finding.verdict == "marked":
+        text = _marked_row(text, finding) if sentence.row else _before_end(text, MARK, row=False)
+    return text
+
+
+def _before_end(text: str, sign: str, *, row: bool) -> str:
+    """Return the text with a sign at its end, before what ends the sentence or the row."""
+    if row:
+        head, bar, tail = text.rstrip().rpartition("|")
+        return f"{head.rstrip()} {sign} {bar}{tail}" if bar and not tail else f"{text} {sign}"
+    end = _ENDS.search(text)
+    at = end.start() if end else len(text)
+    return text[:at] + sign + text[at:]
+
+
+def _marked_row(text: str, finding: Finding) -> str:
+    """Return a row with the mark in the cell of the first figure that nothing bears."""
+    figure = finding.missing[0].text if finding.missing else ""
+    at = text.find(figure) if figure else -1
+    bar = text.find("|", at) if at >= 0 else -1
+    if bar < 0:
+        return _before_end(text, MARK, row=True)
+    return f"{text[:bar].rstrip()} {MARK} {text[bar:]}"
+
+
+def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
+    """Return a text with its links numbered by first use, and the sources it still cites."""
+    order: dict[int, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        old = int(found[1])
+        if not 0 < old <= len(used) or used[old - 1]["url"] != (found[3] or ""):
+            return found[0]
+        return f"[{order.setdefault(old, len(order) + 1)}]{found[2] or ''}"
+
+    text = _NUMBERED.sub(number, text)
+    return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
+
+
+def doubts(findings: Sequence[Finding], limit: int) -> list[Finding]:
+    """Return the most doubtful findings, each sentence once, as many as allowed, in their order."""
+    distinct = {f.sentence.plain: f for f in reversed(findings) if f.doubt}.values()
+    worst = sorted(distinct, key=lambda f: -f.doubt)[:limit]
+    return sorted(worst, key=lambda finding: finding.sentence.start)
+
+
+def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
+    """Return the passages by which a doubtful sentence can be judged, of each source it cites.
+
+    A passage whose words all stand in one of the same source before it is left out.
+    """
+    own = words(finding.sentence.plain.replace("\0", " "))
+    cited = finding.sentence.cited
+    pools = [evidence.of([name]) for name in cited] if cited else [evidence.passages]
+    ranked = [sorted(pool, key=lambda p: (-len(own & p.words), -len(p.words))) for pool in pools]
+    first = [finding.quote] if finding.quote else []
+    in_turn = [p for rank in zip_longest(*ranked) for p in rank if p is not None]
+    shown = list[Passage]()
+    for passage in (*first, *in_turn):
+        if not any(p.source == passage.source and passage.words <= p.words for p in shown):
+            shown.append(passage)
+    return shown[: min(max(_SHOWN_PASSAGES, len(cited)), 2 * _SHOWN_PASSAGES)]
+
+
+def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Finding:
+    """Return a doubtful finding after a model's verdict on it.
+
+    A quote counts only where it stands in a passage that was shown; a contradiction needs one.
+    """
+    passage = _standing(quote, shown_passages(finding, evidence))
+    if verdict == "supported":
+        kind: Verdict = "quoted" if finding.sentence.cited else "own"
+        return replace(finding, verdict=kind, quote=passage or finding.quote, doubt=0)
+    if verdict in ("partly", "nothing_to_check") and not finding.missing:
+        return replace(finding, verdict="quoted" if finding.sentence.cited else "own", doubt=0)
+    if verdict == "not_there":
+        return replace(finding, verdict="marked", doubt=0)
+    if verdict == "contradicted" and passage is not None:
+        repaired = _repaired(finding, quote.strip())
+        kind = "marked" if repaired is None else "repaired"
+        return replace(finding, verdict=kind, text=repaired, quote=passage, doubt=0)
+    return finding
+
+
+def _standing(quote: str, passages: Iterable[Passage]) -> Passage | None:
+    plain = " ".join(quote.split()).casefold().strip(" .。")
+    if len(plain) < 4:
+        return None
+    return next((p for p in passages if plain in " ".join(p.folded.split())), None)
+
+
+def _repaired(finding: Finding, quote: str) -> str | None:
+    """Return the sentence with the quote's figure, or the quote in its place; None if neither."""
+    sentence = finding.sentence
+    if (swapped := _with_figure_of(finding, quote)) is not None:
+        return swapped
+    same_script = scripts(sentence.plain) & scripts(quote)
+    if sentence.row or not same_script or len(quote) > _MAX_REPAIR or "|" in quote:
+        return None
+    cited = "".join(sentence.text[c.start - sentence.start : c.end - sentence.start]
+                    for c in sentence.citations)  # fmt: skip
+    label = re.match(r"\*\*[^*\n]{1,40}\*\*\s*[:：–-]\s*", sentence.text)
+    bare = re.sub(r"[\[\]`*_<>]", "", quote).rstrip("。.")
+    stop = "。" if "han" in scripts(quote) else "."
+    return f"{label[0] if label else ''}{bare}{cited}{stop}" if cited else None
+
+
+def _with_figure_of(finding: Finding, quote: str) -> str | None:
+    """Return the sentence with its one strange figure replaced by the quote's one of that kind."""
+    text, said = finding.sentence.plain.replace("\0", " "), Passage("", quote)
+    strange = [f for f in telling_figures(text) if not said.has(f, hedge(text, f))]
+    if len(strange) != 1:
+        return None
+    own = Passage("", text)
+    rivals = [f for f in said.figures if _comparable(f, strange[0]) and not own.has(f)]
+    if len(rivals) != 1:
+        return None
+    start, end = strange[0].start, strange[0].end
+    whole = finding.sentence.text
+    return whole[:start] + rivals[0].text + whole[end:]
+
+
+def with_source_figures(findings: Iterable[Finding], evidence: Evidence) -> list[Finding]:
+    """Return the findings; a wrong figure is its source's, where that has one for the same thing.
+
+    Nothing is changed where the cited passages leave a choice.
+    """
+    return [_with_source_figure(finding, evidence) for finding in findings]
+
+
+def _with_source_figure(finding: Finding, evidence: Evidence) -> Finding:
+    sentence, missing = finding.sentence, finding.missing
+    cited = evidence.of(sentence.cited)
+    if finding.verdict != "marked" or finding.cite or len(missing) != 1 or not cited:
+        return finding
+    wrong, text = missing[0], sentence.plain.replace("\0", " ")
+    if any(passage.has(wrong, hedge(text, wrong)) for passage in cited):
+        return finding
+    rivals = {
+        (figure.clock is not None and figure.text, figure.date, amount(figure)): (figure, passage)
+        for passage, figure in _rivals(wrong, text, sentence.cited, evidence)
+    }
+    if len(rivals) != 1:
+        return finding
+    [(figure, passage)] = rivals.values()
+    repaired = sentence.text[: wrong.start] + figure.text + sentence.text[wrong.end :]
+    return replace(finding, verdict="repaired", text=repaired, quote=passage, missing=())
+
+
+def _rivals(
+    wrong: Figure, text: str, cited: Sequence[str], evidence: Evidence
+) -> Iterator[tuple[Passage, Figure]]:
+    """Yield the unsaid figures like a wrong one that the cited passages give for the same thing."""
+    own, told = words(text) - words(wrong.text), Passage("", text)
+    named = evidence.places_in(text)
+    for passage in evidence.of(cited):
+        of_place = passage.source in named and wrong.kind != "metre"
+        for part in passage.clauses:
+            if not of_place and len(own & part.words) < _LEAST_COMMON:
+                continue
+            for figure in part.figures:
+                alike_written = ("." in figure.text) == ("." in wrong.text)
+                same_kind = _comparable(figure, wrong) and (figure.kind or alike_written)
+                told_too = told.has(figure) if figure.clock is None else figure.text in text
+                if figure.telling and same_kind and not told_too:
+                    yield passage, figure
+
+
+def _comparable(one: Figure, other: Figure) -> bool:
+    if one.date or other.date:
+        return bool(one.date and other.date)
+    if one.clock is not None or other.clock is not None:
+        return one.clock is not None and other.clock is not None
+    return one.kind == other.kind
+
+
+def counts(findings: Sequence[Finding]) -> dict[str, int]:
+    """Return how many sentences there are of each verdict; the doubtful as they were written."""
+    found = Counter[str](
+        f.verdict if f.verdict != "doubtful" else "quoted" if f.sentence.cited else "own"
+        for f in findings
+    )
+    return {"total": len(findings), **{name: found[name] for name in COUNTED}}
+
+
+def statements(
+    parts: Sequence[Part], begin: int, led: Callable[[str], str] = str
+) -> list[dict[str, Any]]:
+    """Return where the sentences stand that are not plainly quoted, with verdict and quote.
+
+    `begin` is where the first part begins; `led` is what is still done to each text. At most
+    4 kB as JSON; computed sentences are the first to be left out.
+    """
+    rows, at = list[dict[str, Any]](), begin
+    for part in parts:
+        text = led(part.text)
+        if part.finding and part.finding.verdict in _TOLD:
+            rows.append(_statement(part.finding, at, at + len(text)))
+        at += len(text)
+    for left_out in ("", "computed", "attached", "rematched"):
+        rows = [row for row in rows if row["verdict"] != left_out]
+        if _size(rows) <= _MAX_STATEMENTS:
+            return rows
+    while _size(rows) > _MAX_STATEMENTS:
+        rows.pop()
+    return rows
+
+
+def _statement(finding: Finding, start: int, end: int) -> dict[str, Any]:
+    quote = finding.quote if finding.verdict != "marked" or finding.sentence.cited else None
+    return {
+        "start": start,
+        "end": end,
+        "verdict": finding.verdict,
+        "source": quote.source if quote else None,
+        "quote": quote.text[:_MAX_QUOTE] if quote else None,
+    }
+
+
+def _size(rows: Sequence[Mapping[str, Any]]) -> int:
+    return len(json.dumps(rows, ensure_ascii=False).encode())

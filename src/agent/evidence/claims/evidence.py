@@ -1,0 +1,221 @@
+"""The evidence of an answer: what each source says, in passages that can be compared."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cached_property
+from itertools import islice
+
+from agent.evidence.citations import MARKER
+from agent.evidence.claims.facts import Passage, amount, bounds, kinds_agree, year_of
+from agent.evidence.figures import Date, Figure
+from agent.evidence.places import mentioned
+from agent.evidence.types import Place
+
+_LINES = re.compile(r"\n+")
+_SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+")
+_LONG = 400
+_NEAR_DAYS = 7
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one source says; `place` is set where it is the record of a place."""
+
+    id: str
+    passages: tuple[Passage, ...]
+    place: Place | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(passage.text for passage in self.passages)
+
+
+def record(name: str, texts: Iterable[str], place: Place | None = None) -> Record:
+    """Return the record of a source, its texts cut into passages, without markers."""
+    pieces = dict.fromkeys(piece for text in texts for piece in passages(MARKER.sub("", text)))
+    return Record(name, tuple(Passage(name, piece) for piece in pieces), place)
+
+
+def passages(text: str) -> Iterator[str]:
+    """Yield the lines of a text; a long one in runs of sentences."""
+    for line in _LINES.split(text):
+        if len(line) <= _LONG:
+            if line.strip():
+                yield line.strip()
+            continue
+        held = ""
+        for sentence in _SENTENCE.split(line):
+            if held and len(held) + len(sentence) > _LONG:
+                yield held.strip()
+                held = ""
+            held += f"{sentence} " if sentence[-1:].isascii() else sentence
+        if held.strip():
+            yield held.strip()
+
+
+class PassageIndex:
+    """Passages by the figures that stand in them, read once."""
+
+    def __init__(self, passages: Iterable[Passage]) -> None:
+        self._numbers = list[tuple[Decimal, Figure, Passage]]()
+        self._clocks = defaultdict[int, set[Passage]](set)
+        self._years = defaultdict[int | None, set[Passage]](set)
+        self._days = defaultdict[tuple[int | None, int | None], set[Passage]](set)
+        self._values = defaultdict[Decimal, set[Passage]](set)
+        self._kinds = defaultdict[str, dict[Passage, list[Figure]]](dict)
+        for passage in passages:
+            for figure in passage.figures:
+                self._add(figure, passage)
+        self._numbers.sort(key=_first)
+
+    def _add(self, figure: Figure, passage: Passage) -> None:
+        if figure.date:
+            _, month, day = figure.date
+            for part in ((month, day), (month, None), (None, day)):
+                self._days[part].add(passage)
+        elif figure.clock is not None:
+            self._clocks[figure.clock].add(passage)
+        else:
+            self._numbers.append((amount(figure), figure, passage))
+            self._values[figure.value].add(passage)
+            self._values[amount(figure)].add(passage)
+            if figure.kind:
+                self._kinds[figure.kind].setdefault(passage, []).append(figure)
+        for year in passage.years:
+            self._years[year].add(passage)
+
+    def bearing(self, figure: Figure, hedged: str = "") -> frozenset[Passage]:
+        """Return the passages that have the figure, as `Passage.has` tells it."""
+        if figure.date:
+            return self._of_date(figure.date)
+        if figure.clock is not None:
+            return frozenset(self._clocks.get(figure.clock, ()))
+        low, high = bounds(figure, hedged)
+        passages = set[Passage]()
+        for value, other, passage in islice(
+            self._numbers, bisect_left(self._numbers, low, key=_first), None
+        ):
+            if value > high:
+                break
+            if passage not in passages and kinds_agree(figure, other):
+                passages.add(passage)
+        year = year_of(figure)
+        return frozenset(passages | self._of_date((year, None, None)) if year else passages)
+
+    def _of_date(self, date: Date) -> frozenset[Passage]:
+        year, month, day = date
+        near = self._years.get(year, ()) if year else self._days.get((month, day), ())
+        return frozenset(passage for passage in near if passage.has_date(date))
+
+    def with_number(self, number: Decimal) -> set[Passage]:
+        """Return the passages that have a number, with its scale or without."""
+        return self._values.get(number, set())
+
+    def of_kind(self, kind: str) -> Mapping[Passage, Sequence[Figure]]:
+        """Return the passages with figures of a kind of unit, and these figures."""
+        return self._kinds.get(kind, {})
+
+
+def _first(row: tuple[Decimal, Figure, Passage]) -> Decimal:
+    return row[0]
+
+
+class Evidence:
+    """Everything an answer may rest on: the records by id, and what the question brought."""
+
+    def __init__(
+        self,
+        records: Mapping[str, Record],
+        *,
+        question: str = "",
+        today: str = "",
+        known: Iterable[str] = (),
+    ) -> None:
+        self.records = records
+        texts = [question, *known, *_near_days(today)]
+        self.known = [Passage("", text) for text in texts]
+        self._clauses: dict[str, PassageIndex] = {}
+        self._named: dict[str, set[str]] = {}
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        return [passage for record in self.records.values() for passage in record.passages]
+
+    @cached_property
+    def places(self) -> list[Place]:
+        return [record.place for record in self.records.values() if record.place]
+
+    @cached_property
+    def index(self) -> PassageIndex:
+        """Return the index of all passages."""
+        return PassageIndex(self.passages)
+
+    @cached_property
+    def _known_index(self) -> PassageIndex:
+        return PassageIndex(self.known)
+
+    def clauses(self, ids: Iterable[str]) -> list[PassageIndex]:
+        """Return the index of the clauses of each of some records."""
+        for name in ids:
+            if name in self.records and name not in self._clauses:
+                parts = (part for p in self.records[name].passages for part in p.clauses)
+                self._clauses[name] = PassageIndex(parts)
+        return [self._clauses[name] for name in ids if name in self.records]
+
+    def of(self, ids: Iterable[str]) -> list[Passage]:
+        """Return the passages of some records."""
+        return [p for name in ids if name in self.records for p in self.records[name].passages]
+
+    def knows(self, figure: Figure) -> bool:
+        """Return whether the question or today's date has the figure."""
+        return bool(self._known_index.bearing(figure))
+
+    def places_in(self, text: str) -> set[str]:
+        """Return the ids of the records of the places that a text is about.
+
+        A place that only says from where something is far is not what it is about.
+        """
+        if not self.places:
+            return set()
+        if text not in self._named:
+            named = mentioned(self.places, without_origins(text))
+            self._named[text] = {p["source"] for p in self.places if p["id"] in named}
+        return set(self._named[text])
+
+    def subject(self, text: str, at: int) -> set[str]:
+        """Return the places that a figure at a position is about: those named last before it."""
+        before = without_origins(text[:at])
+        named = self.places_in(before)
+        if len(named) < 2:
+            return named or (self.places_in(text) if len(self.places_in(text)) == 1 else set())
+        ends = {name: self._end(self.records[name].place, before) for name in named}
+        last = max(ends.values())
+        return {name for name, end in ends.items() if end == last}
+
+    def _end(self, place: Place | None, text: str) -> int:
+        name = place["name"] if place else ""
+        return max(text.rfind(part) for part in (name, _BRANCH.sub("", name)) if part)
+
+
+def without_origins(text: str) -> str:
+    """Return a text with what follows "far from" blanked, of the same length."""
+    return _FROM.sub(lambda found: " " * len(found[0]), text)
+
+
+_BRANCH = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
+_FROM = re.compile(
+    r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|\b(?:from|near)\s+(?:the\s+)?[^\d,.;|]{1,40}"
+)
+
+
+def _near_days(today: str) -> Sequence[str]:
+    try:
+        day = date.fromisoformat(today[:10])
+    except ValueError:
+        return []
+    return [(day + timedelta(days=n)).isoformat() for n in range(-_NEAR_DAYS, _NEAR_DAYS + 1)]

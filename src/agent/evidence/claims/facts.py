@@ -1,0 +1,404 @@
+"""Facts of a sentence and of a passage: figures, names, words."""
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import islice, pairwise
+
+from agent.evidence.figures import Date, Figure, figures
+
+_CODE = re.compile(r"(?:\w{2,10}://|www\.)[!-~]{1,2000}")
+_ABOUT = re.compile(
+    r"(?:(?<!预)约|大约|大概|近乎|差不多|about|around|roughly|approximately|some|~|≈)[^\d\n]{0,8}$",
+    re.I,
+)
+_BELOW = re.compile(
+    r"(?:不到|不足|将近|接近|(?<!附)近|under|below|less than|nearly|almost)[^\d\n]{0,6}$", re.I
+)
+_ABOVE = re.compile(r"(?:超过|逾|高于|over|above|more than|at least)[^\d\n]{0,6}$", re.I)
+_AFTER_ABOUT = re.compile(r"\s?(?:左右|上下|or so)")
+_AFTER_ABOVE = re.compile(r"\s?(?:多|余|以上|and more|or more)")
+_TOLERANCE = {
+    "": Decimal(0),
+    "about": Decimal("0.05"),
+    "below": Decimal("0.12"),
+    "above": Decimal("0.12"),
+}
+
+
+def telling_figures(text: str) -> list[Figure]:
+    """Return the figures that state a fact, in order; URLs have none."""
+    text = _CODE.sub(lambda found: "\0" * len(found[0]), text)
+    return [figure for figure in figures(text) if figure.telling]
+
+
+def hedge(text: str, figure: Figure) -> str:
+    """Return how exactly a text means a figure: about, below, above, or as written ("")."""
+    before, after = text[max(0, figure.start - 24) : figure.start], text[figure.end :][:12]
+    if _BELOW.search(before):
+        return "below"
+    if _ABOVE.search(before) or _AFTER_ABOVE.match(after):
+        return "above"
+    return "about" if _ABOUT.search(before) or _AFTER_ABOUT.match(after) else ""
+
+
+def amount(figure: Figure) -> Decimal:
+    """Return the value in the base unit of its kind."""
+    return figure.value * figure.scale
+
+
+def alike(value: Decimal, figure: Figure, hedged: str = "") -> bool:
+    """Return whether a value is the figure, rounded as the figure is written or hedged."""
+    low, high = bounds(figure, hedged)
+    return low <= value <= high
+
+
+def bounds(figure: Figure, hedged: str = "") -> tuple[Decimal, Decimal]:
+    """Return the least and the greatest value that the figure, as written or hedged, may mean."""
+    shown = amount(figure)
+    below = above = _half_step(figure)
+    spread = shown * _TOLERANCE[hedged]
+    if hedged in ("about", "below"):
+        below = max(below, spread)
+    if hedged in ("about", "above"):
+        above = max(above, spread)
+    return shown - below, shown + above
+
+
+def _half_step(figure: Figure) -> Decimal:
+    """Return half a unit of the last digit shown; a single digit is not rounded."""
+    digits = re.sub(r"[^\d.]", "", figure.text)
+    if "." not in digits:
+        return Decimal(0) if len(digits) < 2 and figure.scale < 1000 else figure.scale / 2
+    return figure.scale * Decimal(1).scaleb(-len(digits.partition(".")[2])) / 2
+
+
+def rounded(figure: Figure) -> tuple[Decimal, Decimal] | None:
+    """Return what a round number of two digits and more may be rounded from; None for others."""
+    digits = re.sub(r"\D", "", figure.text).lstrip("0")
+    if "." in figure.text or len(digits.rstrip("0")) < 2 or not digits.endswith("00"):
+        return None
+    step = figure.scale * 10 ** (len(digits) - len(digits.rstrip("0")))
+    return amount(figure) - step / 2, amount(figure) + step / 2
+
+
+def kinds_agree(one: Figure, other: Figure) -> bool:
+    """Return whether two figures can be of one kind; a figure without a unit can be of any."""
+    if one.kind == other.kind:
+        return True
+    if "percent" in (one.kind, other.kind):
+        return (not one.kind and one.kind is not None) or (
+            not other.kind and other.kind is not None
+        )
+    return not one.kind or not other.kind
+
+
+_LATIN = re.compile(r"[^\W\d_\u3400-\u9fff][\w'’]*|\d+(?:\.\d+)?")
+_HAN_RUN = re.compile(r"[\u3400-\u9fff]+")
+_LATIN_LETTER = re.compile(r"[A-Za-z]")
+_STOP_WORDS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "for",
+        "from",
+        "by",
+        "and",
+        "or",
+        "but",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "it",
+        "its",
+        "this",
+        "that",
+        "as",
+        "with",
+        "which",
+        "also",
+        "than",
+        "then",
+        "both",
+        "all",
+        "has",
+        "have",
+        "had",
+        "can",
+        "may",
+        "one",
+        "two",
+        "not",
+        "no",
+        "only",
+        "about",
+        "some",
+        "more",
+        "most",
+        "there",
+        "their",
+        "they",
+        "he",
+        "she",
+        "you",
+        "your",
+        "after",
+        "before",
+        "into",
+        "over",
+        "under",
+        "when",
+        "where",
+        "while",
+        "what",
+        "who",
+        "how",
+        "if",
+        "so",
+        "such",
+        "other",
+        "others",
+        "each",
+        "any",
+        "per",
+        "very",
+    ]
+)
+_STOP_HAN = frozenset("的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或")
+
+
+def words(text: str) -> frozenset[str]:
+    """Return what a text is compared by: Latin words without endings, pairs of Han characters."""
+    found = set[str]()
+    for word in _LATIN.findall(text.casefold()):
+        if word not in _STOP_WORDS:
+            found.add(_stem(word))
+    for run in _HAN_RUN.findall(text):
+        chars = [char if char not in _STOP_HAN else " " for char in run]
+        found |= {a + b for a, b in pairwise(chars) if " " not in (a, b)}
+    return frozenset(found)
+
+
+def _stem(word: str) -> str:
+    for ending in ("'s", "’s", "ing", "ies", "es", "ed", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def scripts(text: str) -> frozenset[str]:
+    """Return the scripts a text is written in: han, latin, or both where each has some weight."""
+    han = sum(len(run) for run in _HAN_RUN.findall(text))
+    latin = len(_LATIN_LETTER.findall(text)) / 4
+    found = {name for name, weight in (("han", han), ("latin", latin)) if weight > 0}
+    if han > 4 * latin:
+        found.discard("latin")
+    if latin > 4 * han:
+        found.discard("han")
+    return frozenset(found)
+
+
+_IDENTIFIER = re.compile(
+    r"(?<![\w.])(?=[\w.+-]*[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[A-Z]\w*|v?\d+(?:\.\d+){2,}|v\d[\w.]*\w"
+    r"|\w+(?:\.\w+)+|[A-Za-z]+_\w+)"
+)
+_CAPITAL = re.compile(
+    r"(?<![\w'’])[A-ZÀ-Þ][\w'’&-]*(?:\s+(?:de|du|des|of|et|la|the)?\s?[A-ZÀ-Þ][\w'’&-]*)*"
+)
+_TITLE = re.compile(
+    r"《([^《》\n]{1,40})》|`([^`\n]{1,60})`|(\d+\s?号(?:线|楼|口|院))"
+    r"|([A-Z]\w+ \d{1,3})(?![\d.:,])"
+)
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;|。！？：；]|\*\*|[-–—])[\s*|\"“(]*$")
+_ORDINARY = frozenset(
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "daily",
+        "am",
+        "pm",
+        "i",
+        "h1",
+        "h2",
+        "q1",
+        "q2",
+        "q3",
+        "q4",
+        "cny",
+        "eur",
+        "usd",
+        "rmb",
+        "gbp",
+        "km",
+        "kb",
+        "mb",
+        "gb",
+        "tb",
+        "mwh",
+        "gwh",
+        "kwh",
+        "wh",
+        "ah",
+        "utc",
+    ]
+)
+_HAN_NAME = re.compile(
+    r"[\u3400-\u9fff]{2,12}?(?:剧院|剧场|博物馆|美术馆|图书馆|体育馆|科技馆|纪念馆|动物园|植物园|公园|乐园|广场|大厦"
+    r"|酒店|宾馆|饭店|餐厅|书店|医院|大学|学院|中学|小学|机场|车站|火车站|基金会|集团|公司|教堂|清真寺|寺|塔)"
+)
+
+
+def names(text: str) -> list[str]:
+    """Return the proper names that code is sure to see: capitals, identifiers, titles, shapes."""
+    found = dict[str, None]()
+    for match in _IDENTIFIER.finditer(text):
+        found[match[0]] = None
+    for match in _CAPITAL.finditer(text):
+        name = match[0]
+        if _SENTENCE_BEGINS.search(text[: match.start()]):
+            first, _, name = name.partition(" ")
+            name = match[0] if any(c.isupper() for c in first[1:]) or name else ""
+        found |= dict.fromkeys([name] if name else [])
+    for match in _TITLE.finditer(text):
+        found[next(group for group in match.groups() if group)] = None
+    return [name for name in found if name.casefold() not in _ORDINARY]
+
+
+def han_names(text: str) -> list[str]:
+    """Return what has the shape of a place's or a body's name in Chinese."""
+    return _HAN_NAME.findall(text)
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """Some text of one source, and what can be compared of it; each is only equal to itself."""
+
+    source: str
+    text: str
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        return figures(_CODE.sub(" ", self.text))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return words(self.text)
+
+    @cached_property
+    def folded(self) -> str:
+        return self.text.casefold()
+
+    @cached_property
+    def scripts(self) -> frozenset[str]:
+        return scripts(self.text)
+
+    @cached_property
+    def clauses(self) -> list["Passage"]:
+        """Return its clauses, as passages of their own."""
+        return [Passage(self.source, part) for part in split_clauses(self.text, colons=False)]
+
+    def has(self, figure: Figure, hedged: str = "") -> bool:
+        """Return whether the figure stands here, after units, dates and rounding."""
+        if figure.date:
+            return self.has_date(figure.date)
+        if figure.clock is not None:
+            return any(f.clock == figure.clock for f in self.figures)
+        low, high = bounds(figure, hedged)
+        begin = bisect_left(self.numbers, low, key=amount)
+        for other in islice(self.numbers, begin, None):
+            if amount(other) > high:
+                break
+            if kinds_agree(figure, other):
+                return True
+        year = year_of(figure)
+        return year is not None and self.has_date((year, None, None))
+
+    @cached_property
+    def numbers(self) -> list[Figure]:
+        return sorted((f for f in self.figures if not f.date and f.clock is None), key=amount)
+
+    @cached_property
+    def dates(self) -> list[Date]:
+        return [f.date for f in self.figures if f.date]
+
+    @cached_property
+    def years(self) -> frozenset[int | None]:
+        """Return the years of its dates, and the numbers that may be years."""
+        numbers = (int(f.value) for f in self.figures if not f.date and 1000 <= f.value <= 2999)
+        return frozenset([*(date[0] for date in self.dates), *numbers])
+
+    def has_date(self, date: Date) -> bool:
+        """Return whether the parts of a date stand here, its year perhaps apart."""
+        year, month, day = date
+        if not self.dates and not year:
+            return False
+        if any(_covers(other, date) for other in self.dates):
+            return True
+        if year and year not in self.years:
+            return False
+        return not (month or day) or any(_covers(other, (None, month, day)) for other in self.dates)
+
+    def names(self, name: str) -> bool:
+        """Return whether every part of the name stands here."""
+        return all(part in self.folded for part in _parts(name))
+
+    def at(self, name: str) -> int:
+        """Return where a name stands as a whole word; -1 where it does not."""
+        found = re.search(rf"(?<![A-Za-z0-9]){re.escape(name.casefold())}", self.folded)
+        return found.start() if found else -1
+
+
+def year_of(figure: Figure) -> int | None:
+    """Return the year that a number without a unit may be."""
+    is_year = figure.kind in (None, "") and 1000 <= figure.value <= 2999
+    return int(figure.value) if is_year else None
+
+
+def _covers(known: Date, wanted: Date) -> bool:
+    return all(part is None or part == known[i] for i, part in enumerate(wanted))
+
+
+def _parts(name: str) -> list[str]:
+    parts = re.findall(r"[\w.]+", name.casefold().replace("’s", "").replace("'s", ""))
+    return [
+        p for p in parts if p not in _STOP_WORDS and p not in ("de", "du", "des", "et", "la")
+    ] or parts
+
+
+_STOP = r"[，；;。！？\n|]|,(?!\d)|(?<!\d)\.(?=\s|$)|(?<=\w)[.!?](?=\s)"
+_CLAUSE = re.compile(_STOP)
+_CLAUSE_OR_HEAD = re.compile(rf"{_STOP}|(?<!\d):(?!\d)|：")
+
+
+def split_clauses(text: str, *, colons: bool = True) -> list[str]:
+    """Return the parts of a text between commas, semicolons, bars, and colons if told."""
+    parts = (_CLAUSE_OR_HEAD if colons else _CLAUSE).split(text)
+    return [part.strip() for part in parts if part.strip()]

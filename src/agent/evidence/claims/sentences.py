@@ -1,0 +1,236 @@
+"""Sentences of an answer with the citations they carry, in either notation."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.evidence.citations import MARKER
+from agent.evidence.markdown import link_url
+from agent.evidence.types import Source
+
+
+@dataclass(frozen=True)
+class Citation:
+    """One citation: where it stands in the text, and the ids of the records it stands for."""
+
+    start: int
+    end: int
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, or a row of a table, with what it cites; `plain` has citations blanked."""
+
+    text: str
+    plain: str
+    start: int
+    citations: tuple[Citation, ...]
+    row: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """Return the ids of all its citations, each once."""
+        return tuple(dict.fromkeys(name for c in self.citations for name in c.ids))
+
+
+@dataclass(frozen=True)
+class Notation:
+    """A way to write citations: found by a pattern, read as ids, written for one id."""
+
+    pattern: re.Pattern[str]
+    read: Callable[[re.Match[str]], tuple[str, ...]]
+    write: Callable[[str], str]
+
+
+MARKED = Notation(MARKER, lambda found: (found[1],), lambda name: f"[^{name}]")
+"""The notation between nodes: `[^w0-2]`."""
+_NUMBERED = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
+
+
+def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
+    """Return the notation of a finished answer: `[n](url)`; sources of one URL share a number.
+
+    `used` are the cited sources in order of their numbers; one that is newly cited is appended.
+    """
+    by_key: dict[str, list[str]] = {}
+    for name in sources:
+        by_key.setdefault(_key(sources[name]), []).append(name)
+
+    def read(found: re.Match[str]) -> tuple[str, ...]:
+        number = int(found[1])
+        if not 0 < number <= len(used) or (found[2] or "") != used[number - 1]["url"]:
+            return ()
+        return tuple(by_key.get(_key(used[number - 1]), ()))
+
+    def write(name: str) -> str:
+        keys = [_key(source) for source in used]
+        key, url = _key(sources[name]), link_url(sources[name]["url"])
+        if key not in keys:
+            keys.append(key)
+            used.append(Source(**{**sources[name], "url": url, "number": len(keys)}))
+        number = keys.index(key) + 1
+        return f"[{number}]({url})" if url else f"[{number}]"
+
+    return Notation(_NUMBERED, read, write)
+
+
+def _key(source: Source) -> str:
+    return link_url(source["url"]) or source["id"]
+
+
+_FENCE = re.compile(r"\s{0,40}(`{3,}|~{3,})")
+_SEPARATOR = re.compile(r"\s*\|?[\s:|-]*-{3,}[\s:|-]*$")
+_LIST_SIGN = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、]\s*)?")
+_END = re.compile(r"[。！？!?]+[”」』）)\"’*]*\0*|\.[”\")’*]*(?=[\0\s]|$)[ \t]?\0*|\.\0+")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|ca|No|St|Mr|Mrs|Dr|\w)|\s[A-Z])\.$")
+
+
+def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
+    """Yield the sentences of an answer; headings, table heads and fenced code are none."""
+    blanked, citations = _blanked(text, notation)
+    at, fence = 0, ""
+    lines = text.splitlines(keepends=True)
+    for index, line in enumerate(lines):
+        start, at = at, at + len(line)
+        found = _FENCE.match(line)
+        if found and (not fence or found[1].startswith(fence)):
+            fence = "" if fence else found[1][:3]
+            continue
+        if fence or line.lstrip().startswith("#") or not line.strip():
+            continue
+        row = line.lstrip().startswith("|")
+        if row and (
+            _SEPARATOR.match(line) or _SEPARATOR.match("".join(lines[index + 1 : index + 2]))
+        ):
+            continue
+        for begin, end in _spans(blanked[start:at], row=row):
+            yield _sentence(text, blanked, citations, start + begin, start + end, row=row)
+
+
+def _blanked(text: str, notation: Notation) -> tuple[str, list[Citation]]:
+    """Return the text with each citation blanked, of the same length, and the citations."""
+    citations = [
+        Citation(f.start(), f.end(), notation.read(f)) for f in notation.pattern.finditer(text)
+    ]
+    known = [citation for citation in citations if citation.ids]
+    out = list(text)
+    for citation in known:
+        out[citation.start : citation.end] = "\0" * (citation.end - citation.start)
+    return "".join(out), known
+
+
+def _spans(line: str, *, row: bool) -> Iterator[tuple[int, int]]:
+    if row:
+        yield 0, len(line.rstrip())
+        return
+    sign = _LIST_SIGN.match(line)
+    at = sign.end() if sign else 0
+    for stop in _END.finditer(line, at):
+        if stop[0].startswith(".") and _ABBREVIATION.search(line, at, stop.start() + 1):
+            continue
+        if line[at : stop.end()].strip("\0 \t"):
+            yield at, stop.end()
+            at = stop.end()
+    if line[at:].strip("\0 \t\r\n"):
+        yield at, len(line.rstrip())
+
+
+def _sentence(
+    text: str, blanked: str, citations: Sequence[Citation], begin: int, end: int, *, row: bool
+) -> Sentence:
+    while begin < end and text[begin] in " \t":
+        begin += 1
+    while end > begin and text[end - 1] in " \t\r\n":
+        end -= 1
+    inside = tuple(c for c in citations if begin <= c.start < end)
+    return Sentence(text[begin:end], blanked[begin:end], begin, inside, row)
+
+
+_NO = (
+    r"no|not|none|nothing|nobody|never|unable to|cannot"
+    r"|(?:do|does|did|could|can|is|are|was|were)n['’]t"
+)
+_TOLD = (
+    r"find|found|publish(?:es|ed)?|says?|said|stat(?:e|es|ed)|mention(?:s|ed)?|confirm(?:s|ed)?"
+    r"|verif(?:y|ies|ied)|reports?|reported|measures?|measured|documents|documented"
+    r"|disclos(?:e|es|ed)|specif(?:y|ies|ied)"
+)
+_SOURCE = r"sources?|pages?|articles?|figures?|information|evidence|interviews?"
+_TOLD_HAN = (
+    r"(?:查到|查得|找到|公布|写(?!字)|提到|提及|列出|列明|说明(?!书)|说到|给出|测过|测量|披露|统计"
+    r"|报道|证实|核实|记载|收录|注明|透露)"
+)
+_SOURCE_HAN = r"(?:资料|来源|网页|文章|记录|页面|报道|官网)"
+_ABSENT = re.compile(
+    r"(?:没有?|未能?|查不|找不)(?:有)?(?:查到|找到|查得|检索到|搜到|到|列出|给出|提到|说明|提供|公布|直接读到)|记录(?:里|中)没有"
+    r"|资料(?:里|中)没有|还没有预报|没有(?:相关)?(?:记录|资料|数据|来源|外部公开资料)|不详|未知|无法确认"
+    r"|\bnot (?:be )?(?:found|researched|stated|given|listed|confirmed|verified|known|available)\b"
+    r"|\bno\b[^.;]{0,80}\b(?:found|available|listed|given|confirm\w*)\b|\bno source\b|\bunknown\b"
+    r"|\bdo(?:es)? not (?:say|name|give|state|hold|list)\b|\bnothing was found\b"
+    r"|\bcould not be (?:found|verified|confirmed)\b"
+    rf"|(?:没有?|未|尚未|从未)[^，。；、\d]{{0,8}}?{_TOLD_HAN}"
+    rf"|{_SOURCE_HAN}[^，。；]{{0,6}}[没未不][^，。；]{{0,6}}{_TOLD_HAN}"
+    rf"|\b(?:{_NO})\b[^.;,]{{0,40}}?\b(?:{_TOLD})\b"
+    rf"|\b(?:no|any|none of the)\b[^.;,]{{0,30}}?\b(?:{_SOURCE})\b"
+    rf"|\b(?:gives?|gave|contains?|has|have|names?) no\b[^.;,]{{0,20}}?\b(?:{_SOURCE}|numbers?)\b",
+    re.I,
+)
+_ABOUT_WHAT = re.compile(r"\W*(?:for|about|on|as for|regarding|关于|对于)\b", re.I)
+_LABEL = re.compile(r"\W*\*\*[^*\n]{1,60}\*\*[:：]?")
+_ADVICE = re.compile(
+    r"\W*(?:(?:my|our) )?(?:advice|tips?|recommendations?|suggestions?|how to choose"
+    r"|rule of thumb|which (?:one )?to (?:pick|choose|take))\s*(?:\*\*)?\s*[:：–—]"
+    r"|\W*(?:我的)?(?:建议|提示|怎么选|如何选择|选哪个|推荐)(?:\*\*)?\s*[:：]",
+    re.I,
+)
+_WEIGHS = re.compile(
+    r"\b(?:other|another|most|several|two) (?:\w+ )?(?:sources?|pages?|articles?|guides?)\b"
+    r"|(?:其他|另外|另有|多数|别的)[^，。]{0,4}(?:来源|资料|网页|文章)",
+    re.I,
+)
+
+
+_CLAUSE_PARTS = re.compile(r"([，；;]|,(?!\d)|\bbut\b|\bwhile\b)")
+
+
+def asserted(text: str) -> str:
+    """Return a sentence with the clauses blanked that say what was not found."""
+    if not _ABSENT.search(text):
+        return text
+    parts = _CLAUSE_PARTS.split(text)
+    about = bool(_ABOUT_WHAT.match(text))
+    first = next((i for i, part in enumerate(parts) if _ABSENT.search(part)), 0)
+    return "".join(
+        " " * len(part)
+        if _ABSENT.search(part) or (i > 1 and _goes_on(parts, i)) or (about and i < first)
+        else part
+        for i, part in enumerate(parts)
+    )
+
+
+def _goes_on(parts: Sequence[str], index: int) -> bool:
+    """Return whether a part only continues a list of what was not found."""
+    before = "".join(parts[:index])
+    return bool(_ABSENT.search(before)) and bool(
+        re.match(r"\s*(?:以及|和|及|(?:and|or|nor)\b)", parts[index])
+    )
+
+
+def is_label(text: str) -> bool:
+    """Return whether a line is only a bold label, which heads what follows."""
+    return _LABEL.fullmatch(text.strip()) is not None
+
+
+def is_advice(text: str) -> bool:
+    """Return whether a sentence says that it is the writer's advice."""
+    return _ADVICE.match(text) is not None
+
+
+def weighs_sources(text: str) -> bool:
+    """Return whether a sentence holds what it cites against other sources."""
+    return _WEIGHS.search(text) is not None

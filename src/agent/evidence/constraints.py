@@ -1,0 +1,377 @@
+"""What a question demands of a place, and whether the map's record of the place meets it.
+
+Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from agent.evidence.places import extract_place
+from agent.evidence.records import hours_text
+from agent.evidence.types import Constraints, Place, Suits, Verdict
+from agent.texts import say
+from agent.texts.language import Language
+
+_MAX_COST, _MAX_METRES = 1e6, 50_000
+_METRES_PER_MINUTE = 80
+_DAY = 24 * 60
+_CLOCK = re.compile(r"([01]?\d|2[0-4])[:：]([0-5]\d)")
+_SUITS = get_args(Suits)
+
+
+def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
+    """Return what can be checked of the constraints that a model wrote."""
+    valid = Constraints()
+    if (cost := _number(candidate.get("max_cost"), _MAX_COST)) is not None:
+        valid["max_cost"] = cost
+    if (clock := _CLOCK.fullmatch(str(candidate.get("open_at") or "").strip())) is not None:
+        valid["open_at"] = f"{int(clock[1]):02}:{clock[2]}"
+    days = [day for day in candidate.get("open_on") or [] if type(day) is int and 1 <= day <= 7]
+    if days and len(set(days)) < 7:
+        valid["open_on"] = sorted(set(days))
+    if metres := _number(candidate.get("max_distance_m"), _MAX_METRES):
+        valid["max_distance_m"] = int(metres)
+    if suits := [each for each in _SUITS if each in (candidate.get("suits") or [])]:
+        valid["suits"] = suits
+    return valid
+
+
+def _number(value: object, high: float) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= high else None
+
+
+_CURRENCY = r"(?:元|块钱?|yuan|rmb|cny|¥|￥)"
+_AMOUNT = r"(?:[¥￥]\s*)?(?:\d+\s*[-~～到至]\s*)?(\d{1,6})"
+_BUDGETS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?:人均|每人|一个人|预算)[^\d，。,.;；]{{0,6}}{_AMOUNT}(?!\s*{_CURRENCY}?\s*以上|\d)",
+        rf"(?:不超过|低于|少于|不到)\s*{_AMOUNT}\s*{_CURRENCY}",
+        rf"{_AMOUNT}\s*{_CURRENCY}\s*(?:以内|以下|之内)",
+        rf"(?:under|below|less than|at most|up to|no more than|within|budget of)\s+"
+        rf"(?:(?:rmb|cny|¥|￥)\s*(\d{{1,6}})|(\d{{1,6}})\s*{_CURRENCY})",
+    )
+)
+_DISTANCE = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(公里|千米|米|km|m)\s*(?:以内|之内|内|范围)"
+    r"|\bwithin (\d+(?:\.\d+)?)\s*(km|kilomet\w+|m|met\w+)\b",
+    re.IGNORECASE,
+)
+_WALK = re.compile(
+    r"(?:步行|走路)\s*(\d{1,2})\s*分钟|\b(\d{1,2})[- ]min(?:ute)?s?['’]? walk", re.IGNORECASE
+)
+_WEEKDAYS = {name: 1 + at % 7 for at, name in enumerate("一二三四五六日")} | {"天": 7}
+_ENGLISH_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_OPEN_ON = re.compile(
+    r"(?<!每)(?:周|星期|礼拜)([一二三四五六日天])(?:[上下]午|晚上|早上)?\s*[^，。,.？?]{0,6}?(?:开|营业|去)"
+    r"|\bopen (?:on )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*",
+    re.IGNORECASE,
+)
+_OPEN_AT = re.compile(
+    r"(上午|早上|中午|下午|傍晚|晚上|夜里|凌晨)?\s*(\d{1,2}|[一二两三四五六七八九十]{1,3})\s*"
+    r"(?:点|时|[:：])\s*(半|[0-5]\d)?(?:钟|分)?\s*(?:以后|之后|后|还|仍|也|能)?[^，。,.？?]{0,3}?(?:开|营业|去)"
+    r"|\b(?:open|go|visit|come)\w*\b.{0,20}?\b(?:at|until|till|after|past) "
+    r"(\d{1,2})(?::([0-5]\d))?\s*([ap])\.?m",
+    re.IGNORECASE,
+)
+_CHINESE_DIGITS = {digit: at for at, digit in enumerate("零一二三四五六七八九十")} | {"两": 2}
+_AFTERNOON = ("下午", "傍晚", "晚上", "夜里")
+_FOR_WHOM: dict[Suits, re.Pattern[str]] = {
+    "children": re.compile(
+        r"遛娃|带娃|娃|孩子|小孩|小朋友|儿童|亲子|宝宝|\bkids?\b|\bchild(?:ren)?\b|\btoddlers?\b",
+        re.I,
+    ),
+    "elderly": re.compile(r"老人|老年|长辈|爸妈|\belderly\b|\bseniors?\b", re.I),
+    "wheelchair": re.compile(r"轮椅|无障碍|\bwheelchairs?\b", re.I),
+    "indoor": re.compile(
+        r"室内|雨天|下雨天|下雨(?:时|也|去|能)|避雨|\bindoors?\b|\brainy\b|\bwhen it rains\b", re.I
+    ),
+}
+_SAME_SUBJECT = re.compile(
+    r"^(?:那?有没有|那)?(?:再|更|还有|别的|其他|其它|换)|便宜[一点些]|近[一点些]"
+    r"|\b(?:cheaper|closer|nearer|another|others?|else|instead)\b",
+    re.IGNORECASE,
+)
+
+
+def constraints_by_rules(question: str) -> Constraints:
+    """Return the constraints that a question states in plain words."""
+    text = unicodedata.normalize("NFKC", question)
+    stated: dict[str, Any] = {
+        "max_cost": _budget(text),
+        "max_distance_m": _distance(text),
+        "open_on": [_weekday(found) for found in _OPEN_ON.finditer(text)],
+        "suits": [suits for suits, words in _FOR_WHOM.items() if words.search(text)],
+    }
+    if found := _OPEN_AT.search(text):
+        stated["open_at"] = _clock(found)
+    return valid_constraints(stated)
+
+
+def keeps_subject(question: str) -> bool:
+    """Return whether a follow-up, by its own words, asks for more of the same."""
+    return bool(_SAME_SUBJECT.search(question.strip())) and extract_place(question) is None
+
+
+def _budget(text: str) -> float | None:
+    for pattern in _BUDGETS:
+        if found := pattern.search(text):
+            return float(next(amount for amount in found.groups() if amount))
+    return None
+
+
+def _distance(text: str) -> float | None:
+    if found := _DISTANCE.search(text):
+        number, unit = (found[1], found[2]) if found[1] else (found[3], found[4])
+        return float(number) * (1000 if unit.casefold()[0] in "公千k" else 1)
+    walk = _WALK.search(text)
+    return float(walk[1] or walk[2]) * _METRES_PER_MINUTE if walk else None
+
+
+def _weekday(found: re.Match[str]) -> int:
+    if found[1]:
+        return _WEEKDAYS[found[1]]
+    return 1 + _ENGLISH_DAYS.index(found[2].casefold())
+
+
+def _clock(found: re.Match[str]) -> str:
+    part, hour, minute = found[1], found[2], found[3] or "0"
+    if found[4]:
+        hours = int(found[4]) % 12 + (12 if found[6].casefold() == "p" else 0)
+        return f"{hours}:{int(found[5] or 0):02}"
+    hours = int(hour) if hour.isascii() else _chinese_number(hour)
+    if part in _AFTERNOON and hours < 12:
+        hours += 12
+    return f"{hours}:{30 if minute == '半' else int(minute):02}"
+
+
+def _chinese_number(text: str) -> int:
+    tens, ten, units = text.rpartition("十")
+    number = _CHINESE_DIGITS.get(units, 0)
+    return number + 10 * _CHINESE_DIGITS.get(tens, 1) if ten else number
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Hours of some weekdays; minutes since midnight, `end` past 1440 where the night goes on."""
+
+    days: frozenset[int]
+    start: int
+    end: int
+
+
+_EVERY_DAY = frozenset(range(1, 8))
+_DAY_NAME = r"(?:周|星期|礼拜)?([一二三四五六日天])"
+_HOURS = re.compile(
+    r"(?P<range>(?:周|星期|礼拜)[一二三四五六日天]\s*[至到~-]\s*(?:周|星期|礼拜)?[一二三四五六日天])"
+    r"|(?P<english>\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*(?:\s*[-–]\s*(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)?)"
+    r"|(?P<every>每天|每日|\bdaily\b)|(?P<work>工作日)|(?P<weekend>周末|双休日)"
+    r"|(?P<day>(?:周|星期|礼拜)[一二三四五六日天])"
+    r"|(?P<span>\d{1,2}:\d{2}\s*[-~至到]\s*(?:次日|翌日|第二天)?\s*\d{1,2}:\d{2})"
+    r"|(?P<always>24小时(?:营业|开放)?|24\s?/\s?7|24 hours|全天(?:营业|开放|候客)?|\ball day\b)"
+    r"|(?P<closed>闭馆|休馆|闭园|休息|不开放|不营业|店休|\bclosed\b)",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(r"[(【\[][^)】\]]*[)】\]]")
+_NO_HOURS = re.compile(r"(?:营业|开放|开馆)时间|营业|开放|[\s,，、;；:。.和及]")
+
+
+def opening_hours(text: str) -> list[Opening] | None:
+    """Return the weekly hours that a record states; None where any of it cannot be read."""
+    plain = unicodedata.normalize("NFKC", text).replace("—", "-").replace("–", "-")
+    plain = _NOTE.sub("", plain)
+    if _NO_HOURS.sub("", _HOURS.sub("", plain)):
+        return None
+    hours: list[Opening] = []
+    days: set[int] = set()
+    closed: set[int] = set()
+    complete = True
+    for found in _HOURS.finditer(plain):
+        kind = str(found.lastgroup)
+        if kind in ("span", "always", "closed"):
+            complete = True
+            if kind == "closed":
+                closed |= days
+            else:
+                hours.append(_opening(found[0], kind, days))
+        else:
+            days = (set() if complete else days) | _days(found[0], kind)
+            complete = False
+    return [_without(each, closed) for each in hours] or None
+
+
+def _opening(text: str, kind: str, days: set[int]) -> Opening:
+    on = frozenset(days) or _EVERY_DAY
+    if kind == "always":
+        return Opening(on, 0, _DAY)
+    (start, end) = (
+        int(hour) * 60 + int(minute) for hour, minute in re.findall(r"(\d+):(\d+)", text)
+    )
+    return Opening(on, start, end if end > start else end + _DAY)
+
+
+def _without(opening: Opening, closed: set[int]) -> Opening:
+    return Opening(opening.days - closed, opening.start, opening.end)
+
+
+def _days(text: str, kind: str) -> set[int]:
+    if kind == "every":
+        return set(_EVERY_DAY)
+    if kind in ("work", "weekend"):
+        return {1, 2, 3, 4, 5} if kind == "work" else {6, 7}
+    if kind == "english":
+        names = re.findall("|".join(_ENGLISH_DAYS), text.casefold())
+        ends = [1 + _ENGLISH_DAYS.index(name) for name in names]
+    else:
+        ends = [_WEEKDAYS[name] for name in re.findall("[一二三四五六日天]", text)]
+    first, last = ends[0], ends[-1]
+    return {1 + (first - 1 + step) % 7 for step in range((last - first) % 7 + 1)}
+
+
+def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
+    if minute is None:
+        return any(day in each.days for each in hours)
+    before = 1 + (day - 2) % 7
+    return any(
+        (day in each.days and each.start <= minute < each.end)
+        or (before in each.days and minute + _DAY < each.end)
+        for each in hours
+    )
+
+
+Outcome = Literal["satisfied", "violated", "unknown"]
+_FITS: dict[Suits, tuple[str, str]] = {
+    "children": (
+        r"亲子|儿童|少年|游乐|动物园|海洋馆|水族|科技馆|自然博物|玩具|乐高|主题公园"
+        r"|\bzoo\b|aquarium|\bkids?\b|child|\btoys?\b|playground|theme park",
+        r"酒吧|夜店|夜总会|网吧|棋牌|麻将|会所|足疗|\bbars?\b|night ?club|\bpubs?\b",
+    ),
+    "elderly": (
+        r"无障碍|老年",
+        r"酒吧|夜店|夜总会|攀岩|蹦极|漂流|密室|蹦床|网吧|night ?club|climbing|bungee",
+    ),
+    "wheelchair": (r"无障碍|wheelchair|step-free", r"攀岩|蹦极|漂流|登山步道|climbing|bungee"),
+    "indoor": (
+        r"室内|博物|美术馆|科技馆|展览|图书馆|书店|商场|购物中心|百货|影院|剧院|剧场|水族|海洋馆"
+        r"|餐厅|饭店|火锅|咖啡|茶馆|酒吧|KTV|体育馆"
+        r"|indoor|museum|gallery|\bmall\b|library|cinema|theat(?:re|er)|aquarium|restaurant|caf[eé]"
+        r"|coffee|bookshop",
+        r"公园|广场|步行街|湖|露天|动物园|植物园|风景|绿地|登山|停车场"
+        r"|\bparks?\b|\bsquare\b|\bzoo\b|garden|\blake\b|pedestrian street",
+    ),
+}
+
+
+def check(place: Place, constraints: Constraints, language: Language) -> list[Verdict]:
+    """Return one verdict for each constraint, each with the field that says so."""
+    verdicts = [
+        _cost(place, constraints.get("max_cost"), language),
+        _open(place, constraints, language),
+        _near(place, constraints.get("max_distance_m"), language),
+        *(_suits(place, suits, language) for suits in constraints.get("suits", [])),
+    ]
+    return [verdict for verdict in verdicts if verdict]
+
+
+def judged(places: Sequence[Place], constraints: Constraints, language: Language) -> list[Place]:
+    """Return the places with their verdicts: first what meets all, last what meets one not."""
+    if not constraints:
+        return list(places)
+    checked = [
+        Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
+    ]
+    return sorted(checked, key=_rank)
+
+
+def fitting(places: Sequence[Place], constraints: Constraints, language: Language) -> int:
+    """Return how many of the places break no constraint; what is unknown breaks none."""
+    return sum(_rank(place) < _VIOLATED for place in judged(places, constraints, language))
+
+
+_VIOLATED = 2
+
+
+def name_suits(name: str, constraints: Constraints) -> bool:
+    """Return True if a name alone tells that the place suits whom or what was asked for."""
+    return any(
+        re.search(_FITS[suits][0], name, re.IGNORECASE) for suits in constraints.get("suits", [])
+    )
+
+
+def _rank(place: Place) -> int:
+    outcomes = {verdict["verdict"] for verdict in place.get("verdicts", [])}
+    return _VIOLATED if "violated" in outcomes else 1 if "unknown" in outcomes else 0
+
+
+def _cost(place: Place, limit: float | None, language: Language) -> Verdict | None:
+    if limit is None:
+        return None
+    cost = place["cost"]
+    outcome: Outcome = "unknown" if cost is None else "satisfied" if cost <= limit else "violated"
+    values = {"cost": f"{cost or 0:g}", "limit": f"{limit:g}"}
+    return _verdict("max_cost", outcome, "cost", language, **values)
+
+
+def _near(place: Place, limit: int | None, language: Language) -> Verdict | None:
+    if limit is None:
+        return None
+    metres = place["distance_m"]
+    outcome: Outcome = (
+        "unknown" if metres is None else "satisfied" if metres <= limit else "violated"
+    )
+    values = {"metres": str(metres or 0), "limit": str(limit)}
+    return _verdict("max_distance_m", outcome, "distance_m", language, **values)
+
+
+def _open(place: Place, constraints: Constraints, language: Language) -> Verdict | None:
+    at, days = constraints.get("open_at"), constraints.get("open_on")
+    if at is None and not days:
+        return None
+    hours = opening_hours(place["open_time"] or "")
+    constraint = "open_on" if at is None else "open_at"
+    when = " ".join(
+        [*(say(f"records.weekdays.{day}", language) for day in days or ()), *([at] if at else [])]
+    )
+    values = {"when": when, "hours": hours_text(place, language)}
+    return _verdict(constraint, _openness(hours, at, days), "open_time", language, **values)
+
+
+def _openness(hours: list[Opening] | None, at: str | None, days: list[int] | None) -> Outcome:
+    """Without a day, the time has to fit every day on which the place opens at all."""
+    if hours is None:
+        return "unknown"
+    minute = None
+    if at is not None:
+        hour, _, rest = at.partition(":")
+        minute = (int(hour) * 60 + int(rest)) % _DAY
+    if days:
+        return "satisfied" if any(_is_open(hours, day, minute) for day in days) else "violated"
+    opens = [
+        _is_open(hours, day, minute) for day in sorted(_EVERY_DAY) if _is_open(hours, day, None)
+    ]
+    if all(opens):
+        return "satisfied" if opens else "violated"
+    return "unknown" if any(opens) else "violated"
+
+
+def _suits(place: Place, suits: Suits, language: Language) -> Verdict:
+    fits, unfit = (re.compile(words, re.IGNORECASE) for words in _FITS[suits])
+    for field in ("category", "name"):
+        text = str(place[field] or "")
+        good, bad = fits.search(text), unfit.search(text)
+        if bool(good) != bool(bad):
+            outcome: Outcome = "satisfied" if good else "violated"
+            return _verdict(suits, outcome, field, language, value=text)
+    return _verdict(suits, "unknown", "category", language)
+
+
+def _verdict(
+    constraint: str, outcome: Outcome, field: str, language: Language, **values: str
+) -> Verdict:
+    text = say(f"constraints.{constraint}.{outcome}", language, **values)
+    return Verdict(constraint=constraint, verdict=outcome, field=field, text=text)

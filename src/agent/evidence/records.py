@@ -1,0 +1,226 @@
+"""Records of the map as people read them: in Chinese as listed, in English translated by tables.
+
+Names stay as listed, with an English one in brackets where the map has it.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta, timezone
+from importlib.resources import files
+from typing import Any
+
+from agent.evidence.geo import distance_text, duration_text
+from agent.evidence.types import Place, Route, RouteStep, Weather, WeatherDay
+from agent.texts import say
+from agent.texts.language import Language
+
+_WORDS: dict[str, Any] = json.loads(
+    files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
+)
+_KINDS: dict[str, str] = _WORDS["kinds"]
+_HOURS = [(re.compile(pattern), words) for pattern, words in _WORDS["hours"]]
+_WEEKDAY = re.compile(r"(?:周|星期)([一二三四五六日天])")
+_TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
+_WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
+_CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
+_MAIN_STEPS = 3
+_LONGEST_STEP = 60
+
+
+def name_text(place: Place, language: Language) -> str:
+    """Return the name as listed; for English readers followed by its English one, if known."""
+    english = place.get("name_en")
+    return f"{place['name']} ({english})" if english and language == "en" else place["name"]
+
+
+def kind_text(place: Place, language: Language) -> str:
+    """Return what the place is; in English where the table of Amap's categories has it."""
+    kind = place["category"] or ""
+    return _KINDS.get(kind, kind) if language == "en" else kind
+
+
+def hours_text(place: Place, language: Language) -> str:
+    """Return when the place is open: "周一至周日 09:00-20:00", "daily 09:00–20:00"."""
+    hours = place["open_time"] or ""
+    if language != "en" or not hours:
+        return hours
+    for pattern, words in _HOURS:
+        hours = pattern.sub(words, hours)
+    hours = _WEEKDAY.sub(lambda day: _WORDS["weekdays"][day[1]], hours)
+    return " ".join(_TO_WEEKDAY.sub("–", hours).split())
+
+
+def place_facts(place: Place, language: Language) -> str:
+    """Return what is known of a place, its name first, separated by bars."""
+    far = distance_text(place["distance_m"])
+    if far and place["distance_from"]:
+        far = say("records.far", language, origin=place["distance_from"], distance=far)
+    facts = (
+        name_text(place, language),
+        kind_text(place, language),
+        far,
+        f"★{place['rating']:g}" if place["rating"] is not None else None,
+        f"¥{place['cost']:g}" if place["cost"] is not None else None,
+        hours_text(place, language),
+        place["address"],
+        *verdict_texts(place, language),
+    )
+    return " | ".join(fact for fact in facts if fact)
+
+
+def verdict_texts(place: Place, language: Language) -> list[str]:
+    """Return each checked constraint of a place: whether it is met, and what says so."""
+    return [
+        say(f"constraints.marks.{verdict['verdict']}", language, text=verdict["text"])
+        for verdict in place.get("verdicts", [])
+    ]
+
+
+def route_text(route: Route, language: Language) -> str:
+    """Return the mode, the ends, the distance, the duration, and the way itself."""
+    mode = say(f"records.modes.{route['mode']}", language)
+    ends = f"{route['origin']} → {route['destination']}"
+    facts = (
+        distance_text(route["distance_m"]),
+        duration_text(route["duration_s"], language),
+        way_text(route["steps"], language),
+    )
+    return " · ".join(
+        [f"{mode}{say('punctuation.colon', language)}{ends}", *(fact for fact in facts if fact)]
+    )
+
+
+def way_text(steps: Sequence[RouteStep], language: Language) -> str:
+    """Return the lines, stops and transfers of a ride; of another way its first three steps."""
+    if any("line" in step for step in steps):
+        return _journey_text(steps, language)
+    parts = [" ".join(step["instruction"].split())[:_LONGEST_STEP] for step in steps]
+    parts = [part for part in parts if part]
+    more = " …" if len(parts) > _MAIN_STEPS else ""
+    return say("punctuation.semicolon", language).join(parts[:_MAIN_STEPS]) + more
+
+
+def ride_text(step: RouteStep, language: Language) -> str:
+    """Return a ride's line, where to get on and off, and the stops; of a walk, that it is one."""
+    if "line" not in step:
+        return say("records.modes.walking", language)
+    ends = " → ".join(filter(None, (step.get("board_at"), step.get("leave_at"))))
+    stops = step.get("stops")
+    count = say("records.stops", language, count=stops) if ends and stops else ""
+    inside = say("punctuation.comma", language).join(filter(None, (ends, count)))
+    brackets = say("punctuation.brackets", language, text=inside) if inside else ""
+    return f"{step['line']}{brackets}"
+
+
+def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
+    rides = sum("line" in step for step in steps)
+    text = " → ".join(
+        ride_text(step, language)
+        if "line" in step
+        else say("records.walk", language, distance=distance_text(step["distance_m"]))
+        for step in steps
+    )
+    changes = say("records.transfers", language, count=rides - 1) if rides > 1 else ""
+    return say("punctuation.semicolon", language).join(filter(None, (text, changes)))
+
+
+def weather_text(weather: Weather, language: Language, days: Sequence[str] = ()) -> str:
+    """Return a forecast in one line: of the ISO dates in `days`, of every day without them.
+
+    Days that the forecast lacks leave it whole, so that a reader sees how far it goes.
+    """
+    wanted = [day for day in weather["days"] if day["date"] in days] or weather["days"]
+    shown = " · ".join(day_text(day, language) for day in wanted)
+    return f"{weather['city']}{say('punctuation.colon', language)}{shown}"
+
+
+def day_text(day: WeatherDay, language: Language) -> str:
+    """Return one day of a forecast: its date with the weekday, sky, temperatures, wind."""
+    skies = [_sky(sky, language) for sky in dict.fromkeys((day["day"], day["night"])) if sky]
+    facts = [_dated(day["date"], language), "/".join(skies)]
+    if day["low_c"] is not None and day["high_c"] is not None:
+        facts.append(f"{day['low_c']}–{day['high_c']} °C")
+    if day["wind"]:
+        facts.append(_wind(day["wind"], language))
+    return say("punctuation.comma", language).join(fact for fact in facts if fact)
+
+
+def _sky(sky: str, language: Language) -> str:
+    return str(_WORDS["sky"].get(sky, sky)) if language == "en" else sky
+
+
+def _wind(wind: str, language: Language) -> str:
+    parts = _WIND.fullmatch(wind)
+    if language != "en" or parts is None:
+        return wind
+    direction = _WORDS["wind"].get(parts[1], parts[1])
+    return f"wind {direction}" + (f", force {parts[2]}" if parts[2] else "")
+
+
+def _dated(day: str, language: Language) -> str:
+    """Return `2026-11-21 周六`; the text itself where it is no date."""
+    try:
+        weekday = date.fromisoformat(day).isoweekday()
+    except ValueError:
+        return day
+    return f"{day} {say(f'records.weekdays.{weekday}', language)}"
+
+
+def china_time(moment: str, language: Language) -> str:
+    """Return an ISO moment in China's time, which is named; the text itself if it is none."""
+    try:
+        local = datetime.fromisoformat(moment).astimezone(_CHINA)
+    except ValueError:
+        return moment
+    return say("records.china_time", language, time=f"{local:%Y-%m-%d %H:%M}")
+
+
+_DAY_WORDS = (
+    (re.compile(r"大后天"), 3),
+    (re.compile(r"(?<!大)后天|\bday after tomorrow\b", re.IGNORECASE), 2),
+    (re.compile(r"明[天日早晚]|(?<!after )\btomorrow\b", re.IGNORECASE), 1),
+    (re.compile(r"今[天日晚早]|现在|\b(?:today|tonight|now)\b", re.IGNORECASE), 0),
+)
+_WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
+_CHINESE_DAY = re.compile(r"(下)?(?:个)?(?:周|星期|礼拜)([一二三四五六日天])")
+_ENGLISH_DAY = re.compile(
+    r"\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b", re.IGNORECASE
+)
+_ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_DATE = re.compile(r"(?:(\d{1,2})月)?(\d{1,2})[日号]")
+_ORDER = "一二三四五六日"
+_ENGLISH_ORDER = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def days_asked_for(question: str, today: str) -> list[str]:
+    """Return the ISO dates that a question names, in words or figures; none where it names none.
+
+    `today` begins with an ISO date.
+    """
+    try:
+        now = date.fromisoformat(today[:10])
+    except ValueError:
+        return []
+    monday = now - timedelta(days=now.weekday())
+    days = [now + timedelta(days=n) for words, n in _DAY_WORDS if words.search(question)]
+    for weekend in _WEEKEND.finditer(question):
+        week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
+        days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
+    for named in _CHINESE_DAY.finditer(question):
+        days.append(_weekday(now, _ORDER.index(named[2].replace("天", "日")), later=bool(named[1])))
+    for named in _ENGLISH_DAY.finditer(question):
+        number = _ENGLISH_ORDER.index(named[2][:3].lower())
+        days.append(_weekday(now, number, later=bool(named[1])))
+    texts = [day.isoformat() for day in days] + _ISO_DAY.findall(question)
+    texts += [
+        f"{now.year}-{int(month or now.month):02}-{int(day):02}"
+        for month, day in _DATE.findall(question)
+    ]
+    return sorted(dict.fromkeys(texts))
+
+
+def _weekday(now: date, number: int, *, later: bool) -> date:
+    """Return that day of this week, of the next if it is over or `later` is wanted."""
+    day = now + timedelta(days=number - now.weekday())
+    return day + timedelta(days=7) if later or day < now else day

@@ -1,0 +1,213 @@
+"""The list of sources at the end of an answer, and what a source is called there."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import unquote, urlsplit
+
+from agent.evidence.markdown import link_url, without_urls
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Source
+from agent.texts import say
+from agent.texts.language import Language
+
+_MAX_TITLE = 160
+_MAX_PATH = 60
+_MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
+_TARGET = re.compile(r"\]\(([^()\s]+)\)")
+_LIST_BEGINS = re.compile(r"\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
+_DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,30}", re.IGNORECASE)
+_REDIRECTING = "vertexaisearch.cloud.google.com"
+
+
+def references(used: Sequence[Source], language: Language, *, unresolved: str = "") -> str:
+    """Return the list of sources as markdown, one numbered line each; empty without sources.
+
+    `unresolved` stands behind redirect links whose target is not known.
+    """
+    if not used:
+        return ""
+    lines = [
+        _reference(source, number)
+        + (f" · {unresolved}" if unresolved and source.get("unresolved") else "")
+        for number, source in enumerate(used, 1)
+    ]
+    return "\n".join([say("answer.sources", language), "", *lines])
+
+
+def strip_references(answer: str) -> str:
+    """Return an answer without the list of sources at its end."""
+    lists = list(_LIST_BEGINS.finditer(answer))
+    return answer[: lists[-1].start()].rstrip() if lists else answer
+
+
+def is_domain(title: str) -> bool:
+    """Return True for a title that only names a site, as Google's do."""
+    return bool(_DOMAIN.fullmatch(title))
+
+
+def site_of(source: Source) -> str:
+    """Return the site a page is on; of what is on no site, who provided it."""
+    if source["kind"] != "page":
+        return source["provider"][:1].upper() + source["provider"][1:]
+    return source.get("site") or _site(source["url"]) or source["title"]
+
+
+def provenance_lines(sources: Iterable[Source], texts: Iterable[str]) -> str:
+    """Return a line for each page that the marked texts cite: `w0-0 sqlite.org · 2026-04`."""
+    marked = "\n".join(texts)
+    lines = [
+        " · ".join(filter(None, [f"{source['id']} {site_of(source)}", source.get("published")]))
+        for source in sources
+        if source["kind"] == "page" and f"[^{source['id']}]" in marked
+    ]
+    return "\n".join(dict.fromkeys(lines))
+
+
+def with_targets(answer: str, targets: Mapping[str, str | None]) -> str:
+    """Return a finished answer with each redirect link led to its target.
+
+    A target is foreign text: it is written as any source's URL is, in one pass.
+    """
+    leads = {link_url(url): led for url, target in targets.items() if (led := _led(target))}
+    return _TARGET.sub(lambda link: f"]({leads.get(link[1], link[1])})", answer)
+
+
+def resolved(used: Sequence[Source], targets: Mapping[str, str | None]) -> list[Source]:
+    """Return the sources with their redirect links led to the targets; without one, so marked."""
+    by_url = {link_url(url): _led(target) for url, target in targets.items()}
+    sources: list[Source] = []
+    for source in used:
+        target = by_url.get(source["url"])
+        if target is None:
+            sources.append(source)
+        elif target:
+            sources.append(_led_to(source, target))
+        else:
+            sources.append(Source(**{**source, "unresolved": True}))
+    return sources
+
+
+_HEADINGS = (
+    "sources", "source", "references", "citations", "来源", "资料来源", "引用来源", "参考资料",
+    "参考文献",
+)  # fmt: skip
+_DECORATION = " \t\r\n#*_>:：-"
+_ENTRY_MARK = re.compile(
+    r"\[\^?[^\]\n]{1,60}\]|【[^】\n]{1,60}】|https?://\S+|\b[a-z]{1,3}\d+-\d+\b"
+)
+_ENTRY_NUMBER = re.compile(r"^\s*(?:[-*+•]\s*)?(?:\d{1,3}\s*[.):：、]|\[\d{1,3}\])")
+_MAX_HEADING, _MAX_ENTRY = 300, 90
+
+
+class SourceListFilter:
+    """Drop the list of sources that a model writes at the end of its text; ours follows.
+
+    Text passes as it comes; a line that may be the list's heading waits for what follows it.
+    """
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._list = ""
+        self._passing = False
+
+    def feed(self, chunk: str) -> str:
+        """Return what is certainly text."""
+        shown = ""
+        for part in chunk.splitlines(keepends=True):
+            self._line += part
+            if part.endswith("\n"):
+                shown += self._line if self._passing else self._ended_line()
+                self._line, self._passing = "", False
+            elif self._passing or not (self._list or _may_be_heading(self._line)):
+                shown, self._line, self._passing = shown + self._line, "", True
+        return shown
+
+    def flush(self) -> str:
+        """Return what was held back, less a list of sources."""
+        shown = self._ended_line() if self._line else ""
+        self._line, self._list, self._passing = "", "", False
+        return shown
+
+    def _ended_line(self) -> str:
+        """Return the text that a whole line shows to be text."""
+        if self._list and _is_entry(self._line):
+            self._list += self._line
+            return ""
+        held, self._list = self._list, ""
+        if _is_heading(self._line):
+            self._list = self._line
+            return held
+        return held + self._line
+
+
+def _may_be_heading(begin: str) -> bool:
+    word = _undecorated(begin)
+    return len(begin) <= _MAX_HEADING and (
+        any(heading.startswith(word) for heading in _HEADINGS) or _behind_heading(word) is not None
+    )
+
+
+def _is_heading(line: str) -> bool:
+    """Return True for a heading of sources, alone on its line or with the first behind a colon."""
+    entry = _behind_heading(_undecorated(line))
+    return entry is not None and (not entry or _is_entry(entry))
+
+
+def _behind_heading(word: str) -> str | None:
+    """Return what follows a heading of sources; None if it is none."""
+    for heading in _HEADINGS:
+        rest = word.removeprefix(heading)
+        if word == heading or (rest != word and rest.lstrip("*_ ")[:1] in (":", "：")):
+            return rest.strip(_DECORATION)
+    return None
+
+
+def _undecorated(line: str) -> str:
+    return line.strip(_DECORATION).casefold()
+
+
+def _is_entry(line: str) -> bool:
+    """Return True for an empty line, or a marker, number or link with at most a title."""
+    if not line.strip():
+        return True
+    title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
+    is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")
+    return is_short and title != line.strip()
+
+
+def _led(target: str | None) -> str:
+    return link_url(target) if target else ""
+
+
+def _led_to(source: Source, target: str) -> Source:
+    """Return the source at its target, by the words of its address where it had no title."""
+    site = _site(target) or site_of(source)
+    title = source["title"]
+    if is_domain(title):
+        title = f"{site}{_path(target)}"
+    return Source(**{**source, "url": target, "site": site, "title": title})
+
+
+def _path(url: str) -> str:
+    path = clean_text(unquote(urlsplit(url).path), _MAX_TITLE).rstrip("/")
+    return path if len(path) <= _MAX_PATH else f"{path[: _MAX_PATH - 1]}…"
+
+
+def _site(url: str) -> str:
+    """Return the host of a page; empty for a redirect of Google's, which is on every site."""
+    host = urlsplit(url).hostname or ""
+    return "" if host == _REDIRECTING else host.removeprefix("www.")
+
+
+def _plain(text: str) -> str:
+    return without_urls(clean_text(text, _MAX_TITLE))[0].strip()
+
+
+def _reference(source: Source, position: int) -> str:
+    number = source.get("number") or position
+    url, site = link_url(source["url"]), _plain(site_of(source))
+    title = _plain(source["title"]) or site or "–"
+    shown, by = (_MARKDOWN.sub(r"\\\1", text) for text in (title, site))
+    linked = f"[{shown}]({url})" if url else shown
+    repeats = not site or title.startswith(site)
+    return f"{number}. {linked}" if repeats else f"{number}. {linked} — {by}"

@@ -1,0 +1,41 @@
+"""The commands of README.md and README.zh.md run as printed, one after the other, without a key."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import Cli, cli_fixture
+
+__all__ = ["cli_fixture"]
+pytestmark = pytest.mark.node
+ROOT = Path(__file__).parents[2]
+_COMMAND = re.compile(r"^(?:pip install uv && )?uv run tanlu (.+)$", re.MULTILINE)
+NEEDS_A_TERMINAL = "review_plan=true"
+"""The command that asks a person; tests/e2e/test_cli_review.py runs it on a terminal."""
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the arguments of the commands that stand on lines of their own."""
+    text = (ROOT / page).read_text("utf-8")
+    lines = [line for line in _COMMAND.findall(text) if NEEDS_A_TERMINAL not in line]
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
+def test_every_command_of_the_readme_works_as_printed_without_a_key(cli: Cli, page: str) -> None:
+    shutil.copytree(ROOT / "examples", cli.folder / "examples")
+    argvs = commands(page)
+    assert {argv[0] for argv in argvs} == {"ask", "ingest", "batch", "doctor"}
+    assert any("-c" in argv for argv in argvs)
+    for argv in argvs:
+        done = cli.run(*argv)
+        assert done.returncode == 0, (argv, done.stderr)
+        assert done.stdout.strip(), argv
+    for file in ("answer.html", "places.geojson", "report.pdf", "answers.jsonl"):
+        assert (cli.folder / file).stat().st_size > 0, file
+    rows = (cli.folder / "answers.jsonl").read_text("utf-8").splitlines()
+    assert all('"status": "answered"' in row for row in rows)
+    assert len(rows) == 3

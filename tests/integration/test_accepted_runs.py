@@ -1,0 +1,208 @@
+"""The run log of `langgraph dev`: what its own functions insert and end, and nothing else."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from starlette.authentication import SimpleUser
+
+from agent.core.errors import ConfigurationError
+from agent.runs.run_log import AcceptedRun
+
+with pytest.MonkeyPatch.context() as environment:
+    # As `langgraph dev` sets them; the server's modules read them when they are imported.
+    environment.setenv("REDIS_URI", "fake")
+    environment.setenv("DATABASE_URI", ":memory:")
+    environment.setenv("MIGRATIONS_PATH", "__inmem")
+    from langgraph_api.utils import with_user  # type: ignore[import-untyped]
+    from langgraph_runtime_inmem import ops  # type: ignore[import-untyped]
+
+    from agent.engines.langgraph.accepted_runs import recorded
+
+ASSISTANT, THREAD = uuid4(), uuid4()
+FORGED = {"langgraph_auth_user_id": "alice", "langgraph_auth_user": {"identity": "alice"}}
+"""A continued run is nobody's request: the server would not put the caller's own in their place."""
+
+
+class Heard:
+    """Stands in for the watch: remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.runs: list[AcceptedRun] = []
+        self.ends: list[tuple[str, str]] = []
+        self.looks = 0
+
+    async def accepted(self, run: AcceptedRun) -> None:
+        self.runs.append(run)
+
+    async def ended(self, run_id: str, status: str) -> None:
+        self.ends.append((run_id, status))
+
+    def look(self) -> None:
+        self.looks += 1
+
+
+@pytest.fixture(name="watch")
+def watch_fixture() -> Iterator[Heard]:
+    heard = Heard()
+    with recorded(heard):  # type: ignore[arg-type]
+        yield heard
+
+
+@pytest.fixture(name="server")
+def server_fixture() -> Any:
+    """The lists of a server that has one assistant and one thread."""
+    now = datetime.now(UTC)
+    assistant = {
+        "assistant_id": ASSISTANT, "graph_id": "agent", "config": {}, "context": {},
+        "metadata": {"created_by": "system"},
+    }  # fmt: skip
+    thread = {
+        "thread_id": THREAD, "status": "idle", "metadata": {}, "config": {},
+        "created_at": now, "updated_at": now,
+    }  # fmt: skip
+    store = {"assistants": [assistant], "threads": [thread], "runs": []}
+    return SimpleNamespace(store=store)
+
+
+async def put(server: Any, kwargs: dict[str, Any], **changes: Any) -> list[Any]:
+    """The runs that the server's own function returns, as `create_valid_run` calls it."""
+    options: dict[str, Any] = {
+        "metadata": None, "status": "pending", "user_id": None, "thread_id": THREAD,
+        "run_id": uuid4(), "multitask_strategy": "enqueue", "prevent_insert_if_inflight": False,
+        "after_seconds": 0, "if_not_exists": "reject",
+    }  # fmt: skip
+    request = {"config": {"configurable": {}}, "context": {}, **kwargs}
+    runs = await ops.Runs.put(server, ASSISTANT, request, **{**options, **changes})
+    return [run async for run in runs]
+
+
+async def test_an_inserted_run_is_written_down_with_what_it_needs(
+    server: Any, watch: Heard
+) -> None:
+    kwargs = {
+        "input": {"messages": "王府井"},
+        "context": {"max_research_loops": 1},
+        "stream_mode": ["values"],
+        "resumable": False,
+        "webhook": None,
+    }
+    (run,) = await put(server, kwargs, metadata={"source": "test"})
+    assert watch.runs == [
+        AcceptedRun(
+            str(run["run_id"]),
+            str(THREAD),
+            str(ASSISTANT),
+            {"messages": "王府井"},
+            {"max_research_loops": 1},
+            {"metadata": {"source": "test"}, "stream_mode": ["values"]},
+        )
+    ]
+
+
+@pytest.mark.parametrize("refusal", ["busy", "no thread", "no assistant"])
+async def test_a_refused_run_is_not_written_down(server: Any, watch: Heard, refusal: str) -> None:
+    if refusal == "busy":
+        server.store["runs"] = [{"run_id": uuid4(), "thread_id": THREAD, "status": "running"}]
+    elif refusal == "no thread":
+        server.store["threads"].clear()
+    else:
+        server.store["assistants"].clear()
+    await put(server, {"input": "q"}, prevent_insert_if_inflight=True)
+    assert watch.runs == []
+
+
+async def test_an_answer_to_a_pause_by_the_event_protocol_is_written_down(
+    server: Any, watch: Heard
+) -> None:
+    """Its stream modes are the protocol's own: who continues the run could not ask for them."""
+    configurable = {"__event_streaming_v2": True, "thread_id": "t", "max_research_loops": 3}
+    kwargs = {
+        "command": {"resume": {"i": {"cancel": True}}},
+        "config": {"configurable": configurable},
+        "context": configurable,
+        "stream_mode": ["tools", "lifecycle"],
+        "resumable": True,
+    }
+    await put(server, kwargs)
+    (run,) = watch.runs
+    assert (run.input, run.context) == (None, {"max_research_loops": 3})
+    assert run.options == {"command": {"resume": {"i": {"cancel": True}}}}
+
+
+@pytest.mark.parametrize("where", ["context", "configurable"])
+async def test_nobody_is_somebody_else_once_a_run_is_continued(
+    server: Any, watch: Heard, where: str
+) -> None:
+    names = {**FORGED, "max_research_loops": 1, "checkpoint_id": "c"}
+    await put(server, {"config": {"configurable": names}, "context": names})
+    (run,) = watch.runs
+    assert "alice" not in str(run)
+    assert run.context == {"max_research_loops": 1}
+    assert run.options == {"checkpoint": {"checkpoint_id": "c"}}
+
+
+async def test_a_run_is_written_down_with_whose_key_it_came(server: Any, watch: Heard) -> None:
+    async with with_user(SimpleUser("alice")):
+        await put(server, {"input": "q"})
+    assert [run.asker for run in watch.runs] == ["alice"]
+
+
+@pytest.mark.parametrize("kind", ["stateless", "continued", "cron"])
+async def test_what_others_begin_again_or_nobody_could_read_is_not_written_down(
+    server: Any, watch: Heard, kind: str
+) -> None:
+    configurable = {"cron_id": str(uuid4())} if kind == "cron" else {}
+    metadata = {"tanlu_run": "run-0"} if kind == "continued" else {}
+    kwargs = {"temporary": kind == "stateless", "config": {"configurable": configurable}}
+    assert len(await put(server, kwargs, metadata=metadata)) == 1
+    assert watch.runs == []
+
+
+@pytest.mark.parametrize(
+    ("status", "following", "end"),
+    [
+        ("success", [], "success"),
+        ("success", ["review_plan"], "interrupted"),
+        ("interrupted", ["work"], "interrupted"),
+        ("error", ["work"], "error"),
+        ("timeout", [], "error"),
+    ],
+)
+async def test_the_end_of_a_run_is_written_down(
+    server: Any, watch: Heard, status: str, following: list[str], end: str
+) -> None:
+    (run,) = await put(server, {"input": "q"})
+    checkpoint = {"next": following, "values": {}, "tasks": []}
+    await ops.Threads.set_joint_status(
+        server, THREAD, run["run_id"], status, "agent", checkpoint=checkpoint
+    )
+    assert watch.ends == [(str(run["run_id"]), end)]
+    assert server.store["runs"][0]["status"] == status
+
+
+async def test_a_cancelled_run_makes_the_watch_look(server: Any, watch: Heard) -> None:
+    (run,) = await put(server, {"input": "q"})
+    await ops.Runs.cancel(server, [run["run_id"]], thread_id=THREAD)
+    assert watch.looks == 1
+
+
+def test_the_server_s_functions_are_its_own_again_afterwards() -> None:
+    before = ops.Runs.put, ops.Threads.set_joint_status, ops.Runs.cancel
+    with recorded(Heard()):  # type: ignore[arg-type]
+        assert ops.Runs.put is not before[0]
+    assert (ops.Runs.put, ops.Threads.set_joint_status, ops.Runs.cancel) == before
+
+
+def test_a_server_that_inserts_runs_in_another_way_is_not_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def changed(conn: Any, assistant_id: UUID) -> None:
+        """Stands for what a later version does."""
+
+    monkeypatch.setattr(ops.Runs, "put", staticmethod(changed))
+    with pytest.raises(ConfigurationError, match="inserts and ends runs in another way"):
+        recorded(Heard()).__enter__()  # type: ignore[arg-type]

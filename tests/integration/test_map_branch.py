@@ -1,0 +1,212 @@
+"""A map branch in front of the real server: what it searches, shows a model, and pays for."""
+
+from collections.abc import Callable
+
+import pytest
+from langchain_core.messages import ToolCall
+
+from agent.evidence.types import Constraints
+from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult
+from agent.sample.model.request import Answer, FunctionCall, Model, Turn
+from agent.sample.model.text import block, task_of
+from tests.support.lab import ZH, Lab, answer_of, laboratory, told
+from tests.support.map_fixtures import MapLab, lab_fixture, meter, script_fixture
+
+pytestmark = pytest.mark.node
+__all__ = ["lab_fixture", "script_fixture"]
+OPTIONS = MapOptions(prefix="a0", language="zh")
+
+
+async def tool_reply(lab: MapLab, survey: MapResult, name: str, **arguments: object) -> str:
+    """Return what a model reads of one call, which must not fail."""
+    tools = await lab.maps.tools(
+        survey, "问题", options=OPTIONS, meter=meter(), tell=lambda text: None
+    )
+    call = ToolCall(name=name, args=arguments, id="c", type="tool_call")
+    message = await tools.call(call)
+    assert message.status == "success", message.content
+    return str(message.content)
+
+
+async def test_all_three_keywords_are_searched_and_said_to_be(lab: MapLab) -> None:
+    survey = await lab.survey(
+        {"intent": "nearby", "place": "王府井", "city": "北京",
+         "keywords": ["coffee shop", "书店", "滑雪场"]},
+    )  # fmt: skip
+    assert [(s["keyword"], bool(s["hits"])) for s in survey.searches] == [
+        ("coffee shop", True), ("书店", True), ("滑雪场", False),
+    ]  # fmt: skip
+    assert {"咖啡", "书店"} <= {word[:2] for place in survey.places for word in place["keywords"]}
+
+
+@pytest.mark.parametrize(("calls", "enough"), [(20, True), (8, False)])
+async def test_further_hits_are_looked_up_until_two_meet_the_budget_or_the_share_is_spent(
+    lab: MapLab, calls: int, enough: bool
+) -> None:
+    spent = meter(map_calls=calls)
+    survey = await lab.survey(
+        {"intent": "nearby", "place": "上海迪士尼", "city": "上海", "keywords": ["美食"]},
+        options={"constraints": Constraints(max_cost=100)},
+        meter=spent,
+    )
+    assert any((place["cost"] or 0) > 100 for place in survey.places), "or this proves nothing"
+    assert (sum((place["cost"] or 0) <= 100 for place in survey.places) >= 2) is enough
+    assert spent.left("map_calls") >= CALLS_FOR_TOOLS
+    assert not survey.gaps
+
+
+async def test_the_anchor_is_not_its_own_neighbour(lab: MapLab) -> None:
+    """The street of that name is at the very position: it was the first place near itself."""
+    survey = await lab.survey(
+        {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["步行街", "购物"]}
+    )
+    searched = lab.amap.asked("/v3/place/detail")
+    assert "B0SAMPW001" in {asked["id"] for asked in searched}, "or this proves nothing"
+    names = [place["name"] for place in survey.places]
+    assert "王府井步行街" not in names
+    assert len(names) == 2
+    assert not survey.rejected
+
+
+async def test_an_id_of_the_records_costs_no_call_in_a_tool(lab: MapLab) -> None:
+    survey = await lab.survey(
+        {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["书店"]}
+    )
+    place, before = survey.places[1], len(lab.amap.requests)
+    for name in ("a0-1", "[^a0-1]", place["id"], place["id"].removeprefix("amap:")):
+        assert place["name"] in await tool_reply(lab, survey, "maps_search_detail", id=name)
+    assert len(lab.amap.requests) == before
+    await tool_reply(lab, survey, "maps_around_search", location="a0-1", keywords="咖啡")
+    at = place["location"]
+    assert lab.amap.asked("/v3/place/around")[-1]["location"] == f"{at['lng']:.6f},{at['lat']:.6f}"
+
+
+async def test_an_empty_reply_says_no_results(lab: MapLab) -> None:
+    survey = await lab.survey({"intent": "poi", "place": "东方新天地", "city": "北京"})
+    text = await tool_reply(lab, survey, "maps_text_search", keywords="雷峰塔停车场", city="北京")
+    assert text == "没有找到结果。"
+
+
+class Asking:
+    """Call tools in the map branch as long as there are some; keep the prompts it saw."""
+
+    def __init__(self, inner: Model, calls: Callable[[Turn], tuple[FunctionCall, ...]]) -> None:
+        self.inner, self.calls = inner, calls
+        self.turns: list[Turn] = []
+
+    def respond(self, turn: Turn) -> Answer:
+        if task_of(turn) != "amap_research":
+            return self.inner.respond(turn)
+        self.turns.append(turn)
+        calls = self.calls(turn) if turn.tools else ()
+        return Answer(calls=calls) if calls else self.inner.respond(turn)
+
+
+def no_calls(turn: Turn) -> tuple[FunctionCall, ...]:
+    return ()
+
+
+def watch(lab: Lab, calls: Callable[[Turn], tuple[FunctionCall, ...]] = no_calls) -> Asking:
+    lab.gemini.brain = asking = Asking(lab.gemini.brain, calls)
+    return asking
+
+
+async def test_tools_are_offered_only_where_calls_are_left() -> None:
+    async with laboratory() as lab:
+        poor = watch(lab)
+        state = await lab.ask(ZH, "poor", context={"max_map_calls": 5, "max_research_loops": 1})
+        assert poor.turns
+        assert not any(turn.tools for turn in poor.turns)
+        assert state["places"]
+        assert "地图只查了一部分" not in str(state["gaps"])
+        rich = watch(lab)
+        await lab.ask(ZH, "rich")
+        assert all(turn.tools for turn in rich.turns)
+
+
+async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for() -> None:
+    def more(turn: Turn) -> tuple[FunctionCall, ...]:
+        if turn.tool_results:
+            return ()
+        ids = [part.split(":")[0].strip() for part in block(turn.user, "more").split("；")]
+        return tuple(FunctionCall("maps_search_detail", {"id": name}) for name in ids[:3])
+
+    async with laboratory() as lab:
+        asking = watch(lab, more)
+        state = await lab.ask(ZH, context={"max_research_loops": 1})
+        (opening, after) = asking.turns[:2]
+        named = [part.split(":")[0] for part in block(opening.user, "more").split("；")][:3]
+        known = {place["id"].removeprefix("amap:") for place in state["places"]}
+        assert set(named) <= known
+        assert len(after.tool_results) == len(named)
+        assert "王府井 116.411246,39.913822" in block(opening.user, "centre")
+        assert "个结果" in block(opening.user, "tried")
+        assert state["map_searched"][0]["keywords"]
+
+
+async def test_a_sentence_from_memory_does_not_pass_the_map_branch() -> None:
+    async with laboratory() as lab:
+
+        class Remembering(Asking):
+            def respond(self, turn: Turn) -> Answer:
+                answer = super().respond(turn)
+                if task_of(turn) == "amap_research" and answer.text:
+                    memory = "- 中国儿童艺术剧院约600米，常演儿童剧。\n- 步行约77分钟。[^a0-0]"
+                    return Answer(text=f"{answer.text}\n{memory}")
+                return answer
+
+        lab.gemini.brain = Remembering(lab.gemini.brain, no_calls)
+        state = await lab.ask(ZH)
+        text = "\n".join(state["amap_research_result"])
+        assert "[^a" in text
+        assert "儿童艺术剧院" not in text
+        assert "77" not in text
+
+
+async def test_where_the_model_fails_the_map_branch_is_filled_by_code_with_markers() -> None:
+    async with laboratory() as lab:
+
+        class Empty(Asking):
+            def respond(self, turn: Turn) -> Answer:
+                if task_of(turn) == "amap_research":
+                    return Answer(text="这里有很多好去处，推荐您去看看。")
+                return self.inner.respond(turn)
+
+        lab.gemini.brain = Empty(lab.gemini.brain, no_calls)
+        state = await lab.ask(ZH)
+        text = "\n".join(state["amap_research_result"])
+        assert "很多好去处" not in text
+        assert all(f"[^{place['source']}]" in text for place in state["places"][:2])
+
+
+async def test_guidance_without_a_start_asks_for_it_or_uses_the_position() -> None:
+    async with laboratory() as lab:
+        state = await lab.ask("导航到天安门", "nowhere")
+        assert told(state)["needs"] == "origin"
+        assert "从哪里出发" in answer_of(state).text
+        assert not lab.amap.requests
+        near = {"lng": 116.405, "lat": 39.912}
+        state = await lab.ask("导航到天安门", "here", user_location=near)
+        assert told(state)["needs"] is None
+        assert state["routes"][0]["origin"] == "您的位置"
+
+
+async def test_reflection_reads_the_records_and_is_told_what_map_calls_are_left() -> None:
+    async with laboratory() as lab:
+
+        class Judged(Asking):
+            def respond(self, turn: Turn) -> Answer:
+                if task_of(turn) in ("reflection", "answer"):
+                    self.turns.append(turn)
+                return self.inner.respond(turn)
+
+        lab.gemini.brain = judged = Judged(lab.gemini.brain, no_calls)
+        state = await lab.ask(ZH)
+        reflected, answered = judged.turns[0], judged.turns[-1]
+        spent = len(lab.amap.requests)
+        assert block(reflected.user, "map_calls_left") == str(30 - spent)
+        place = state["places"][0]
+        assert f"[^{place['source']}] {place['name']} | " in reflected.user
+        assert state["amap_research_result"][0] not in reflected.user
+        prose = state["amap_research_result"][0]
+        assert prose not in answered.user

@@ -1,0 +1,186 @@
+"""Conversations played by hand, replayed through the real graph: what reaches the reader.
+
+Needs the map's npm server. What is checked does not depend on a prompt's text.
+"""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.configuration import Configuration
+from agent.evidence.citations import ID
+from agent.evidence.claims.correct import MARK
+from agent.evidence.places import mentioned
+from agent.graph import build_graph
+from agent.texts import say
+from agent.texts.language import detect_language
+from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
+from tests.support.played import Conversation, PlayedModel, conversations
+
+pytestmark = pytest.mark.node
+CONVERSATIONS = conversations()
+TURNS = [(c.name, turn) for c in CONVERSATIONS for turn in range(len(c.questions))]
+LINK = re.compile(r"\[(\d+)\]\(([^)\s]+)\)")
+LISTED = re.compile(r"^(?:\d+\.|-) +\**([^*：:\n]+?)\**(?:[：:]|$)", re.MULTILINE)
+NOISE = {
+    "a marker": re.compile(r"\[\^"),
+    "an id": re.compile(rf"[\[(（【<]\s*{ID}"),
+    "a tool": re.compile(r"\bmaps_\w+|functionCall|google_search"),
+    "a setting": re.compile("|".join(n for n in Configuration.model_fields if "_" in n), re.I),
+    "a code": re.compile(r"\bbudget_\w+|\bno_results\b|\bungrounded\b|[{}]"),
+}
+
+
+@dataclass
+class Replay:
+    """What a conversation came to: the state after each turn, and where its replies ran out."""
+
+    conversation: Conversation
+    states: list[dict[str, Any]]
+    unknown: list[str]
+    lost: list[str]
+
+    def text(self, turn: int) -> str:
+        return str(answer_of(self.states[turn]).text)
+
+    def own(self, turn: int) -> str:
+        """Return the answer without its list of sources."""
+        return self.text(turn).split(say("answer.sources", self.conversation.language))[0]  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def replays() -> dict[str, Replay]:
+    """Return every conversation's replay, all over one deployment."""
+    return asyncio.run(_replay_all())
+
+
+async def _replay_all() -> dict[str, Replay]:
+    async with laboratory() as lab:
+        return {c.name: await _replay(lab, c) for c in CONVERSATIONS}
+
+
+async def _replay(lab: Lab, conversation: Conversation) -> Replay:
+    services = with_clock(lab.services, lambda: conversation.now)
+    graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
+    lab.gemini.brain = model = PlayedModel(conversation)
+    states = []
+    for turn, question in enumerate(conversation.questions):
+        model.turn = turn
+        context = {"web_search": "google"}
+        states.append(await Lab(services, graph).ask(question, context=context))
+    return Replay(conversation, states, model.unknown, model.lost)
+
+
+@pytest.fixture(params=TURNS, ids=lambda param: f"{param[0]}-{param[1]}")
+def turn(request: pytest.FixtureRequest, replays: dict[str, Replay]) -> tuple[Replay, int]:
+    name, number = request.param
+    test = request.node.originalname
+    if reason := replays[name].conversation.faults.get(f"{test} {number}"):
+        request.node.add_marker(pytest.mark.xfail(strict=True, reason=reason))
+    return replays[name], number
+
+
+Turn = tuple[Replay, int]
+
+
+def test_the_reader_gets_a_text_without_markers_ids_tools_settings_and_codes(turn: Turn) -> None:
+    replay, number = turn
+    own = LINK.sub("", replay.own(number))
+    assert len(own) > 20
+    assert {name: hit[0] for name, noise in NOISE.items() if (hit := noise.search(own))} == {}
+
+
+def test_every_link_is_a_sources_and_has_its_number(turn: Turn) -> None:
+    replay, number = turn
+    sources = {source["url"]: source["number"] for source in told(replay.states[number])["sources"]}
+    links = [(url, int(shown)) for shown, url in LINK.findall(replay.own(number))]
+    assert links or told(replay.states[number])["needs"]
+    assert {url: shown for url, shown in links if sources.get(url) != shown} == {}
+
+
+def test_a_place_is_cited_only_in_a_line_that_names_it(turn: Turn) -> None:
+    replay, number = turn
+    kept = told(replay.states[number])
+    cited = {source["url"]: source["id"] for source in kept["sources"]}
+    by_source = {place["source"]: place for place in kept["places"]}
+    swapped = []
+    for line in replay.own(number).splitlines():
+        named = mentioned(kept["places"], line)
+        for _, url in LINK.findall(line):
+            place = by_source.get(cited.get(url, ""))
+            if place and named and not (place["id"] in named or place["name"] in line):
+                swapped.append((place["name"], line))
+    assert swapped == []
+
+
+def test_the_answer_is_in_the_language_of_the_question(turn: Turn) -> None:
+    replay, number = turn
+    assert detect_language(LINK.sub("", replay.own(number))) == replay.conversation.language
+
+
+def test_at_most_one_line_says_what_is_missing_and_none_that_the_map_was_cut_short(
+    turn: Turn,
+) -> None:
+    replay, number = turn
+    kept = told(replay.states[number])
+    begins = ("*另：", "*Note:")
+    assert sum(line.startswith(begins) for line in replay.own(number).splitlines()) <= 1
+    if kept["places"]:
+        assert "budget_max_map_calls" not in {gap["code"] for gap in kept["gaps"]}
+
+
+def test_the_second_one_is_the_second_that_the_last_answer_lists(
+    replays: dict[str, Replay],
+) -> None:
+    chains = [
+        (replay, turn)
+        for replay in replays.values()
+        for turn, question in enumerate(replay.conversation.questions)
+        if "第二个" in question
+    ]
+    assert chains
+    for replay, turn in chains:
+        second = LISTED.findall(replay.own(turn - 1))[1]
+        assert second in replay.states[turn]["turn"]["question"]
+        assert {anchor["name"] for anchor in replay.states[turn]["anchors"]} == {second}
+
+
+def expectations() -> list[Any]:
+    params = []
+    for conversation in CONVERSATIONS:
+        for number, expect in enumerate(conversation.expectations()):
+            reason = expect.get("xfail")
+            marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+            name = f"{conversation.name}-{number}-{expect['is']}"
+            params.append(pytest.param(conversation.name, expect, marks=marks, id=name))
+    return params
+
+
+@pytest.mark.parametrize(("name", "expect"), expectations())
+def test_what_no_evidence_bears_is_marked_or_gone_and_what_it_bears_is_kept(
+    replays: dict[str, Replay], name: str, expect: dict[str, Any]
+) -> None:
+    replay, turn = replays[name], expect["turn"]
+    assert fate(replay.own(turn), expect["words"]) in expect["is"].split("|"), replay.own(turn)
+
+
+def fate(text: str, words: str) -> str:
+    """Return what became of words: "gone", "marked" by the sign that follows them, or "kept"."""
+    bare = LINK.sub("", text)
+    at = bare.find(words)
+    if at < 0:
+        return "gone"
+    rest = re.split(r"\n| \| |(?<=[。！？])(?!†)|(?<=\.)\s", bare[at + len(words) :])[0]
+    return "marked" if MARK in rest else "kept"
+
+
+def test_a_reply_was_played_to_nearly_every_request(replays: dict[str, Replay]) -> None:
+    """Whoever changes what is asked for in which order plays these conversations again."""
+    for replay in replays.values():
+        asked = [request for request in replay.unknown if not request.startswith("claim_check")]
+        assert asked == [], replay.conversation.name
+        assert replay.lost == [], replay.conversation.name

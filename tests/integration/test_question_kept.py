@@ -1,0 +1,299 @@
+"""What was asked stays what was asked: through the turn, its reflection, and the next question."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.graph import build_graph
+from agent.sample.model.reply import SampleModel
+from agent.sample.model.request import Answer, Turn
+from agent.sample.model.text import block, task_of
+from tests.support.lab import ZH, Lab, answer_of, laboratory, tasks, told, with_clock
+
+pytestmark = pytest.mark.node
+SUNDAY = datetime(2026, 11, 22, 10, 2, tzinfo=UTC)
+ENOUGH = Answer(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
+
+
+class Spoken:
+    """Answers a task from a script, in order, its last reply again and again; else the sample."""
+
+    def __init__(self, **replies: list[Answer]) -> None:
+        self._replies, self._sample = replies, SampleModel()
+        self.turns: list[Turn] = []
+
+    def respond(self, turn: Turn) -> Answer:
+        self.turns.append(turn)
+        task = task_of(turn)
+        replies = self._replies.get(task)
+        if not replies:
+            return ENOUGH if task == "reflection" else self._sample.respond(turn)
+        return replies.pop(0) if len(replies) > 1 else replies[0]
+
+    def prompts(self, task: str) -> list[str]:
+        return [turn.user for turn in self.turns if task_of(turn) == task]
+
+
+def plan(*queries: dict[str, Any], question: str = "", **more: Any) -> Answer:
+    return Answer(json={"question": question, "query": list(queries), **more})
+
+
+def nearby(place: str | None, *keywords: str, **more: Any) -> dict[str, Any]:
+    task = {"intent": "nearby", "place": place, "keywords": list(keywords)}
+    return {"query": f"{place or '附近'} {' '.join(keywords)}", "map": task, **more}
+
+
+def scripted(lab: Lab, **replies: list[Answer]) -> Spoken:
+    brain = Spoken(**replies)
+    lab.gemini.brain = brain
+    return brain
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    async with laboratory() as built:
+        yield built
+
+
+async def test_reflection_and_answer_get_the_question_as_it_stands_alone(lab: Lab) -> None:
+    """`<question>王府井</question>` was all that reflection knew."""
+    asked, alone = "王府井", "北京王府井附近有什么好玩的？"
+    brain = scripted(lab, generate_query=[plan(nearby("王府井", "景点"), question=alone)])
+    state = await lab.ask(asked)
+    assert (state["turn"]["question"], state["turn"]["asked_as"]) == (alone, asked)
+    for task in ("reflection", "answer"):
+        (prompt,) = brain.prompts(task)
+        assert block(prompt, "question") == alone
+        assert block(prompt, "asked_as") == asked
+
+
+async def test_without_a_rewritten_question_the_users_own_words_stand_once(lab: Lab) -> None:
+    asked = "王府井附近有什么景点"
+    brain = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))])
+    state = await lab.ask(asked)
+    assert state["turn"]["question"] == asked
+    assert block(brain.prompts("answer")[0], "question") == asked
+    assert "<asked_as>" not in brain.prompts("answer")[0]
+
+
+async def test_reflection_sees_the_conversation_and_the_records_not_the_maps_prose(
+    lab: Lab,
+) -> None:
+    """It asked the web for hours that the map's record had."""
+    prose = Answer(text="这里写的都是地图模型自己的话。")
+    brain = scripted(lab, generate_query=[plan(nearby("王府井", "博物馆"))], amap_research=[prose])
+    await lab.ask("王府井附近的博物馆")
+    await lab.ask("它们几点开门")
+    first, second = brain.prompts("reflection")
+    assert "[^a0-0]" in block(first, "places")
+    assert "自己的话" not in first
+    assert "<conversation>" not in first
+    assert "user: 王府井附近的博物馆" in block(second, "conversation")
+    assert int(block(first, "map_calls_left")) > 0
+
+
+async def test_no_reflection_is_paid_for_once_nothing_can_be_searched_any_more(lab: Lab) -> None:
+    brain = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))])
+    limits = {"max_map_calls": 1, "web_search": "off"}
+    await lab.ask("王府井附近的景点", context=limits)
+    assert brain.prompts("reflection") == []
+
+
+async def test_a_follow_up_without_map_calls_left_goes_to_the_web_alone(lab: Lab) -> None:
+    more = nearby("王府井", "书店")
+    verdict = Answer(
+        json={"is_sufficient": False, "knowledge_gap": "书店", "follow_up_queries": [more]}
+    )
+    scripted(lab, generate_query=[plan(nearby("王府井", "景点"))], reflection=[verdict])
+    state = await lab.ask("王府井附近的景点", context={"max_map_calls": 1})
+    assert [(q["query"], q["map"]) for q in state["queries"][1:]] == [("王府井 书店", None)]
+
+
+async def test_a_near_repeat_of_a_query_is_not_searched_again(lab: Lab) -> None:
+    first = {"query": "SQLite vs PostgreSQL for small web application 2026"}
+    again = {"query": "SQLite vs PostgreSQL small web application comparison 2026"}
+    new = {"query": "sqlite.org appropriate uses for SQLite"}
+    verdict = Answer(
+        json={"is_sufficient": False, "knowledge_gap": "x", "follow_up_queries": [again, new]}
+    )
+    scripted(lab, generate_query=[plan(first)], reflection=[verdict])
+    state = await lab.ask("compare SQLite and PostgreSQL for a small web application in 2026")
+    assert [q["query"] for q in state["queries"]] == [first["query"], new["query"]]
+
+
+async def test_a_gap_named_twice_ends_the_rounds(lab: Lab) -> None:
+    def verdict(query: str) -> Answer:
+        written = [{"query": query}]
+        return Answer(
+            json={"is_sufficient": False, "knowledge_gap": "票价", "follow_up_queries": written}
+        )
+
+    scripted(lab, generate_query=[plan({"query": "a"})], reflection=[verdict("b"), verdict("c")])
+    state = await lab.ask("故宫门票多少钱", max_research_loops=5)
+    assert [q["query"] for q in state["queries"]] == ["a", "b"]
+
+
+async def test_what_the_map_answers_alone_is_not_searched_on_the_web(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(nearby("王府井", "停车场", web=False))])
+    state = await lab.ask("王府井附近有停车场吗")
+    assert state["places"]
+    assert told(state)["usage"]["searches"] == 0
+    assert "web_research" not in tasks(lab.gemini.requests)
+    assert state["search_query"] == ["王府井 停车场"]
+
+
+@pytest.mark.parametrize(
+    ("context", "place"), [({"geo_routing": "never"}, "王府井"), ({}, "没有这个地方的地方")]
+)
+async def test_what_the_map_does_not_answer_goes_to_the_web_after_all(
+    lab: Lab, context: dict[str, Any], place: str
+) -> None:
+    brain = scripted(
+        lab,
+        generate_query=[plan(nearby(place, "停车场", web=False))],
+        amap_research=[Answer(text="没有查到。")],
+    )
+    state = await lab.ask("那里有停车场吗", context={**context, "max_research_loops": 1})
+    assert len(brain.prompts("web_research")) == 1
+    assert state["research_loop_count"] == 1
+    assert state["places"] == []
+
+
+async def test_near_me_without_a_position_asks_where_instead_of_searching_the_web(
+    lab: Lab,
+) -> None:
+    """附近公共厕所: five calls for "please say where you are"."""
+    scripted(
+        lab,
+        generate_query=[
+            plan(nearby("王府井", "公园")), plan(nearby(None, "公共厕所", web=False))
+        ],
+    )  # fmt: skip
+    await lab.ask("王府井附近的公园")
+    before = len(lab.gemini.requests)
+    state = await lab.ask("附近有厕所吗")
+    assert told(state)["needs"] == "place"
+    assert len(lab.gemini.requests) == before + 1
+    assert "在哪里" in str(answer_of(state).text)
+
+
+async def test_the_users_position_lives_on_in_the_thread(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(nearby(None, "公园")), plan(nearby(None, "公共厕所"))])
+    here = {"lng": 116.41, "lat": 39.91}
+    await lab.ask("附近有什么适合散步的地方", user_location=here)
+    state = await lab.ask("附近有厕所吗")
+    assert state["turn"]["near"] == here
+    assert told(state)["needs"] is None
+
+
+async def test_the_users_position_is_told_with_its_district(lab: Lab) -> None:
+    brain = scripted(lab)
+    assert (await lab.services.maps.health())["works"]
+    here = {"lng": 116.41, "lat": 39.91}
+    state = await lab.ask("附近有什么适合散步的地方", user_location=here)
+    (prompt,) = brain.prompts("generate_query")
+    assert block(prompt, "user_location") == "北京市东城区（经度 116.41，纬度 39.91）"
+    assert not any("here" in source["id"] for source in state["sources_gathered"])
+
+
+@pytest.mark.parametrize(
+    ("here", "context"),
+    [({"lng": 2.29, "lat": 48.86}, {}), ({"lng": 116.41, "lat": 39.91}, {"geo_routing": "never"})],
+)
+async def test_a_position_that_the_map_does_not_know_is_told_as_coordinates(
+    lab: Lab, here: dict[str, float], context: dict[str, str]
+) -> None:
+    brain = scripted(lab)
+    state = await lab.ask("附近有什么适合散步的地方", user_location=here, context=context)
+    (prompt,) = brain.prompts("generate_query")
+    assert block(prompt, "user_location") == f"经度 {here['lng']}，纬度 {here['lat']}"
+    assert not [gap for gap in state["gaps"] if gap["query"] == ""]
+
+
+async def test_places_keep_the_order_in_which_the_answer_names_them(lab: Lab) -> None:
+    """“第二个” was answered about the map's second line."""
+    scripted(lab, generate_query=[plan(nearby("王府井", "景点", "博物馆"))])
+    seen = (await lab.ask("王府井附近的景点"))["places"]
+    listed = [place["name"] for place in seen]
+    cited = [f"- {place['name']} [^{place['source']}]" for place in reversed(seen[:3])]
+    written = [plan(nearby("王府井", "景点", "博物馆"))]
+    brain = scripted(
+        lab, generate_query=written, answer=[Answer(text="推荐：\n" + "\n".join(cited))]
+    )
+    state = await lab.ask("王府井附近的景点", thread="other")
+    assert [p["name"] for p in state["places"] if p["mentioned"]] == listed[2::-1]
+    await lab.ask("第二个附近有停车场吗", thread="other")
+    shown = block(brain.prompts("generate_query")[-1], "conversation")
+    assert [shown.index(name) for name in listed[2::-1]] == sorted(map(shown.index, listed[:3]))
+
+
+async def test_an_earlier_answer_is_shown_without_what_code_wrote_around_it(lab: Lab) -> None:
+    text = "甲" * 3000
+    brain = scripted(
+        lab, generate_query=[plan(nearby("王府井", "景点"))], answer=[Answer(text=text)]
+    )
+    await lab.ask("王府井附近的景点")
+    await lab.ask("第二个呢")
+    await lab.ask("第三个呢")
+    second, third = (block(p, "conversation") for p in brain.prompts("generate_query")[1:])
+    assert second.splitlines() == ["user: 王府井附近的景点", f"assistant: {text}"]
+    assert [len(line) for line in third.splitlines()[1::2]] == [211, 3011]
+
+
+async def test_earlier_places_are_not_told_a_second_time_as_sources(lab: Lab) -> None:
+    brain = scripted(lab)
+    state = await lab.ask(ZH)
+    assert {source["kind"] for source in told(state)["sources"]} == {"page", "place"}
+    await lab.ask("第二个呢")
+    prompt = brain.prompts("generate_query")[-1]
+    titles = {s["title"] for s in told(state)["sources"] if s["kind"] == "place"}
+    assert block(prompt, "previous_places")
+    assert not [title for title in titles if title in block(prompt, "previous_sources")]
+
+
+@pytest.mark.parametrize(
+    ("question", "offset", "now"),
+    [
+        ("这周末北京适合去爬长城吗", None, "2026-11-22 周日 18:02 (UTC+8)"),
+        ("这周末北京适合去爬长城吗", -300, "2026-11-22 周日 05:02 (UTC-5)"),
+        ("is the Bund open now?", 330, "2026-11-22 Sun 15:32 (UTC+5:30)"),
+        ("is the Bund open now?", 840, "2026-11-23 Mon 00:02 (UTC+14)"),
+    ],
+)
+async def test_a_model_is_told_weekday_hour_and_zone(
+    question: str, offset: int | None, now: str
+) -> None:
+    async with laboratory() as built:
+        services = with_clock(built.services, lambda: SUNDAY)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        brain = scripted(lab)
+        state = await lab.ask(question, utc_offset=offset)
+    assert state["turn"]["now"] == now
+    assert state["turn"]["today"] == now[:10]
+    for task in ("generate_query", "reflection"):
+        assert block(brain.prompts(task)[0], "today") == now
+
+
+async def test_the_verdicts_of_a_budget_reach_writer_and_reader(lab: Lab) -> None:
+    written = plan(nearby("上海迪士尼", "餐厅", "快餐"), constraints={"max_cost": 100})
+    brain = scripted(lab, generate_query=[written])
+    state = await lab.ask("上海迪士尼附近有什么好吃的")
+    assert state["turn"]["constraints"] == {"max_cost": 100}
+    verdicts = {p["name"]: p["verdicts"][0]["verdict"] for p in told(state)["places"]}
+    assert "violated" in verdicts.values()
+    for task in ("reflection", "answer"):
+        lines = block(brain.prompts(task)[0], "places").splitlines()
+        violated = ["不符合" in line for line in lines]
+        assert violated == sorted(violated)
+
+
+async def test_a_budget_carries_on_where_the_follow_up_keeps_the_subject(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(nearby("上海迪士尼", "餐厅"))])
+    await lab.ask("上海迪士尼附近有什么好吃的，人均100以内")
+    state = await lab.ask("再便宜一点的呢")
+    assert state["turn"]["constraints"] == {"max_cost": 100}
+    state = await lab.ask("王府井附近有什么书店")
+    assert state["turn"]["constraints"] == {}

@@ -1,0 +1,188 @@
+"""Programs forked from one process that has imported what they import.
+
+A cold start of `tanlu` or of `langgraph dev` spends three to five seconds of CPU on imports, and
+the tests start some two hundred of them. `python -m tests.support.forked SOCKET` imports once,
+goes into the background and serves a Unix socket. Each connection may ask for one program and is
+told its number and, later, its exit code; when it closes, its program is killed. The process ends
+with its last connection. `tests.support.programs` is the client.
+"""
+
+import fcntl
+import gc
+import importlib
+import io
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import termios
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+IMPORTED = (
+    "agent.engines.langgraph.app",
+    "agent.graph",
+    "agent.assistants.deep_research.graph",
+    "agent.assistants.plan_execute.graph",
+    "agent.assistants.team_answer.graph",
+    "agent.sample.server",
+    *(f"agent.cli.{name}" for name in ("ask", "batch", "doctor", "ingest", "knowledge", "search")),
+    *("langgraph_cli.cli", "uvicorn", "uvloop", "httptools", "h11", "grpc", "structlog"),
+    *("opentelemetry.sdk.trace", "prometheus_client", "rich.console", "dateutil.rrule", "croniter"),
+)
+"""Never LangGraph's server itself: it reads its configuration from the environment on import."""
+HANDED_ON = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT)
+"""Signals that a program ignores if who starts it does."""
+
+
+@dataclass
+class Server:
+    """The listening process: its socket, its connections and their programs."""
+
+    listener: socket.socket
+    programs: dict[int, socket.socket] = field(default_factory=dict)
+    connections: set[socket.socket] = field(default_factory=set)
+
+    def serve(self) -> tuple[dict[str, Any], list[int]] | None:
+        """Serve until the last connection closes; in a forked child, return what to become."""
+        woken, wakes = socket.socketpair()
+        wakes.setblocking(False)
+        signal.set_wakeup_fd(wakes.fileno())
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.listener, selectors.EVENT_READ)
+            selector.register(woken, selectors.EVENT_READ)
+            while True:
+                for key, _ in selector.select():
+                    if key.fileobj is self.listener:
+                        connection, _ = self.listener.accept()
+                        self.connections.add(connection)
+                        selector.register(connection, selectors.EVENT_READ)
+                    elif key.fileobj is woken:
+                        woken.recv(1000)
+                        self._tell_ends()
+                    elif wanted := self._hear(key.fileobj, selector):
+                        signal.set_wakeup_fd(-1)
+                        for ours in (woken, wakes, self.listener, *self.connections):
+                            ours.close()
+                        return wanted
+                if not self.connections:
+                    return None
+
+    def _hear(
+        self, connection: Any, selector: selectors.BaseSelector
+    ) -> tuple[dict[str, Any], list[int]] | None:
+        """Start a connection's program, or forget who is gone; in the child, return the request."""
+        first, handles, _, _ = socket.recv_fds(connection, 1, 3)
+        if not first:
+            selector.unregister(connection)
+            self.connections.discard(connection)
+            for pid in [pid for pid, asker in self.programs.items() if asker is connection]:
+                os.kill(pid, signal.SIGKILL)
+            connection.close()
+            return None
+        with connection.makefile("rb") as lines:
+            request = json.loads(lines.readline())
+        pid = os.fork()
+        if not pid:
+            return request, handles
+        for handle in handles:
+            os.close(handle)
+        self.programs[pid] = connection
+        connection.sendall(b'{"pid": %d}\n' % pid)
+        return None
+
+    def _tell_ends(self) -> None:
+        while self.programs:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            connection = self.programs.pop(pid)
+            if connection in self.connections:
+                code = os.waitstatus_to_exitcode(status)
+                connection.sendall(b'{"code": %d}\n' % code)
+
+
+def become(request: dict[str, Any], handles: list[int]) -> str:
+    """Make this process the program that was asked for, up to its code; return its module."""
+    os.setsid()
+    for number, handle in enumerate(handles):
+        os.dup2(handle, number)
+    for handle in handles:
+        os.close(handle)
+    if request["terminal"]:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    os.chdir(request["cwd"])
+    os.umask(request["umask"])
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number in HANDED_ON:
+        signal.signal(number, _disposition(number, number in request["ignored"]))
+    environment: dict[str, str] = request["env"]
+    if request["cold"]:
+        os.execve(sys.executable, [sys.executable, *request["argv"]], environment)
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    _open_streams(environment)
+    _, module, *arguments = request["argv"]
+    sys.argv = [module, *arguments]
+    behind = environment.get("PYTHONPATH", "")
+    sys.path[0:1] = [request["cwd"], *filter(None, behind.split(os.pathsep))]
+    return str(module)
+
+
+def _disposition(number: int, ignored: bool) -> Any:
+    if ignored:
+        return signal.SIG_IGN
+    return signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+
+
+def _open_streams(environment: dict[str, str]) -> None:
+    """Give the program streams as the interpreter would have opened them."""
+    encoding, _, errors = environment.get("PYTHONIOENCODING", "").partition(":")
+    encoding = encoding or sys.stdout.encoding
+    unbuffered = bool(environment.get("PYTHONUNBUFFERED"))
+    sys.stdin = sys.__stdin__ = os.fdopen(0, encoding=encoding, closefd=False)  # type: ignore[misc]
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        raw = os.fdopen(number, "wb", buffering=0, closefd=False)
+        stream = io.TextIOWrapper(
+            raw if unbuffered else io.BufferedWriter(raw),
+            encoding=encoding,
+            errors="backslashreplace" if number == 2 else errors or sys.__stdout__.errors,
+            line_buffering=number == 2 or os.isatty(number),
+            write_through=unbuffered,
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def main(path: str) -> str | None:
+    """Import, listen, go into the background; return the module that a forked child runs."""
+    for module in IMPORTED:
+        importlib.import_module(module)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(64)
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    gc.collect()
+    gc.freeze()
+    wanted = Server(listener).serve()
+    if wanted is None:
+        for suffix in (".socket", ".lock", ".log"):
+            Path(path).with_suffix(suffix).unlink(missing_ok=True)
+        return None
+    return become(*wanted)
+
+
+if __name__ == "__main__":
+    program = main(sys.argv[1])
+    if program is not None:
+        runpy.run_module(program, run_name="__main__", alter_sys=True)

@@ -1,0 +1,327 @@
+"""The sample's services as stand-ins, with the ways in which each provider fails."""
+
+import base64
+import binascii
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from agent.sample import (
+    amap,
+    filings,
+    gemini,
+    mineru,
+    openai,
+    pages,
+    ranking,
+    scholar,
+    search,
+    server,
+)  # fmt: skip
+from agent.sample.model.request import Answer
+from agent.sample.service import Service
+from tests.support.standin import FaultyEvent, Standin, StreamingStandin
+
+KEY = search.KEY
+
+
+def gemini_error(
+    status: int,
+    reason: str | None = None,
+    retry_seconds: float | None = None,
+    *,
+    message: str = "injected fault",
+    quota_id: str | None = None,
+    word: str | None = None,
+) -> dict[str, Any]:
+    """Return an error body as Gemini writes it; `word` replaces the status word of `status`."""
+    details: list[dict[str, Any]] = []
+    if reason:
+        info = {"@type": f"{gemini.TYPE}ErrorInfo", "reason": reason, "domain": "googleapis.com"}
+        details.append(info)
+    if quota_id:
+        violation = {"quotaMetric": "generate_content_free_tier_requests", "quotaId": quota_id}
+        details.append({"@type": f"{gemini.TYPE}QuotaFailure", "violations": [violation]})
+    if retry_seconds is not None:
+        details.append({"@type": f"{gemini.TYPE}RetryInfo", "retryDelay": f"{retry_seconds:g}s"})
+    name = word or gemini.STATUS.get(status, "UNKNOWN")
+    error = {"code": status, "message": message, "status": name}
+    return {"error": error | ({"details": details} if details else {})}
+
+
+class GeminiService(StreamingStandin, gemini.GeminiService):
+    def fault_event(self, reply: gemini.GeminiReply, kind: FaultyEvent) -> bytes:
+        if kind == "error":
+            return gemini.sse(gemini_error(503, message="The model is overloaded."))
+        return gemini.sse(reply.chunk("", finish=kind.upper()))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Name the requests that an endpoint of this kind refuses, switched on one by one."""
+
+    no_json_schema: bool = False
+    no_json_object: bool = False
+    no_forced_tool: bool = False
+    reasoning_back: bool = False
+    """It thinks, and wants its thoughts back in a tool loop."""
+
+
+class OpenAIService(StreamingStandin, openai.OpenAIService):
+    def __init__(self, *arguments: Any, rules: Rules | None = None, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.rules = rules or Rules()
+
+    def check(self, body: Any) -> None:
+        super().check(body)
+        kind = (body.get("response_format") or {}).get("type")
+        if (kind == "json_schema" and self.rules.no_json_schema) or (
+            kind == "json_object" and self.rules.no_json_object
+        ):
+            raise openai.Refused("This response_format type is unavailable now")
+        forced = body.get("tool_choice") not in (None, "auto", "none")
+        if self.rules.no_forced_tool and forced:
+            raise openai.Refused("tool_choice is not supported while thinking")
+        calls = [message for message in body["messages"] if message.get("tool_calls")]
+        if self.rules.reasoning_back and not all(m.get("reasoning_content") for m in calls):
+            text = "The reasoning_content in the thinking mode must be passed back"
+            raise openai.Refused(text)
+
+    def write(self, answer: Answer) -> dict[str, Any]:
+        thoughts = {"reasoning_content": "thinking about it"}
+        return super().write(answer) | (thoughts if self.rules.reasoning_back else {})
+
+    def fault_event(self, reply: openai.OpenAIReply, kind: FaultyEvent) -> bytes:
+        if kind == "error":
+            return openai.sse({"error": {"message": "overloaded", "code": 503}})
+        return openai.sse(openai.chunk(reply.body, {}, openai.FINISHES[kind.upper()]))
+
+
+class AmapService(Standin, amap.AmapService):
+    """Limit the requests of one second to `qps`, and fail in Amap's own words.
+
+    `daily_spent` answers every place search, `failing` every request, with an error's name.
+    """
+
+    def __init__(
+        self, *, qps: int | None = None, clock: Callable[[], float] = time.monotonic, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.qps = qps
+        self.daily_spent = False
+        self.failing: str | None = None
+        self.refused = 0
+        self._clock = clock
+        self._recent: deque[float] = deque()
+
+    def asked(self, path: str) -> list[dict[str, str]]:
+        """Return the parameters of the requests for a path so far, without the key."""
+        return [
+            {name: value for name, value in request.query.items() if name not in ("key", "source")}
+            for request in self.requests
+            if request.path == path
+        ]
+
+    def admit(self, request: web.Request) -> None:
+        if self.failing:
+            raise amap.AmapError(self.failing)
+        super().admit(request)
+        if self.daily_spent and request.path.startswith("/v3/place/"):
+            raise amap.AmapError("DAILY_QUERY_OVER_LIMIT")
+        if self.qps is not None:
+            now = self._clock()
+            while self._recent and now - self._recent[0] >= 1:
+                self._recent.popleft()
+            if len(self._recent) >= self.qps:
+                self.refused += 1
+                raise amap.AmapError("CUQPS_HAS_EXCEEDED_THE_LIMIT")
+            self._recent.append(now)
+
+
+class TavilyService(Standin, search.TavilyService):
+    """Let the keyless mode in where `keyless` is set."""
+
+    def __init__(self, *, keyless: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        self._keyless = keyless
+
+    def refusal(self, request: web.Request) -> web.Response | None:
+        keyless = request.headers.get("X-Tavily-Access-Mode") == "keyless"
+        if self._keyless and keyless and "Authorization" not in request.headers:
+            return None
+        return super().refusal(request)
+
+    def refuse_keyless(self, seconds: float, times: int | None = 1) -> None:
+        """Use the keyless allowance up for so many seconds."""
+        self.fail("status", status=429, times=times, body=keyless_limit(seconds))
+
+    def spend_plan(self) -> None:
+        """Use the plan's credits up."""
+        body = {"detail": {"error": "This request exceeds your plan's set usage limit."}}
+        self.fail("status", status=432, times=None, body=body)
+
+    def null_lists(self) -> None:
+        body = {"query": "", "results": None, "answer": None, "images": None}
+        self.fail("status", status=200, body=body)
+
+
+def keyless_limit(seconds: float) -> dict[str, Any]:
+    """Return Tavily's answer where the keyless allowance is used up."""
+    return {
+        "error": {
+            "code": "keyless_limit",
+            "message": "The keyless allowance is used up.",
+            "window": "day",
+            "retry_after_seconds": seconds,
+            "next_actions": ["Create an API key."],
+        }
+    }
+
+
+class SerperService(Standin, search.SerperService):
+    def spend_credits(self) -> None:
+        body = {"message": "Not enough credits", "statusCode": 400}
+        self.fail("status", status=400, times=None, body=body)
+
+    def null_lists(self) -> None:
+        body = {"searchParameters": {"q": ""}, "organic": None, "peopleAlsoAsk": None}
+        self.fail("status", status=200, body={**body, "answerBox": None, "knowledgeGraph": None})
+
+
+class BochaService(Standin, search.BochaService):
+    def fail_with_code(self, code: int, message: str, times: int | None = 1) -> None:
+        """Fail with HTTP 200 and a body that says so."""
+        body = {"code": str(code), "message": message, "log_id": "offline"}
+        self.fail("status", status=200, times=times, body=body)
+
+    def spend_money(self) -> None:
+        body = {"code": "403", "message": "You do not have enough money", "log_id": "offline"}
+        self.fail("status", status=403, times=None, body=body)
+
+    def null_lists(self) -> None:
+        data = {"webPages": {"value": None}, "images": None}
+        self.fail("status", status=200, body={"code": 200, "msg": None, "data": data})
+
+    def null_reply(self) -> None:
+        self.fail("status", status=200, body={"code": 200, "msg": None, "data": None})
+
+
+class WikipediaService(Standin, scholar.WikipediaService):
+    def null_lists(self) -> None:
+        self.fail("status", status=200, body={"batchcomplete": True, "query": {"pages": None}})
+
+    def limit_rate(self, times: int | None = 1) -> None:
+        """Refuse too many requests with HTTP 200."""
+        error = {"code": "ratelimited", "info": "You've exceeded your rate limit."}
+        self.fail("status", status=200, times=times, body={"error": error})
+
+
+class OpenAlexService(Standin, scholar.OpenAlexService):
+    def null_lists(self) -> None:
+        self.fail("status", status=200, body={"meta": {"count": 0}, "results": None})
+
+
+class SemanticScholarService(Standin, scholar.SemanticScholarService):
+    def crowd(self, times: int | None = None) -> None:
+        """Exhaust the pool of those without a key."""
+        body = {"message": "Too Many Requests. Please wait and try again.", "code": "429"}
+        self.fail("status", status=429, times=times, body=body)
+
+    def null_lists(self) -> None:
+        self.fail("status", status=200, body={"total": 0, "offset": 0, "data": None})
+
+
+class SecService(Standin, filings.SecService):
+    def null_lists(self) -> None:
+        """Answer from every host with nothing in it but the list of companies."""
+        nothing = {"hits": {"total": {"value": 0}, "hits": None}, "filings": None, "units": None}
+
+        def elsewhere(request: web.Request, _: Any) -> bool:
+            return not request.path.endswith("company_tickers.json")
+
+        self.fail("status", status=200, times=None, match=elsewhere, body=nothing)
+
+
+class PagesService(Standin, pages.PagesService):
+    pass
+
+
+class RankingService(Standin, ranking.RankingService):
+    pass
+
+
+class MineruService(Standin, mineru.MineruService):
+    """Answer after `polls` questions for the task's state, and read a scan as `scanned`."""
+
+    def __init__(self, *, polls: int = 0, scanned: str = "", **options: Any) -> None:
+        super().__init__(**options)
+        self.polls, self.scanned = polls, scanned
+        self._tasks: dict[str, tuple[int, dict[str, Any]]] = {}
+        self.app.router.add_get("/v1/tasks/{id}", self._state)
+        self.app.router.add_get("/v1/tasks/{id}/result", self._result)
+
+    def read(self, body: Any) -> str:
+        return super().read(body) or self.scanned
+
+    def reply(self, result: dict[str, Any]) -> web.Response:
+        if not self.polls:
+            return super().reply(result)
+        task = result["task_id"]
+        self._tasks[task] = (self.polls, result)
+        urls = {"status_url": f"/v1/tasks/{task}", "result_url": f"/v1/tasks/{task}/result"}
+        return web.json_response({"task_id": task, "status": "pending", **urls}, status=202)
+
+    async def _state(self, request: web.Request) -> web.Response:
+        if refusal := self.unauthorized(request):
+            return refusal
+        task = request.match_info["id"]
+        if task not in self._tasks:
+            return web.json_response({"detail": "No such task"}, status=404)
+        left, reply = self._tasks[task]
+        self._tasks[task] = (left - 1, reply)
+        status = "processing" if left > 1 else reply["status"]
+        return web.json_response({"task_id": task, "status": status})
+
+    async def _result(self, request: web.Request) -> web.Response:
+        if refusal := self.unauthorized(request):
+            return refusal
+        _, reply = self._tasks.pop(request.match_info["id"], (0, None))
+        if reply is None:
+            return web.json_response({"detail": "No such task"}, status=404)
+        return web.json_response(reply)
+
+
+class RedirectService(Standin, Service):
+    """Serve Google's redirect links: `link(target)` answers 302; HEAD may be refused."""
+
+    PATH = "/grounding-api-redirect/"
+
+    def __init__(self, *, head: bool = True):
+        super().__init__("redirects")
+        self._head = head
+        self.app.router.add_route("*", self.PATH + "{token}", self._redirect)
+
+    def link(self, base_url: str, target: str) -> str:
+        token = base64.urlsafe_b64encode(target.encode()).decode().rstrip("=")
+        return f"{base_url}{self.PATH}{token}"
+
+    async def _redirect(self, request: web.Request) -> web.Response:
+        if request.method == "HEAD" and not self._head:
+            return web.Response(status=405)
+        token = request.match_info["token"]
+        try:
+            target = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            return web.Response(status=404)
+        return web.Response(status=302, headers={"Location": target})
+
+
+def observe_sample() -> None:
+    """Let the sample mode of this process run stand-ins, which tests can ask and break."""
+    for name, kind in list(globals().items()):
+        if isinstance(kind, type) and issubclass(kind, Standin) and hasattr(server, name):
+            setattr(server, name, kind)

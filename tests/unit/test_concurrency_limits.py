@@ -1,0 +1,83 @@
+"""Limits and caches that all threads and event loops of a process share."""
+
+import asyncio
+import threading
+
+from agent.core.concurrency import BoundedCache, SharedSemaphore, SlidingWindow
+from agent.reading.fetch import HostLimits
+
+
+def test_a_host_is_shared_by_the_loops_of_several_threads() -> None:
+    limits = HostLimits(at_once=2, rate=0)
+    here, most, passed, lock = [0], [0], [0], threading.Lock()
+
+    async def visit() -> None:
+        async with limits.turn("a.com"):
+            with lock:
+                here[0] += 1
+                most[0] = max(most[0], here[0])
+            for _ in range(20):
+                await asyncio.sleep(0)
+            with lock:
+                here[0] -= 1
+                passed[0] += 1
+
+    async def visits() -> None:
+        await asyncio.gather(*(visit() for _ in range(50)))
+
+    threads = [threading.Thread(target=asyncio.run, args=(visits(),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert (passed[0], here[0]) == (200, 0)
+    assert most[0] == 2
+
+
+async def test_a_place_held_for_a_loop_that_has_ended_goes_to_the_next() -> None:
+    semaphore = SharedSemaphore(1)
+    gone = asyncio.new_event_loop()
+    async with semaphore:
+        semaphore._waiting.append((gone, gone.create_future()))
+        waiting = asyncio.create_task(semaphore.__aenter__())
+        await asyncio.sleep(0)
+        gone.close()
+    await asyncio.wait_for(waiting, 1)
+
+
+async def test_hosts_nobody_uses_are_forgotten() -> None:
+    limits = HostLimits(rate=0)
+    async with limits.turn("kept.com"):
+        for number in range(3000):
+            async with limits.turn(f"{number}.com"):
+                pass
+        assert len(limits._hosts) <= 1000
+        assert "kept.com" in limits._hosts
+
+
+def test_a_cache_is_bounded_by_weight_and_age_and_forgets_the_longest_unused_first() -> None:
+    now = [0.0]
+    cache: BoundedCache[str, bytes] = BoundedCache(10, seconds=5, weigh=len, clock=lambda: now[0])
+    cache.put("a", b"1234")
+    cache.put("b", b"1234")
+    assert cache.get("a") == b"1234"
+    cache.put("c", b"1234")
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (b"1234", None, b"1234")
+    cache.put("d", b"x" * 11)
+    assert cache.get("d") is None
+    cache.put("a", b"1")
+    cache.put("a", b"2", seconds=6)
+    now[0] = 5.0
+    assert cache.get("a") == b"2"
+    now[0] = 6.0
+    assert cache.get("a") is None
+
+
+def test_a_window_admits_what_it_has_places_for() -> None:
+    now = [0.0]
+    window = SlidingWindow(2, 60, clock=lambda: now[0])
+    assert [window.admit() for _ in range(3)] == [True, True, False]
+    now[0] = 59.0
+    assert not window.admit()
+    now[0] = 60.0
+    assert window.admit()

@@ -1,0 +1,204 @@
+"""What a question demands of a place, and what its record says about that."""
+
+from typing import Any
+
+import pytest
+
+from agent.assistants.common.records import place_lines
+from agent.evidence.constraints import (
+    check,
+    constraints_by_rules,
+    judged,
+    keeps_subject,
+    opening_hours,
+    valid_constraints,
+)
+from agent.evidence.types import Constraints, Place
+from agent.export.markdown import place_table
+from agent.server.mcp_tools import AnswerPlace
+from tests.unit.test_evidence_mentions import place
+
+
+def record(name: str = "甲", **fields: Any) -> Place:
+    return Place(**{**place(name), **fields})  # type: ignore[typeddict-item]
+
+
+def outcome(constraints: Constraints, **fields: Any) -> tuple[str, str]:
+    (verdict,) = check(record(**fields), constraints, "zh")
+    return verdict["verdict"], verdict["field"]
+
+
+def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
+    """人均100以内 put a hotpot of ¥110 first."""
+    constraints = constraints_by_rules("上海迪士尼附近有什么好吃的，人均100以内")
+    assert constraints == {"max_cost": 100}
+    found = [record("火锅", cost=110.0), record("面馆", cost=None), record("快餐", cost=40.0)]
+    ranked = judged(found, constraints, "zh")
+    assert [each["name"] for each in ranked] == ["快餐", "面馆", "火锅"]
+    assert [each["verdicts"][0]["verdict"] for each in ranked] == [
+        "satisfied", "unknown", "violated"
+    ]  # fmt: skip
+    assert ranked[2]["verdicts"][0] == {
+        "constraint": "max_cost",
+        "verdict": "violated",
+        "field": "cost",
+        "text": "人均 ¥110，超过 ¥100",
+    }
+
+
+def test_the_lines_a_writer_sees_carry_the_verdict_in_its_language() -> None:
+    shown = judged([record(cost=110.0), record("乙")], {"max_cost": 100}, "en")
+    assert place_lines(shown, "en").splitlines()[1].endswith("fails: ¥110 a person, above ¥100")
+    assert "unknown: price a person unknown" in place_lines(shown, "en")
+
+
+def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:
+    assert judged([record()], {}, "zh") == [record()]
+
+
+@pytest.mark.parametrize(
+    ("hours", "day", "at", "expected"),
+    [
+        ("周二至周日 09:00-17:00", 1, None, "violated"),
+        ("周二至周日 09:00-17:00", 2, None, "satisfied"),
+        ("周二至周日 09:00-17:00", 2, "16:59", "satisfied"),
+        ("周二至周日 09:00-17:00", 2, "17:00", "violated"),
+        ("周二到周日09:00~17:00；周一闭馆", 1, "10:00", "violated"),
+        ("周一至周日 09:00-17:00(16:30停止入场)", 1, "10:00", "satisfied"),
+        ("周一至周五 11:00-14:00,17:00-22:00", 3, "15:00", "violated"),
+        ("周一至周五 11:00-14:00,17:00-22:00", 3, "21:00", "satisfied"),
+        ("周一至周五 11:00-14:00；周六,周日 10:00-22:00", 7, "21:00", "satisfied"),
+        ("周一至周五 11:00-14:00；周六,周日 10:00-22:00", 5, "21:00", "violated"),
+        ("18:00-次日02:00", 6, "01:30", "satisfied"),
+        ("周五至周六 18:00-02:00", 7, "01:30", "satisfied"),
+        ("周五至周六 18:00-02:00", 5, "01:30", "violated"),
+        ("周六至周一 10:00-18:00", 7, "12:00", "satisfied"),
+        ("24小时营业", 1, "03:00", "satisfied"),
+        ("全天开放", 1, "03:00", "satisfied"),
+        ("每天 10:00-24:00", 4, "23:59", "satisfied"),
+        ("工作日 09:00-18:00", 6, "12:00", "violated"),
+        ("Mon-Sat 09:00–20:00", 7, None, "violated"),
+        ("daily 09:00-20:00", 7, "19:00", "satisfied"),
+        ("周一、周三至周日 10:00-18:00", 2, None, "violated"),
+        ("随乐园开放", 1, "10:00", "unknown"),
+        ("急诊全天", 1, "10:00", "unknown"),
+        ("4月1日-10月31日 08:30-17:00", 1, "10:00", "unknown"),
+        ("周一至周日 09:00-17:00 法定节假日除外", 1, "10:00", "unknown"),
+        (None, 1, "10:00", "unknown"),
+    ],
+)
+def test_hours_are_read_whole_or_not_at_all(
+    hours: str | None, day: int, at: str | None, expected: str
+) -> None:
+    constraints: Constraints = {"open_on": [day]}
+    if at:
+        constraints["open_at"] = at
+    assert outcome(constraints, open_time=hours) == (expected, "open_time")
+
+
+def test_a_time_without_a_day_has_to_fit_every_day_on_which_a_place_opens() -> None:
+    afternoon: Constraints = {"open_at": "14:00"}
+    assert outcome(afternoon, open_time="周二至周日 09:00-17:00")[0] == "satisfied"
+    assert outcome(afternoon, open_time="周一 09:00-12:00；周二 09:00-17:00")[0] == "unknown"
+    assert outcome(afternoon, open_time="17:30-22:00")[0] == "violated"
+    assert opening_hours("周一闭馆") is None
+
+
+@pytest.mark.parametrize(
+    ("metres", "expected"), [(500, "satisfied"), (501, "violated"), (None, "unknown")]
+)
+def test_a_distance_is_compared_in_metres(metres: int | None, expected: str) -> None:
+    assert outcome({"max_distance_m": 500}, distance_m=metres) == (expected, "distance_m")
+
+
+@pytest.mark.parametrize(
+    ("suits", "name", "category", "expected"),
+    [
+        ("children", "甲", "儿童乐园", ("satisfied", "category")),
+        ("children", "甲", "酒吧", ("violated", "category")),
+        ("children", "甲", "西餐厅", ("unknown", "category")),
+        ("children", "中国妇女儿童博物馆", "博物馆", ("satisfied", "name")),
+        ("indoor", "甲", "博物馆", ("satisfied", "category")),
+        ("indoor", "甲", "公园", ("violated", "category")),
+        ("indoor", "室内公园", "公园", ("violated", "category")),
+        ("indoor", "甲", None, ("unknown", "category")),
+        ("wheelchair", "甲", "博物馆", ("unknown", "category")),
+        ("elderly", "甲", "蹦床馆", ("violated", "category")),
+    ],
+)
+def test_whom_a_place_suits_is_said_by_its_category_or_name_and_never_guessed(
+    suits: Any, name: str, category: str | None, expected: tuple[str, str]
+) -> None:
+    assert outcome({"suits": [suits]}, name=name, category=category) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("预算50元以下的咖啡馆", {"max_cost": 50}),
+        ("人均50到80的火锅", {"max_cost": 80}),
+        ("人均500以上的餐厅", {}),
+        ("noodles near the Bund under 60 yuan", {"max_cost": 60}),
+        ("步行10分钟以内的面馆", {"max_distance_m": 800}),
+        ("三里屯附近500米以内的酒吧", {"max_distance_m": 500}),
+        ("cafes within 1.5 km of the Bund", {"max_distance_m": 1500}),
+        ("下周一开门的博物馆", {"open_on": [1]}),
+        ("museums open on Mondays near the Bund", {"open_on": [1]}),
+        ("故宫为什么每周二闭馆？", {}),
+        ("那附近有什么好玩的，下午两点以后去", {"open_at": "14:00"}),
+        ("晚上十点半还开门的餐厅", {"open_at": "22:30"}),
+        ("bars open until 2 am in Sanlitun", {"open_at": "02:00"}),
+        ("王府井附近适合遛娃的好去处", {"suits": ["children"]}),
+        ("下雨天带老人去哪", {"suits": ["elderly", "indoor"]}),
+        ("wheelchair accessible museums in Shanghai", {"suits": ["wheelchair"]}),
+        ("明天北京下雨吗", {}),
+        ("compare SQLite and PostgreSQL for a small web application in 2026", {}),
+        ("How many monthly active users did the Zed editor have in October 2026?", {}),
+    ],
+)
+def test_demands_in_plain_words_are_read_without_a_model(
+    question: str, expected: dict[str, Any]
+) -> None:
+    assert constraints_by_rules(question) == expected
+
+
+def test_what_a_model_writes_wrongly_is_no_constraint() -> None:
+    written = {
+        "max_cost": "100",
+        "open_at": "25:00",
+        "open_on": [0, 8, True, "Monday"],
+        "max_distance_m": -5,
+        "suits": ["dogs"],
+    }
+    assert valid_constraints(written) == {}
+    assert valid_constraints({"open_at": "9:30", "open_on": [7, 1, 7], "max_cost": 0}) == {
+        "open_at": "09:30",
+        "open_on": [1, 7],
+        "max_cost": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("follow_up", "expected"),
+    [
+        ("再便宜一点的呢", True),
+        ("再便宜一点的呢，要离园区大门近", True),
+        ("还有别的吗", True),
+        ("is there anything cheaper?", True),
+        ("故宫几点开门", False),
+        ("再去故宫要多久", False),
+        ("附近有厕所吗", False),
+    ],
+)
+def test_a_follow_up_for_more_of_the_same_is_known_by_its_words(
+    follow_up: str, *, expected: bool
+) -> None:
+    assert keeps_subject(follow_up) is expected
+
+
+def test_a_reader_sees_the_verdicts_in_the_table_and_a_machine_in_the_tools_result() -> None:
+    (shown,) = judged([record("火锅", cost=110.0)], {"max_cost": 100}, "zh")
+    assert "不符合：人均 ¥110，超过 ¥100" in place_table([shown], "zh")
+    assert "要求" not in place_table([record()], "zh")
+    (verdict,) = AnswerPlace.model_validate({**shown, "gcj02": shown["location"]}).verdicts
+    assert (verdict.constraint, verdict.verdict) == ("max_cost", "violated")

@@ -1,0 +1,113 @@
+"""A map branch knows its share of the calls, and nothing it was to search is lost silently."""
+
+from typing import Any
+
+import pytest
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from agent.configuration import Configuration
+from agent.core.budget import Budget, Limits, no_usage
+from agent.core.errors import BudgetExceeded
+from agent.evidence.types import MapTask, Query
+from agent.nodes.amap_research import backed_by_records
+from agent.nodes.routing import continue_to_research, evaluate_research, planned
+from agent.state import PlannedMap, WrittenQuery
+from tests.unit.test_map_places import DETAIL, reader
+
+LIMITS = Limits(
+    max_searches=9,
+    max_model_calls=9,
+    max_map_calls=10,
+    max_run_tokens=9000,
+    max_run_seconds=60,
+    answer_seconds=0,
+)
+
+
+def nearby(place: str, *keywords: str) -> MapTask:
+    return MapTask(intent="nearby", place=place, keywords=list(keywords))
+
+
+def written(place: str, *keywords: str) -> WrittenQuery:
+    return WrittenQuery(
+        query=f"{place} {' '.join(keywords)}",
+        map=PlannedMap(intent="nearby", place=place, keywords=list(keywords)),
+    )
+
+
+def shares(sends: list[Send] | str) -> list[int]:
+    assert not isinstance(sends, str)
+    return [send.arg["map_calls"] for send in sends if send.node == "amap_research"]
+
+
+def state(*places: str, done: int = 0, spent: int = 0) -> Any:
+    queries = [Query(query=place, map=nearby(place, "咖啡")) for place in places]
+    return {
+        "turn": {"loops": 2, "id": "t"},
+        "query_list": queries,
+        "follow_up_queries": queries,
+        "queries": queries,
+        "research_loop_count": done,
+        "usage": {**no_usage(), "map_calls": spent},
+    }
+
+
+def test_two_branches_leave_a_third_of_the_calls_to_the_round_after_reflection() -> None:
+    runtime = Runtime(context=Configuration())
+    assert shares(continue_to_research(state("王府井", "前门"), runtime)) == [10, 10]
+    assert shares(evaluate_research(state("王府井", done=1, spent=20), runtime)) == [10]
+
+
+def test_without_a_second_round_the_branches_have_everything() -> None:
+    runtime = Runtime(context=Configuration(max_follow_up_queries=0, max_map_calls=31))
+    assert shares(continue_to_research(state("王府井", "前门"), runtime)) == [15, 15]
+
+
+def test_a_step_cannot_spend_more_than_its_share_nor_than_the_budget_has() -> None:
+    budget = Budget("t", LIMITS)
+    branch = budget.meter(share={"map_calls": 2})
+    branch.reserve("map_calls", 2)
+    assert branch.left("map_calls") == 0
+    with pytest.raises(BudgetExceeded) as caught:
+        branch.reserve("map_calls")
+    assert caught.value.code == "budget_max_map_calls"
+    other = budget.meter(share={"map_calls": 20})
+    assert other.left("map_calls") == 8
+    assert budget.meter().left("map_calls") == 8
+
+
+def test_a_keyword_that_was_planned_but_not_searched_may_be_asked_again() -> None:
+    queries = planned(
+        [written("迪士尼", "小吃", "咖啡厅", "快餐")],
+        Configuration(),
+        None,
+        searched=[nearby("迪士尼", "快餐", "便利店") | {"city": None, "origin": None,
+                  "destination": None, "mode": None}],
+    )  # fmt: skip
+    assert queries[0]["map"] is not None
+    assert queries[0]["map"]["keywords"] == ["小吃", "咖啡厅"]
+
+
+def test_merged_queries_lose_no_keyword() -> None:
+    queries = planned(
+        [written("王府井", "博物馆", "公园"), written("王府井", "公园", "儿童剧院", "科技馆")],
+        Configuration(),
+        None,
+    )
+    tasks = [query["map"] for query in queries]
+    assert [task and task["keywords"] for task in tasks] == [
+        ["博物馆", "公园", "儿童剧院"],
+        ["科技馆"],
+    ]
+
+
+def test_a_sentence_of_the_map_model_that_rests_on_no_record_is_dropped() -> None:
+    amap = reader()
+    amap.add_place(DETAIL)
+    text = (
+        "王府井附近有不少好去处。某咖啡馆评分 4.6。[^a3-0]中国儿童艺术剧院约600米，常演儿童剧。\n"
+        "- 某咖啡馆最近\n- 西贝也有儿童餐。"
+    )
+    places = amap.records.result.places
+    assert backed_by_records(text, places) == "某咖啡馆评分 4.6。[^a3-0]\n- 某咖啡馆最近"

@@ -1,0 +1,155 @@
+"""A route shows its way, a straight line is one, and what nobody asked for is no result."""
+
+from typing import Any
+
+import pytest
+
+from agent.assistants.common.records import route_lines, route_text
+from agent.assistants.common.writer import record_sections
+from agent.mcp.amap.records import AmapReader
+from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
+from agent.texts.language import Language
+from tests.unit.test_map_places import DETAIL, reader
+
+ENDS = {"origin": "120.212600,30.291100", "destination": "120.148732,30.242834"}
+METRO = "地铁1号线(湘湖--萧山国际机场)"
+NAMES = ("杭州东站", "西湖")
+
+
+def bus(name: str, start: str, end: str, *via: str) -> dict[str, Any]:
+    line = {
+        "name": name,
+        "departure_stop": {"name": start},
+        "arrival_stop": {"name": end},
+        "distance": "9000",
+        "via_stops": [{"name": stop} for stop in via],
+    }
+    return {"buslines": [line]}
+
+
+TRANSIT: dict[str, Any] = {
+    "route": {
+        "distance": "11400",
+        "transits": [
+            {
+                "duration": "2460",
+                "segments": [
+                    {
+                        "walking": {"distance": "222"},
+                        "bus": bus(METRO, "火车东站", "龙翔桥", "彭埠", "打铁关"),
+                        "railway": {"name": None, "trip": None},
+                    },
+                    {
+                        "walking": {"distance": "1300"},
+                        "bus": bus("7路", "龙翔桥", "岳坟"),
+                        "railway": None,
+                    },
+                    {"walking": {"distance": "80"}, "bus": {"buslines": []}, "railway": {}},
+                ],
+            }
+        ],
+    }
+}  # fmt: skip
+WALK: dict[str, Any] = {
+    "route": {
+        "paths": [
+            {
+                "distance": "900",
+                "duration": "700",
+                "steps": [
+                    {"instruction": f"沿第{n}路步行100米", "distance": "100"} for n in range(5)
+                ],
+            }
+        ]
+    }
+}
+
+
+def entered(tool: str, reply: dict[str, Any], mode: Any) -> AmapReader:
+    amap = reader(intent="route")
+    amap.add_route(tool, reply, mode=mode, ends=(ENDS["origin"], ENDS["destination"]), names=NAMES)
+    return amap
+
+
+@pytest.mark.parametrize(
+    ("language", "way"),
+    [
+        (
+            "zh",
+            "公交：杭州东站 → 西湖 · 11.4 km · 41 分钟 · 步行 222 m → 地铁1号线(湘湖--萧山国际机场)"
+            "（火车东站 → 龙翔桥，3 站） → 步行 1.3 km → 7路（龙翔桥 → 岳坟，1 站） → 步行 80 m；"
+            "换乘 1 次",
+        ),
+        (
+            "en",
+            "Transit: 杭州东站 → 西湖 · 11.4 km · 41 min · walk 222 m → "
+            "地铁1号线(湘湖--萧山国际机场) (火车东站 → 龙翔桥, stops: 3) → walk 1.3 km → "
+            "7路 (龙翔桥 → 岳坟, stops: 1) → walk 80 m; transfers: 1",
+        ),
+    ],
+)
+def test_how_to_get_there_is_answered_with_lines_stops_and_transfers(
+    language: Language, way: str
+) -> None:
+    amap = entered("maps_direction_transit_integrated", TRANSIT, "transit")
+    (route,) = amap.records.result.routes
+    assert route_text(route, language) == way
+    assert way in route_lines([route], language)
+    assert way in "\n".join(record_sections([route], [], language))
+    assert route["steps"][1]["instruction"] == f"{METRO}（火车东站 → 龙翔桥，3 站）"
+    assert route["steps"][2]["instruction"] == "步行"
+    assert "火车东站 → 龙翔桥" in amap.records.result.sources[0]["quotes"][0]
+
+
+def test_a_train_is_a_ride_too() -> None:
+    train = {
+        "name": "G7349",
+        "departure_stop": {"name": "上海虹桥"},
+        "arrival_stop": {"name": "杭州东"},
+    }
+    transit = {"duration": "3600", "segments": [{"walking": {}, "bus": {}, "railway": train}]}
+    reply = {"route": {"distance": "170000", "transits": [transit]}}
+    amap = entered("maps_direction_transit_integrated", reply, "transit")
+    text = route_text(amap.records.result.routes[0], "zh")
+    assert text.endswith("G7349（上海虹桥 → 杭州东）")
+
+
+def test_a_walk_shows_its_first_three_steps() -> None:
+    amap = entered("maps_direction_walking", WALK, "walking")
+    assert route_text(amap.records.result.routes[0], "zh").endswith(
+        "· 沿第0路步行100米；沿第1路步行100米；沿第2路步行100米 …"
+    )
+
+
+@pytest.mark.parametrize("kind", [0, "0"])
+def test_a_straight_line_is_called_one_and_links_to_no_navigation(kind: object) -> None:
+    amap = reader(intent="distance")
+    amap.add_place({**DETAIL, "id": "B1", "name": "甲", "location": ENDS["origin"]})
+    amap.add_place({**DETAIL, "id": "B2", "name": "乙", "location": ENDS["destination"]})
+    asked = {"origins": ENDS["origin"], "destination": ENDS["destination"], "type": kind}
+    reply = {"results": [{"distance": "8100", "duration": "810"}]}
+    AmapReader(amap.records).read("maps_distance", asked, reply)
+    (route,) = amap.records.result.routes
+    assert clean_arguments("maps_distance", asked)["type"] == "0"
+    assert route_text(route, "zh") == "直线距离：甲 → 乙 · 8.1 km"
+    assert "navigation" not in route["url"]
+
+
+def test_a_way_between_unnamed_coordinates_is_no_result() -> None:
+    amap = reader(intent="route")
+    asked = {"origins": "116.454802,39.934202", "destination": "116.460,39.930", "type": "3"}
+    text = amap.read("maps_distance", asked, {"results": [{"distance": "837", "duration": "670"}]})
+    assert "837" in text
+    assert not amap.records.result.routes
+    assert not amap.records.result.sources
+
+
+def test_a_measurement_nobody_asked_for_is_no_result() -> None:
+    amap = reader(intent="nearby")
+    amap.add_place({**DETAIL, "location": ENDS["origin"]})
+    amap.add_place({**DETAIL, "id": "B2", "name": "乙", "location": ENDS["destination"]})
+    asked = {"origins": ENDS["origin"], "destination": ENDS["destination"]}
+    reply = {"results": [{"distance": "8100", "duration": "810"}]}
+    AmapReader(amap.records).read("maps_distance", asked, reply)
+    assert not amap.records.result.routes
+    assert "maps_distance" not in TOOLS_BY_INTENT["nearby"]
