@@ -1,5 +1,6 @@
 """Sentences of an answer are held against what their sources say."""
 
+import gc
 import random
 import threading
 import time
@@ -481,12 +482,20 @@ def test_the_time_of_a_check_grows_with_the_length_only(unit: str) -> None:
     known = evidence()
 
     def seconds(length: int) -> float:
-        began = time.thread_time()
-        check(unit * (length // len(unit)), known)
-        return time.thread_time() - began
+        """Return the least of three tries: a collection of the test run's garbage is none of it."""
+        tries = []
+        for _ in range(3):
+            began = time.thread_time()
+            check(unit * (length // len(unit)), known)
+            tries.append(time.thread_time() - began)
+        return min(tries)
 
     seconds(1000)
-    assert seconds(80_000) < 40 * max(seconds(10_000), 0.01)
+    gc.disable()
+    try:
+        assert seconds(80_000) < 40 * max(seconds(10_000), 0.01)
+    finally:
+        gc.enable()
 
 
 SUBJECTS = "market price engine storage river tower museum station energy patent"
