@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
-from agent.knowledge.rerank import BUILT_IN, RerankDesk
+from agent.knowledge.rerank import BUILT_IN, RerankClient
 from agent.settings import Settings
 
 SET = Path(__file__).with_name("rerank.jsonl")
@@ -56,11 +56,11 @@ def _gain(grades: Sequence[int]) -> float:
     return sum((2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(grades))
 
 
-async def reranked(desk: RerankDesk, cases: Sequence[Case]) -> list[float]:
-    """nDCG of each case; RuntimeError where another back-end than the desk's served."""
+async def reranked(client: RerankClient, cases: Sequence[Case]) -> list[float]:
+    """nDCG of each case; RuntimeError where another back-end than the client's served."""
     values = []
     for case in cases:
-        found = await desk.rerank(case.query, case.texts, meter=meter())
+        found = await client.rerank(case.query, case.texts, meter=meter())
         if found.note:
             raise RuntimeError(found.note)
         values.append(ndcg([case.grades[index] for index, _ in found.order]))
@@ -83,14 +83,17 @@ def meter() -> Meter:
 async def measured(settings: Settings, cases: Sequence[Case]) -> dict[str, list[float]]:
     """nDCG of each case by who put the texts in order."""
     found = {"given order": [ndcg(case.grades) for case in cases]}
-    configured = RerankDesk(settings, Calls())
-    for desk in (RerankDesk(Settings(tei_rerank_url=None, rerank_url=None), Calls()), configured):
-        if desk is configured and desk.name == BUILT_IN:
+    configured = RerankClient(settings, Calls())
+    for client in (
+        RerankClient(Settings(tei_rerank_url=None, rerank_url=None), Calls()),
+        configured,
+    ):
+        if client is configured and client.name == BUILT_IN:
             continue
         try:
-            found[desk.name] = await reranked(desk, cases)
+            found[client.name] = await reranked(client, cases)
         finally:
-            await desk.aclose()
+            await client.aclose()
     return found
 
 

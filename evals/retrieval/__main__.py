@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.core.calls import Calls
-from agent.knowledge.base import KnowledgeDesk, build_knowledge
+from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.knowledge.files import Target
 from agent.knowledge.types import Hit, Scope
 from agent.settings import Settings
@@ -44,36 +44,36 @@ async def measured(folder: Path, questions: Sequence[Question]) -> dict[str, Fou
 async def by_words(files: Path, folder: Path, questions: Sequence[Question]) -> dict[str, Found]:
     """The hits of the built-in store without vectors."""
     settings = {"embedding_model": "", "knowledge_store": "sqlite"}
-    async with _filled(files, folder / "words", **settings) as desk:
-        return {"lexical": await _hits(desk, questions, LIMIT)}
+    async with _filled(files, folder / "words", **settings) as base:
+        return {"lexical": await _hits(base, questions, LIMIT)}
 
 
 async def by_vectors(files: Path, folder: Path, questions: Sequence[Question]) -> dict[str, Found]:
     """The hits of the configured store and embedder: of vectors alone, and fused."""
-    async with _filled(files, folder / "vectors") as desk:
-        deep = await _hits(desk, questions, _ALL)
+    async with _filled(files, folder / "vectors") as base:
+        deep = await _hits(base, questions, _ALL)
         vector = {name: _by_vector(hits) for name, hits in deep.items()}
-        return {"vector": vector, "hybrid": await _hits(desk, questions, LIMIT)}
+        return {"vector": vector, "hybrid": await _hits(base, questions, LIMIT)}
 
 
 @asynccontextmanager
-async def _filled(files: Path, folder: Path, **settings: Any) -> AsyncIterator[KnowledgeDesk]:
+async def _filled(files: Path, folder: Path, **settings: Any) -> AsyncIterator[KnowledgeBase]:
     """A knowledge base of the files, in the folder alone: no server's."""
     alone = Settings(tanlu_data_dir=folder, mineru_url=None, chroma_url=None, **settings)
-    desk = build_knowledge(alone, Calls())
+    base = build_knowledge(alone, Calls())
     try:
-        ingest = await desk.ingest([files], target=Target(COLLECTION))
+        ingest = await base.ingest([files], target=Target(COLLECTION))
         report = await ingest.run()
         if report.failed or report.notes:
             raise RuntimeError(f"not all was read: {report.failed} {report.notes}")
-        yield desk
+        yield base
     finally:
-        await desk.aclose()
+        await base.aclose()
 
 
-async def _hits(desk: KnowledgeDesk, questions: Sequence[Question], limit: int) -> Found:
+async def _hits(base: KnowledgeBase, questions: Sequence[Question], limit: int) -> Found:
     scope = Scope((COLLECTION,))
-    return {asked.id: await desk.search(asked.text, scope, limit=limit) for asked in questions}
+    return {asked.id: await base.search(asked.text, scope, limit=limit) for asked in questions}
 
 
 def _by_vector(hits: Sequence[Hit]) -> list[Hit]:

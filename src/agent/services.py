@@ -7,18 +7,18 @@ from agent.assistants.common.services import LOOKED_FOR, Services
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
 from agent.knowledge.base import build_knowledge
-from agent.knowledge.rerank import RerankDesk
+from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.reading.fetch import Fetcher, FetchLimits, page_cache
 from agent.reading.guard import Guard
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyJournal
 from agent.sample.server import start_sample_services
-from agent.sandbox.select import CodeDesk
-from agent.search.document_sources import DocumentDesk
-from agent.search.web import SearchDesk
+from agent.sandbox.select import CodeSandbox
+from agent.search.document_sources import DocumentSources
+from agent.search.web import WebSearch
 from agent.settings import Settings, read_settings
 
 log = logging.getLogger(__name__)
@@ -31,20 +31,20 @@ def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -
     sample = start_sample_services(settings) if settings.mode == "offline" else None
     used = sample.settings if sample else settings
     calls = Calls(journal=journal)
-    models = ModelDesk(used, calls)
-    web = SearchDesk(used, models, calls)
+    models = ModelClient(used, calls)
+    web = WebSearch(used, models, calls)
     return Services(
         settings=used,
         mode=settings.mode,
         models=models,
         web=web,
-        library=DocumentDesk(used, calls, web),
+        library=DocumentSources(used, calls, web),
         maps=build_map_client(used, calls, redirect=sample.amap_url if sample else None),
         reader=build_reader(used, calls, origins=sample.origins if sample else None),
         papers=build_papers(used, calls, origins=sample.origins if sample else None),
-        reranker=RerankDesk(used, calls),
+        reranker=RerankClient(used, calls),
         knowledge=build_knowledge(used, calls),
-        code=CodeDesk(used),
+        code=CodeSandbox(used),
         calls=calls,
         journal=journal,
         sample=sample,

@@ -11,10 +11,10 @@ from agent.core.strings import valid_json
 from agent.sample.model.request import Answer, FunctionCall
 from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
-from tests.support.gemini_desk import LITE, Plan
+from tests.support.gemini_client import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
 from tests.support.memory_journal import MemoryJournal
-from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter
+from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import meter as search_meter
 from tests.support.standin import BROKEN, Speed
@@ -83,9 +83,9 @@ async def test_a_models_text_and_calls_are_valid(model: str) -> None:
     call = FunctionCall("maps_geo", {"address": f"故宫{BROKEN}"})
     brain = Scripted(Answer(text=f"故宫{BROKEN}"), Answer(calls=(call,)))
     journal = MemoryJournal()
-    async with desk_for(service(model, brain), calls=Calls(journal=journal)) as desk:
-        text = await desk.ask(model, ASK, meter=meter())
-        called = await desk.ask(model, ASK, meter=meter(), tools=[maps_geo])
+    async with client_for(service(model, brain), calls=Calls(journal=journal)) as client:
+        text = await client.ask(model, ASK, meter=meter())
+        called = await client.ask(model, ASK, meter=meter(), tools=[maps_geo])
     assert (text.text, str(text.message.text)) == (f"故宫{REPLACED}", f"故宫{REPLACED}")
     assert called.message.tool_calls[0]["args"] == {"address": f"故宫{REPLACED}"}
     assert all(is_valid(reply) for reply in journal.kept.values())
@@ -94,8 +94,8 @@ async def test_a_models_text_and_calls_are_valid(model: str) -> None:
 
 async def test_a_models_structured_answer_is_valid(model: str) -> None:
     shape = {"queries": [f"故宫{BROKEN}", "\x00\x00"], "rationale": "\ud800 abc"}
-    async with desk_for(service(model, Scripted(Answer(json=shape)))) as desk:
-        reply = await desk.ask(model, ASK, meter=meter(), schema=Plan)
+    async with client_for(service(model, Scripted(Answer(json=shape)))) as client:
+        reply = await client.ask(model, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(queries=[f"故宫{REPLACED}", ""], rationale="\ufffd abc")
 
 
@@ -103,7 +103,7 @@ async def test_a_streamed_answer_is_valid_and_a_character_cut_in_two_is_joined(m
     whole = f"晴天\ud83d\ude00雨天{BROKEN}" * 20 + "\ud83d"
     standin: Any = service(model, Scripted(Answer(text=whole)))
     standin.speed = lambda turn: Speed(chunk_tokens=1)
-    async with desk_for(standin) as desk:
-        said = [text async for text in desk.stream(model, ASK, meter=meter(), fallback=None)]
+    async with client_for(standin) as client:
+        said = [text async for text in client.stream(model, ASK, meter=meter(), fallback=None)]
     assert len(said) > 10
     assert "".join(said) == f"晴天😀雨天{REPLACED}" * 20 + "\ufffd"

@@ -10,8 +10,8 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.search.akshare import AkShare, why_off
-from agent.search.document_sources import DocumentDesk
-from agent.search.web import SearchDesk
+from agent.search.document_sources import DocumentSources
+from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import ScriptedModels, meter
@@ -227,15 +227,15 @@ async def test_a_paid_answer_is_not_asked_for_twice(installed: Installed) -> Non
         await installed.source().search(QUERY, meter=meter(searches=0))
 
 
-async def test_the_desk_has_it_only_where_it_is_installed(
+async def test_the_sources_have_it_only_where_it_is_installed(
     installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def desk() -> DocumentDesk:
+    def sources() -> DocumentSources:
         settings, calls = Settings(), Calls()
-        return DocumentDesk(settings, calls, SearchDesk(settings, ScriptedModels(), calls))
+        return DocumentSources(settings, calls, WebSearch(settings, ScriptedModels(), calls))
 
     assert why_off() is None
-    assert "akshare" in desk().offered()
+    assert "akshare" in sources().offered()
     assert "can be loaded" in await installed.source().health()
     monkeypatch.setattr("agent.search.akshare.importlib.util.find_spec", lambda name: None)
-    assert "tanlu[finance]" in desk().off()["akshare"]
+    assert "tanlu[finance]" in sources().off()["akshare"]

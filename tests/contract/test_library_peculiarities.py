@@ -57,8 +57,8 @@ async def test_wikipedia_says_it_is_busy_with_status_200(http: SearchHttp) -> No
 async def test_wikipedia_gets_one_request_at_a_time(http: SearchHttp) -> None:
     with bench("wikipedia", http) as source:
         source.service.latency = lambda request, body: 0.15
-        desk, began = source.desk(), time.monotonic()
-        searches = (desk.search("wikipedia", f"{QUERY} {n}", meter=meter()) for n in range(3))
+        sources, began = source.sources(), time.monotonic()
+        searches = (sources.search("wikipedia", f"{QUERY} {n}", meter=meter()) for n in range(3))
         assert all(await asyncio.gather(*searches))
     assert time.monotonic() - began >= 0.45
 
@@ -116,10 +116,10 @@ async def test_only_an_open_paper_has_a_pdf(http: SearchHttp) -> None:
 async def test_a_busy_pool_without_a_key_is_degraded_after_three_tries(http: SearchHttp) -> None:
     with bench("semantic_scholar", http) as source:
         source.service.crowd()
-        desk = source.desk(semantic_scholar_api_key=None)
+        sources = source.sources(semantic_scholar_api_key=None)
         for _ in range(2):
             with pytest.raises(RateLimited, match="SEMANTIC_SCHOLAR_API_KEY") as caught:
-                await desk.search("semantic_scholar", QUERY, meter=meter())
+                await sources.search("semantic_scholar", QUERY, meter=meter())
             assert caught.value.code == "degraded"
         assert source.asked == 3
         assert all("x-api-key" not in request.headers for request in source.service.requests)
@@ -131,8 +131,8 @@ async def test_a_busy_pool_is_no_fault_of_the_installation(http: SearchHttp) -> 
     closed = {f"{name}_base_url": "http://127.0.0.1:9" for name in ("wikipedia", "openalex")}
     with bench("semantic_scholar", http) as source:
         source.service.crowd()
-        desk = source.desk(semantic_scholar_api_key=None, sec_user_agent=None, **closed)
-        report = {row["provider"]: row for row in await desk.health()}
+        sources = source.sources(semantic_scholar_api_key=None, sec_user_agent=None, **closed)
+        report = {row["provider"]: row for row in await sources.health()}
     assert report["semantic_scholar"]["works"] is True
     assert "busy" in report["semantic_scholar"]["message"]
     assert (report["sec_edgar"]["configured"], report["sec_edgar"]["works"]) == (False, None)
@@ -163,7 +163,7 @@ async def test_a_named_company_brings_its_figures_with_unit_period_and_source(
 async def test_a_company_alone_brings_its_newest_filings(http: SearchHttp) -> None:
     with bench("sec_edgar", http) as source:
         account = meter()
-        found = await source.desk().search("sec_edgar", "$VLTC 10-K", meter=account, count=3)
+        found = await source.sources().search("sec_edgar", "$VLTC 10-K", meter=account, count=3)
         assert [document["kind"] for document in found] == ["statement", "filing", "filing"]
         assert (source.asked, account.usage["searches"]) == (0, 1)
         assert found[1]["published"] == "2025-02-28"
@@ -216,10 +216,10 @@ async def test_where_every_part_fails_the_search_fails(http: SearchHttp) -> None
 
 async def test_the_secs_list_is_loaded_once_and_its_pace_is_kept(http: SearchHttp) -> None:
     with bench("sec_edgar", http) as source:
-        desk, began = source.desk(sec_edgar_qps=10), time.monotonic()
+        sources, began = source.sources(sec_edgar_qps=10), time.monotonic()
         await asyncio.gather(
             *(
-                desk.search("sec_edgar", f"{COMPANY} {w}", meter=meter(w))
+                sources.search("sec_edgar", f"{COMPANY} {w}", meter=meter(w))
                 for w in ("sodium", "cell")
             )
         )
@@ -255,12 +255,12 @@ async def test_the_web_is_tavily_or_whoever_else_is_configured(http: SearchHttp)
             "bocha_api_key": WEB_KEY, "bocha_base_url": bocha.url,
         }  # fmt: skip
         source = SourceBench("tavily", None, tavily.url, http)
-        desk = source.desk(**both)
-        assert "tavily" in desk.offered()
-        found = await desk.search("tavily_search", "西湖 门票", meter=meter(), count=2)
+        sources = source.sources(**both)
+        assert "tavily" in sources.offered()
+        found = await sources.search("tavily_search", "西湖 门票", meter=meter(), count=2)
         assert [(page["source"], page["kind"]) for page in found] == [("tavily", "page")] * 2
-        chosen = await desk.search("tavily", "西湖 门票", meter=meter(), choice="bocha")
+        chosen = await sources.search("tavily", "西湖 门票", meter=meter(), choice="bocha")
         assert {page["source"] for page in chosen} == {"bocha"}
-        other = source.desk(**{**both, "tavily_api_key": None})
+        other = source.sources(**{**both, "tavily_api_key": None})
         assert "tavily" in other.offered()
         assert (await other.search("tavily", "西湖 门票", meter=meter()))[0]["source"] == "bocha"

@@ -37,7 +37,7 @@ KINDS = {
 
 async def test_a_result_comes_back_as_documents_in_order(source: SourceBench) -> None:
     account = meter()
-    found = await source.desk().search(source.name, QUERY, meter=account, count=3)
+    found = await source.sources().search(source.name, QUERY, meter=account, count=3)
     assert len(found) == 3
     assert {(document["source"], document["kind"]) for document in found} == {
         (source.name, KINDS[source.name])
@@ -54,7 +54,7 @@ async def test_the_default_count_is_the_setting(source: SourceBench) -> None:
 
 
 async def test_a_name_may_be_that_of_the_tool(source: SourceBench) -> None:
-    assert await source.desk().search(f"{source.name}_search", QUERY, meter=meter())
+    assert await source.sources().search(f"{source.name}_search", QUERY, meter=meter())
 
 
 @pytest.mark.parametrize("query", ["nothing of the kind", " \u200b "])
@@ -107,7 +107,7 @@ async def test_a_long_rate_limit_is_handed_on(source: SourceBench) -> None:
 async def test_a_passing_fault_is_retried(source: SourceBench, kind: Any) -> None:
     source.fail(kind, status=503)
     account = meter()
-    assert await source.desk().search(source.name, QUERY, meter=account)
+    assert await source.sources().search(source.name, QUERY, meter=account)
     assert source.asked == 2
     assert account.usage["searches"] == 2
 
@@ -147,32 +147,32 @@ async def test_json_of_another_shape_is_no_result_or_an_error(
 
 async def test_silence_ends_at_the_time_limit(source: SourceBench) -> None:
     source.fail("hang", times=None)
-    desk = source.desk(search_timeout_seconds=0.2)
+    sources = source.sources(search_timeout_seconds=0.2)
     with pytest.raises(ProviderUnavailable) as caught:
-        await desk.search(source.name, QUERY, meter=meter(seconds=1.5))
+        await sources.search(source.name, QUERY, meter=meter(seconds=1.5))
     assert caught.value.code == "timeout"
 
 
 async def test_a_paid_reply_is_not_paid_twice_in_a_turn(source: SourceBench) -> None:
     journal = MemoryJournal()
-    first = await source.desk(journal=journal).search(source.name, QUERY, meter=meter("one"))
+    first = await source.sources(journal=journal).search(source.name, QUERY, meter=meter("one"))
     requests = len(source.service.requests)
     account = meter("one")
-    again = await source.desk(journal=journal).search(source.name, QUERY, meter=account)
+    again = await source.sources(journal=journal).search(source.name, QUERY, meter=account)
     assert first == again
     assert len(source.service.requests) == requests
     assert account.usage["searches"] == 1
-    await source.desk(journal=journal).search(source.name, QUERY, meter=meter("two"))
+    await source.sources(journal=journal).search(source.name, QUERY, meter=meter("two"))
     assert source.asked == 2
     assert KEY not in json.dumps(list(journal.kept.values()))
 
 
 async def test_a_failing_source_is_left_alone_for_a_while(source: SourceBench) -> None:
     source.fail("status", status=500, times=None)
-    desk = source.desk()
+    sources = source.sources()
     for code in ("unavailable", "breaker_open"):
         with pytest.raises(ProviderUnavailable) as caught:
-            await desk.search(source.name, QUERY, meter=meter())
+            await sources.search(source.name, QUERY, meter=meter())
         assert caught.value.code == code
     assert source.asked == 3
 
@@ -184,28 +184,28 @@ async def test_an_unusable_base_url_names_its_variable(source: SourceBench) -> N
 
 
 async def test_health_tells_what_works_and_what_does_not(source: SourceBench) -> None:
-    report = {row["provider"]: row for row in await source.desk().health()}
+    report = {row["provider"]: row for row in await source.sources().health()}
     assert report[source.name]["works"] is True
     source.fail("status", status=403, times=None)
     closed = {f"{name}_base_url": "http://127.0.0.1:9" for name in KINDS if name != source.name}
-    report = {row["provider"]: row for row in await source.desk(**closed).health()}
+    report = {row["provider"]: row for row in await source.sources(**closed).health()}
     assert report[source.name]["works"] is False
     assert "403" in report[source.name]["message"]
 
 
 async def test_a_source_that_is_off_is_a_setting_that_is_missing(source: SourceBench) -> None:
     unset = {"wikipedia_user_agent": None, "sec_user_agent": "nobody", "openalex_api_key": None}
-    desk = source.desk(**unset)
-    assert list(desk.off()) == ["wikipedia", "openalex", "tavily", "sec_edgar", "akshare"]
-    assert desk.offered() == ["semantic_scholar"]
+    sources = source.sources(**unset)
+    assert list(sources.off()) == ["wikipedia", "openalex", "tavily", "sec_edgar", "akshare"]
+    assert sources.offered() == ["semantic_scholar"]
     for variable in (
         "WIKIPEDIA_USER_AGENT",
         "OPENALEX_API_KEY",
         "SEC_USER_AGENT",
         "TAVILY_API_KEY",
     ):
-        assert variable in str(desk.off())
+        assert variable in str(sources.off())
     with pytest.raises(ConfigurationError, match="OPENALEX_API_KEY"):
-        await desk.search("openalex", QUERY, meter=meter())
+        await sources.search("openalex", QUERY, meter=meter())
     with pytest.raises(ConfigurationError, match="not a source"):
-        await desk.search("the_moon", QUERY, meter=meter())
+        await sources.search("the_moon", QUERY, meter=meter())

@@ -1,4 +1,4 @@
-"""Gemini through the desk, against the loopback Gemini: replies, schemas, tools and searches."""
+"""Gemini through the client, against the loopback Gemini: replies, schemas, tools and searches."""
 
 import pytest
 from langchain_core.messages import ToolMessage
@@ -6,28 +6,30 @@ from langchain_core.tools import BaseTool
 
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, MalformedReply, ProviderError, ProviderRefused
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page
-from tests.support.gemini_desk import (
+from tests.support.gemini_client import (
     FLASH,
     LITE,
     PLAN,
     Plan,
     brain_fixture,
-    desk_fixture,
+    client_fixture,
     gemini_fixture,
 )
 from tests.support.memory_journal import MemoryJournal
-from tests.support.scripted import ASK, Scripted, desk_for, maps_geo, meter
+from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standins import GeminiService
 
-__all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
+__all__ = ["brain_fixture", "client_fixture", "gemini_fixture"]
 
 
-async def test_a_reply_brings_its_text_and_what_it_cost(desk: ModelDesk, brain: Scripted) -> None:
+async def test_a_reply_brings_its_text_and_what_it_cost(
+    client: ModelClient, brain: Scripted
+) -> None:
     brain.then(Answer(text="八点半。\n"))
     spent = meter()
-    reply = await desk.ask(LITE, ASK, meter=spent)
+    reply = await client.ask(LITE, ASK, meter=spent)
     assert reply.text == "八点半。\n"
     assert reply.parts == ("八点半。\n",)
     assert spent.usage["model_calls"] == 1
@@ -38,54 +40,56 @@ async def test_a_reply_brings_its_text_and_what_it_cost(desk: ModelDesk, brain: 
 
 
 async def test_temperature_is_never_sent_and_thinking_fits_the_model(
-    desk: ModelDesk, gemini: GeminiService
+    client: ModelClient, gemini: GeminiService
 ) -> None:
-    await desk.ask(FLASH, ASK, meter=meter(), thinking="minimal")
+    await client.ask(FLASH, ASK, meter=meter(), thinking="minimal")
     config = gemini.requests[-1].body["generationConfig"]
     assert "temperature" not in config
     assert str(config["thinkingConfig"]).lower().count("low") == 1
 
 
-async def test_a_structured_answer_is_validated(desk: ModelDesk, brain: Scripted) -> None:
+async def test_a_structured_answer_is_validated(client: ModelClient, brain: Scripted) -> None:
     brain.then(Answer(json=PLAN))
-    reply = await desk.ask(LITE, ASK, meter=meter(), schema=Plan)
+    reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(**PLAN)
     assert brain.turns[0].schema
     assert brain.turns[0].schema["properties"].keys() == {"queries", "rationale"}
 
 
 async def test_an_answer_outside_its_schema_is_repaired_once(
-    desk: ModelDesk, brain: Scripted
+    client: ModelClient, brain: Scripted
 ) -> None:
     brain.then(Answer(json={"queries": "no list"}), Answer(json=PLAN))
-    reply = await desk.ask(LITE, ASK, meter=meter(), schema=Plan)
+    reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(**PLAN)
     assert "queries" in brain.turns[1].user
 
 
 async def test_an_answer_outside_its_schema_twice_is_malformed(
-    desk: ModelDesk, brain: Scripted
+    client: ModelClient, brain: Scripted
 ) -> None:
     brain.then(Answer(json={"queries": 1}), Answer(text="sorry"))
     with pytest.raises(MalformedReply) as caught:
-        await desk.ask(LITE, ASK, meter=meter(), schema=Plan)
+        await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert caught.value.code == "model_schema"
 
 
-async def test_half_a_list_is_never_taken_for_a_whole_one(desk: ModelDesk, brain: Scripted) -> None:
+async def test_half_a_list_is_never_taken_for_a_whole_one(
+    client: ModelClient, brain: Scripted
+) -> None:
     half = Answer(text='{"queries": ["故宫门票", "故宫开放时', finish="MAX_TOKENS")
     brain.then(half, Answer(json=PLAN))
-    assert (await desk.ask(LITE, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
+    assert (await client.ask(LITE, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
     brain.then(half, half)
     with pytest.raises(MalformedReply) as caught:
-        await desk.ask(LITE, ASK, meter=meter(), schema=Plan)
+        await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert caught.value.code == "model_truncated"
     assert len(brain.turns) == 4
 
 
-async def test_a_cut_off_text_says_so(desk: ModelDesk, brain: Scripted) -> None:
+async def test_a_cut_off_text_says_so(client: ModelClient, brain: Scripted) -> None:
     brain.then(Answer(text="八点", finish="MAX_TOKENS"))
-    assert (await desk.ask(LITE, ASK, meter=meter())).truncated
+    assert (await client.ask(LITE, ASK, meter=meter())).truncated
 
 
 @pytest.mark.parametrize(
@@ -101,25 +105,25 @@ async def test_a_cut_off_text_says_so(desk: ModelDesk, brain: Scripted) -> None:
     ],
 )
 async def test_a_reply_of_no_use_is_an_error(
-    desk: ModelDesk, brain: Scripted, answer: Answer, error: type[ProviderError], code: str
+    client: ModelClient, brain: Scripted, answer: Answer, error: type[ProviderError], code: str
 ) -> None:
     brain.then(answer, answer, answer)
     with pytest.raises(error) as caught:
-        await desk.ask(LITE, ASK, meter=meter())
+        await client.ask(LITE, ASK, meter=meter())
     assert caught.value.code == code
     assert len(brain.turns) == (2 if error is MalformedReply else 1)
 
 
 @pytest.mark.parametrize("answer", [Answer(text=""), Answer(finish="NONE")])
 async def test_an_empty_reply_is_asked_for_once_more(
-    desk: ModelDesk, brain: Scripted, answer: Answer
+    client: ModelClient, brain: Scripted, answer: Answer
 ) -> None:
     brain.then(answer, Answer(text="ok"))
-    assert (await desk.ask(LITE, ASK, meter=meter())).text == "ok"
+    assert (await client.ask(LITE, ASK, meter=meter())).text == "ok"
 
 
 async def test_call_ids_and_signatures_survive_a_tool_loop(
-    desk: ModelDesk, brain: Scripted, gemini: GeminiService
+    client: ModelClient, brain: Scripted, gemini: GeminiService
 ) -> None:
     """The service itself refuses the second turn if an id or a signature is missing."""
     calls = (
@@ -128,11 +132,11 @@ async def test_call_ids_and_signatures_survive_a_tool_loop(
     )
     brain.then(Answer(calls=calls), Answer(text="done"))
     tools: list[BaseTool] = [maps_geo]
-    first = await desk.ask(LITE, ASK, meter=meter(), tools=tools, thinking="medium")
+    first = await client.ask(LITE, ASK, meter=meter(), tools=tools, thinking="medium")
     ids = [call["id"] for call in first.message.tool_calls]
     results = [ToolMessage('{"location": "1,2"}', tool_call_id=i or "") for i in reversed(ids)]
     messages = [*ASK, first.message, *results]
-    second = await desk.ask(LITE, messages, meter=meter(), tools=tools, thinking="medium")
+    second = await client.ask(LITE, messages, meter=meter(), tools=tools, thinking="medium")
     assert second.text == "done"
     assert [r.id for r in brain.turns[1].tool_results] == ids[::-1]
     parts = gemini.requests[-1].body["contents"][1]["parts"]
@@ -140,12 +144,12 @@ async def test_call_ids_and_signatures_survive_a_tool_loop(
 
 
 async def test_a_search_brings_its_metadata_and_exact_parts(
-    desk: ModelDesk, brain: Scripted
+    client: ModelClient, brain: Scripted
 ) -> None:
     page = Page("https://vertexaisearch.example/redirect/1", "dpm.org.cn")
     sentences = (GroundedSentence("故宫8:30开门。\n", (page,)), GroundedSentence("周一闭馆。\n"))
     brain.then(Answer(grounded=sentences, queries=("故宫 开放时间",)))
-    reply = await desk.ask(LITE, ASK, meter=meter(), search=True)
+    reply = await client.ask(LITE, ASK, meter=meter(), search=True)
     assert brain.turns[0].search
     assert reply.grounding is not None
     segment = reply.grounding["grounding_supports"][0]["segment"]
@@ -162,10 +166,10 @@ async def test_the_same_request_in_a_turn_is_paid_once(
         Answer(calls=(FunctionCall("maps_geo", {"address": "x"}),)),
         Answer(grounded=(GroundedSentence("一。", (page,)),), queries=("q",)),
     )
-    async with desk_for(gemini, calls=Calls(journal=MemoryJournal())) as desk:
+    async with client_for(gemini, calls=Calls(journal=MemoryJournal())) as client:
         tools: list[BaseTool] = [maps_geo]
-        replies = [await desk.ask(LITE, ASK, meter=meter(), tools=tools) for _ in range(2)]
-        searched = [await desk.ask(LITE, ASK, meter=meter(), search=True) for _ in range(2)]
+        replies = [await client.ask(LITE, ASK, meter=meter(), tools=tools) for _ in range(2)]
+        searched = [await client.ask(LITE, ASK, meter=meter(), search=True) for _ in range(2)]
     assert replies[0] == replies[1]
     assert searched[0].grounding == searched[1].grounding
     assert searched[0].parts == searched[1].parts
@@ -174,14 +178,16 @@ async def test_the_same_request_in_a_turn_is_paid_once(
 
 async def test_a_reply_from_the_journal_still_counts_its_tokens(gemini: GeminiService) -> None:
     calls = Calls(journal=MemoryJournal())
-    async with desk_for(gemini, calls=calls) as desk:
+    async with client_for(gemini, calls=calls) as client:
         first, second = meter(), meter()
-        await desk.ask(LITE, ASK, meter=first)
-        await desk.ask(LITE, ASK, meter=second)
+        await client.ask(LITE, ASK, meter=first)
+        await client.ask(LITE, ASK, meter=second)
     assert second.usage["input_tokens"] == first.usage["input_tokens"]
 
 
-async def test_a_spent_budget_stops_before_the_call(desk: ModelDesk, gemini: GeminiService) -> None:
+async def test_a_spent_budget_stops_before_the_call(
+    client: ModelClient, gemini: GeminiService
+) -> None:
     with pytest.raises(BudgetExceeded):
-        await desk.ask(LITE, ASK, meter=meter(max_model_calls=0))
+        await client.ask(LITE, ASK, meter=meter(max_model_calls=0))
     assert not gemini.requests

@@ -1,4 +1,4 @@
-"""Gemini through the desk: event loops, connections and proxies."""
+"""Gemini through the client: event loops, connections and proxies."""
 
 import asyncio
 import gc
@@ -6,27 +6,29 @@ import gc
 import pytest
 
 from agent.core.calls import Calls
-from agent.models.client import ModelDesk
-from tests.support.gemini_desk import LITE, brain_fixture, gemini_fixture
+from agent.models.client import ModelClient
+from tests.support.gemini_client import LITE, brain_fixture, gemini_fixture
 from tests.support.map_fixtures import until
-from tests.support.scripted import ASK, KEY, desk_for, meter
+from tests.support.scripted import ASK, KEY, client_for, meter
 from tests.support.standins import GeminiService
 
 __all__ = ["brain_fixture", "gemini_fixture"]
 
 
-def test_a_desk_serves_several_event_loops_in_turn(gemini: GeminiService) -> None:
+def test_a_client_serves_several_event_loops_in_turn(gemini: GeminiService) -> None:
     async def once() -> None:
-        assert (await desk.ask(LITE, ASK, meter=meter())).text
+        assert (await client.ask(LITE, ASK, meter=meter())).text
 
     from agent.sample.service import serve
     from agent.settings import Settings
 
     with serve(gemini.app) as running:
-        desk = ModelDesk(Settings(gemini_api_key=KEY, google_gemini_base_url=running.url), Calls())
+        client = ModelClient(
+            Settings(gemini_api_key=KEY, google_gemini_base_url=running.url), Calls()
+        )
         asyncio.run(once())
         asyncio.run(once())
-        asyncio.run(desk.aclose())
+        asyncio.run(client.aclose())
     gc.collect()
 
 
@@ -34,8 +36,8 @@ async def test_connections_are_not_limited_to_a_hundred(
     gemini: GeminiService,
 ) -> None:
     gemini.fail("hang", times=None)
-    async with desk_for(gemini) as desk:
-        asks = [asyncio.create_task(desk.ask(LITE, ASK, meter=meter())) for _ in range(200)]
+    async with client_for(gemini) as client:
+        asks = [asyncio.create_task(client.ask(LITE, ASK, meter=meter())) for _ in range(200)]
         # No request ends, so that many are under way at once, however slow the machine is.
         await until(lambda: len(gemini.requests) > 110, seconds=60)
         for ask in asks:
@@ -49,5 +51,5 @@ async def test_loopback_never_goes_through_a_proxy(
 ) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "socks5://127.0.0.1:1")
-    async with desk_for(gemini) as desk:
-        assert (await desk.ask(LITE, ASK, meter=meter())).text
+    async with client_for(gemini) as client:
+        assert (await client.ask(LITE, ASK, meter=meter())).text

@@ -1,4 +1,4 @@
-"""Gemini through the desk: what it refuses, what passes, and keys and models that do not fit."""
+"""Gemini through the client: what it refuses, what passes, and keys and models that do not fit."""
 
 import asyncio
 from typing import Any
@@ -14,12 +14,12 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.models.client import ModelDesk
-from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture
-from tests.support.scripted import ASK, KEY, Scripted, desk_for, meter
+from agent.models.client import ModelClient
+from tests.support.gemini_client import FLASH, LITE, brain_fixture, client_fixture, gemini_fixture
+from tests.support.scripted import ASK, KEY, Scripted, client_for, meter
 from tests.support.standins import GeminiService, gemini_error
 
-__all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
+__all__ = ["brain_fixture", "client_fixture", "gemini_fixture"]
 
 REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
     (400, gemini_error(400, "API_KEY_INVALID"), ProviderRefused, "model_key_invalid"),
@@ -50,7 +50,7 @@ REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
 
 @pytest.mark.parametrize(("status", "body", "error", "code"), REFUSALS)
 async def test_a_refusal_is_not_tried_again(
-    desk: ModelDesk,
+    client: ModelClient,
     gemini: GeminiService,
     status: int,
     body: dict[str, Any],
@@ -59,16 +59,18 @@ async def test_a_refusal_is_not_tried_again(
 ) -> None:
     gemini.fail("status", status=status, body=body, times=None)
     with pytest.raises(error) as caught:
-        await desk.ask(LITE, ASK, meter=meter())
+        await client.ask(LITE, ASK, meter=meter())
     assert caught.value.code == code
     assert KEY not in repr(caught.value)
     assert len(gemini.requests) == 1
 
 
-async def test_the_wait_a_service_asks_for_is_kept(desk: ModelDesk, gemini: GeminiService) -> None:
+async def test_the_wait_a_service_asks_for_is_kept(
+    client: ModelClient, gemini: GeminiService
+) -> None:
     gemini.fail("status", status=429, body=gemini_error(429, None, 0.4))
     start = asyncio.get_running_loop().time()
-    await desk.ask(LITE, ASK, meter=meter())
+    await client.ask(LITE, ASK, meter=meter())
     assert asyncio.get_running_loop().time() - start >= 0.4
     assert len(gemini.requests) == 2
 
@@ -91,15 +93,15 @@ async def test_the_wait_a_service_asks_for_is_kept(desk: ModelDesk, gemini: Gemi
 async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
     gemini: GeminiService, kind: Any, details: dict[str, Any], times: int | None
 ) -> None:
-    async with desk_for(gemini, model_timeout_seconds=0.8 if kind == "hang" else 60) as desk:
-        await desk.ask(LITE, ASK, meter=meter())
+    async with client_for(gemini, model_timeout_seconds=0.8 if kind == "hang" else 60) as client:
+        await client.ask(LITE, ASK, meter=meter())
         before = len(gemini.requests)
         gemini.fail(kind, times=times, **details)
         if times == 1:
-            assert (await desk.ask(LITE, ASK, meter=meter())).text
+            assert (await client.ask(LITE, ASK, meter=meter())).text
             return
         with pytest.raises((ProviderUnavailable, MalformedReply)) as caught:
-            await desk.ask(LITE, ASK, meter=meter())
+            await client.ask(LITE, ASK, meter=meter())
         assert KEY not in repr(caught.value)
         assert len(gemini.requests) - before == (2 if kind == "empty" else 4)
 
@@ -108,17 +110,17 @@ async def test_a_service_that_is_not_there_is_unavailable() -> None:
     from agent.settings import Settings
 
     settings = Settings(gemini_api_key=KEY, google_gemini_base_url="http://127.0.0.1:9")
-    desk = ModelDesk(settings, Calls())
+    client = ModelClient(settings, Calls())
     with pytest.raises(ProviderUnavailable):
-        await desk.ask(LITE, ASK, meter=meter())
-    await desk.aclose()
+        await client.ask(LITE, ASK, meter=meter())
+    await client.aclose()
 
 
 async def test_a_wrong_key_names_no_key() -> None:
     gemini = GeminiService(Scripted(), key="another")
-    async with desk_for(gemini) as desk:
+    async with client_for(gemini) as client:
         with pytest.raises(ProviderRefused) as caught:
-            await desk.ask(LITE, ASK, meter=meter())
+            await client.ask(LITE, ASK, meter=meter())
     assert caught.value.code == "model_key_invalid"
 
 
@@ -126,17 +128,17 @@ async def test_a_missing_key_names_its_variable() -> None:
     from agent.settings import Settings
 
     with pytest.raises(ConfigurationError, match="GEMINI_API_KEY"):
-        await ModelDesk(Settings(), Calls()).ask(LITE, ASK, meter=meter())
+        await ModelClient(Settings(), Calls()).ask(LITE, ASK, meter=meter())
 
 
-async def test_a_retired_model_names_its_successor(desk: ModelDesk) -> None:
+async def test_a_retired_model_names_its_successor(client: ModelClient) -> None:
     with pytest.raises(ProviderRefused, match=r"gemini-3\.5-flash-lite"):
-        await desk.ask("gemini-2.0-flash", ASK, meter=meter())
+        await client.ask("gemini-2.0-flash", ASK, meter=meter())
 
 
-async def test_doctor_learns_which_models_the_service_knows(desk: ModelDesk) -> None:
-    assert FLASH in await desk.list_models()
-    assert await desk.check(FLASH) is None
-    assert "gemini-3.8-flash" in (await desk.check("gemini-2.5-pro", "answer_model") or "")
-    assert "does not know" in (await desk.check("gemini-9-none") or "")
-    assert "provider" in (await desk.check("nobody:x") or "")
+async def test_doctor_learns_which_models_the_service_knows(client: ModelClient) -> None:
+    assert FLASH in await client.list_models()
+    assert await client.check(FLASH) is None
+    assert "gemini-3.8-flash" in (await client.check("gemini-2.5-pro", "answer_model") or "")
+    assert "does not know" in (await client.check("gemini-9-none") or "")
+    assert "provider" in (await client.check("nobody:x") or "")

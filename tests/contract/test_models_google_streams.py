@@ -1,4 +1,4 @@
-"""Gemini through the desk: streamed answers, cut off, continued and cancelled."""
+"""Gemini through the client: streamed answers, cut off, continued and cancelled."""
 
 import asyncio
 import threading
@@ -7,24 +7,31 @@ from typing import Any
 import pytest
 
 from agent.core.errors import ProviderRefused, ProviderUnavailable
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.sample.model.request import Answer
-from tests.support.gemini_desk import FLASH, LITE, brain_fixture, desk_fixture, gemini_fixture, said
-from tests.support.scripted import ASK, Scripted, desk_for, meter
+from tests.support.gemini_client import (
+    FLASH,
+    LITE,
+    brain_fixture,
+    client_fixture,
+    gemini_fixture,
+    said,
+)
+from tests.support.scripted import ASK, Scripted, client_for, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, gemini_error
 
-__all__ = ["brain_fixture", "desk_fixture", "gemini_fixture"]
+__all__ = ["brain_fixture", "client_fixture", "gemini_fixture"]
 
 
 async def test_a_stream_brings_the_text_in_pieces(
-    desk: ModelDesk, brain: Scripted, gemini: GeminiService
+    client: ModelClient, brain: Scripted, gemini: GeminiService
 ) -> None:
     text = "故宫八点半开门，周一闭馆。" * 20
     brain.then(Answer(text=text))
     gemini.speed = lambda turn: Speed(chunk_tokens=5)
     spent = meter()
-    pieces = [t async for t in desk.stream(FLASH, ASK, meter=spent, fallback=None)]
+    pieces = [t async for t in client.stream(FLASH, ASK, meter=spent, fallback=None)]
     assert "".join(pieces) == text
     assert len(pieces) > 5
     assert spent.usage["output_tokens"] > 0
@@ -33,23 +40,23 @@ async def test_a_stream_brings_the_text_in_pieces(
 
 @pytest.mark.parametrize("status", [403, 404, 429])
 async def test_a_refused_answer_model_falls_back_before_any_text(
-    desk: ModelDesk, gemini: GeminiService, status: int
+    client: ModelClient, gemini: GeminiService, status: int
 ) -> None:
     body = gemini_error(status, quota_id="RequestsPerDay")
     gemini.fail(
         "status", status=status, body=body, times=None, match=lambda r, b: "carbon" in r.path
     )
-    assert await said(desk, "gemini-4-carbon", FLASH) == "Scripted answer."
+    assert await said(client, "gemini-4-carbon", FLASH) == "Scripted answer."
     assert len(gemini.requests) == 2
 
 
 async def test_a_stream_is_retried_before_its_first_text(
-    desk: ModelDesk, gemini: GeminiService
+    client: ModelClient, gemini: GeminiService
 ) -> None:
     gemini.fail("status", status=503, body=gemini_error(503))
     gemini.fail("drop")
     gemini.fail_stream("drop")
-    assert await said(desk) == "Scripted answer."
+    assert await said(client) == "Scripted answer."
 
 
 @pytest.mark.parametrize("kind", ["drop", "no_finish", "error", "max_tokens", "stall"])
@@ -59,8 +66,8 @@ async def test_a_stream_cut_off_is_continued_once(
     brain.then(Answer(text="一二三四五六七八九十" * 9), Answer(text="（接着写完）"))
     gemini.speed = lambda turn: Speed(chunk_tokens=5)
     gemini.fail_stream(kind, after=20)
-    async with desk_for(gemini, model_timeout_seconds=1 if kind == "stall" else 60) as desk:
-        text = await said(desk)
+    async with client_for(gemini, model_timeout_seconds=1 if kind == "stall" else 60) as client:
+        text = await said(client)
     assert text.startswith("一二三四五六七八九十一二")
     assert text.endswith("（接着写完）")
     assert "<cut_off>" in brain.turns[1].user
@@ -68,14 +75,14 @@ async def test_a_stream_cut_off_is_continued_once(
 
 
 async def test_a_stream_cut_off_twice_keeps_its_text_and_says_so(
-    desk: ModelDesk, gemini: GeminiService
+    client: ModelClient, gemini: GeminiService
 ) -> None:
     gemini.speed = lambda turn: Speed(chunk_tokens=1)
     gemini.fail_stream("drop", after=4, times=None)
     written: list[str] = []
 
     async def read() -> None:
-        async for text in desk.stream(FLASH, ASK, meter=meter(), fallback=None):
+        async for text in client.stream(FLASH, ASK, meter=meter(), fallback=None):
             written.append(text)
 
     with pytest.raises(ProviderUnavailable) as caught:
@@ -84,11 +91,13 @@ async def test_a_stream_cut_off_twice_keeps_its_text_and_says_so(
     assert "".join(written).startswith("Scri")
 
 
-async def test_a_stream_blocked_half_way_is_refused(desk: ModelDesk, gemini: GeminiService) -> None:
+async def test_a_stream_blocked_half_way_is_refused(
+    client: ModelClient, gemini: GeminiService
+) -> None:
     gemini.speed = lambda turn: Speed(chunk_tokens=1)
     gemini.fail_stream("safety", after=4)
     with pytest.raises(ProviderRefused):
-        await said(desk)
+        await said(client)
 
 
 async def test_cancelling_ends_a_call_and_a_stream_at_once(gemini: GeminiService) -> None:
@@ -99,8 +108,8 @@ async def test_cancelling_ends_a_call_and_a_stream_at_once(gemini: GeminiService
         return 60
 
     gemini.latency = latency
-    async with desk_for(gemini) as desk:
-        for work in (desk.ask(LITE, ASK, meter=meter()), said(desk)):
+    async with client_for(gemini) as client:
+        for work in (client.ask(LITE, ASK, meter=meter()), said(client)):
             task = asyncio.ensure_future(work)
             await asyncio.to_thread(arrived.acquire)
             start = asyncio.get_running_loop().time()
@@ -110,14 +119,16 @@ async def test_cancelling_ends_a_call_and_a_stream_at_once(gemini: GeminiService
             assert asyncio.get_running_loop().time() - start < 0.05
 
 
-async def test_a_reader_who_stops_ends_the_stream(desk: ModelDesk, gemini: GeminiService) -> None:
+async def test_a_reader_who_stops_ends_the_stream(
+    client: ModelClient, gemini: GeminiService
+) -> None:
     gemini.speed = lambda turn: Speed(chunk_tokens=1, tokens_per_second=1)
-    stream = desk.stream(FLASH, ASK, meter=meter(), fallback=None)
+    stream = client.stream(FLASH, ASK, meter=meter(), fallback=None)
     assert await anext(stream)
     await stream.aclose()  # type: ignore[attr-defined]
 
 
-async def test_inner_calls_are_invisible_to_a_graphs_message_stream(desk: ModelDesk) -> None:
+async def test_inner_calls_are_invisible_to_a_graphs_message_stream(client: ModelClient) -> None:
     from langgraph.graph import END, START, StateGraph
     from typing_extensions import TypedDict
 
@@ -125,8 +136,8 @@ async def test_inner_calls_are_invisible_to_a_graphs_message_stream(desk: ModelD
         text: str
 
     async def node(state: State) -> State:
-        reply = await desk.ask(LITE, ASK, meter=meter())
-        return {"text": reply.text + await said(desk)}
+        reply = await client.ask(LITE, ASK, meter=meter())
+        return {"text": reply.text + await said(client)}
 
     graph = StateGraph(State).add_node("node", node).add_edge(START, "node").add_edge("node", END)
     seen = [part async for part in graph.compile().astream({"text": ""}, stream_mode="messages")]

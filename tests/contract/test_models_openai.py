@@ -1,4 +1,4 @@
-"""OpenAI-compatible endpoints through the desk, with what each of them refuses."""
+"""OpenAI-compatible endpoints through the client, with what each of them refuses."""
 
 import asyncio
 import json
@@ -19,12 +19,12 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.sample.model.request import Answer, FunctionCall
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
-from tests.support.scripted import ASK, KEY, Scripted, desk_for, maps_geo, meter
+from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import OpenAIService, Rules
 
@@ -39,19 +39,19 @@ class Plan(BaseModel):
 PLAN = {"queries": ["故宫 开放时间"]}
 
 
-async def said(desk: ModelDesk) -> str:
-    return "".join([t async for t in desk.stream(CHAT, ASK, meter=meter(), fallback=None)])
+async def said(client: ModelClient) -> str:
+    return "".join([t async for t in client.stream(CHAT, ASK, meter=meter(), fallback=None)])
 
 
 async def test_a_reply_brings_its_tokens_and_an_unknown_cost() -> None:
     brain = Scripted(Answer(text="八点半"))
-    async with desk_for(OpenAIService(brain, key=KEY)) as desk:
+    async with client_for(OpenAIService(brain, key=KEY)) as client:
         spent = meter()
-        reply = await desk.ask(CHAT, ASK, meter=spent)
+        reply = await client.ask(CHAT, ASK, meter=spent)
     assert reply.text == "八点半"
     assert spent.usage["input_tokens"] > 0
     assert spent.usage["cost_usd"] is None
-    assert not desk.is_google(CHAT)
+    assert not client.is_google(CHAT)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ async def test_a_schema_is_told_in_words_where_it_cannot_be_sent(rules: Rules) -
         )
     )
     service = OpenAIService(brain, key=KEY, rules=rules)
-    async with desk_for(service) as desk:
+    async with client_for(service) as client:
         for _ in range(2):
-            reply = await desk.ask(CHAT, ASK, meter=meter(), schema=Plan)
+            reply = await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
             assert reply.parsed == Plan(**PLAN)
     assert brain.turns[0].schema
     assert "queries" in brain.turns[0].schema["properties"]
@@ -86,15 +86,15 @@ async def test_every_structured_method_can_be_chosen(method: Any) -> None:
     if method == "function_calling":
         answer = Answer(calls=(FunctionCall("Plan", PLAN),))
     service = OpenAIService(Scripted(answer), rules=Rules(no_forced_tool=True))
-    async with desk_for(service, structured_method=method) as desk:
-        assert (await desk.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
+    async with client_for(service, structured_method=method) as client:
+        assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
     assert '"title"' not in json.dumps(service.requests[0].body)
 
 
 async def test_an_answer_outside_its_schema_is_repaired_once() -> None:
     brain = Scripted(Answer(text="Sure! {"), Answer(json=PLAN))
-    async with desk_for(OpenAIService(brain)) as desk:
-        assert (await desk.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
+    async with client_for(OpenAIService(brain)) as client:
+        assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
     assert "corrected JSON" in brain.turns[1].user
 
 
@@ -103,13 +103,13 @@ async def test_thoughts_go_back_in_a_tool_loop() -> None:
     brain = Scripted(Answer(calls=(FunctionCall("maps_geo", {"address": "a"}),)), Answer(text="ok"))
     service = OpenAIService(brain, rules=Rules(reasoning_back=True, no_forced_tool=True))
     tools: list[BaseTool] = [maps_geo]
-    async with desk_for(service, calls=Calls(journal=MemoryJournal())) as desk:
-        first = await desk.ask(CHAT, ASK, meter=meter(), tools=tools)
-        again = await desk.ask(CHAT, ASK, meter=meter(), tools=tools)
+    async with client_for(service, calls=Calls(journal=MemoryJournal())) as client:
+        first = await client.ask(CHAT, ASK, meter=meter(), tools=tools)
+        again = await client.ask(CHAT, ASK, meter=meter(), tools=tools)
         assert again == first
         call = first.message.tool_calls[0]
         messages = [*ASK, again.message, ToolMessage("1,2", tool_call_id=call["id"] or "")]
-        second = await desk.ask(CHAT, messages, meter=meter(), tools=tools)
+        second = await client.ask(CHAT, messages, meter=meter(), tools=tools)
     assert second.text == "ok"
     assert brain.turns[1].tool_results[0].name == "maps_geo"
 
@@ -117,37 +117,37 @@ async def test_thoughts_go_back_in_a_tool_loop() -> None:
 async def test_extra_fields_of_the_settings_are_sent() -> None:
     service = OpenAIService(Scripted())
     extra = {"thinking": {"type": "disabled"}}
-    async with desk_for(service, openai_extra_body=extra) as desk:
-        await desk.ask(CHAT, ASK, meter=meter())
-        await said(desk)
+    async with client_for(service, openai_extra_body=extra) as client:
+        await client.ask(CHAT, ASK, meter=meter())
+        await said(client)
     assert all(r.body["thinking"] == {"type": "disabled"} for r in service.requests)
     assert all("temperature" not in r.body for r in service.requests)
 
 
 async def test_an_address_alone_needs_no_key() -> None:
     with serve(OpenAIService(Scripted()).app) as running:
-        desk = ModelDesk(Settings(openai_base_url=f"{running.url}/v1"), Calls())
-        assert (await desk.ask(CHAT, ASK, meter=meter())).text
-        await desk.aclose()
+        client = ModelClient(Settings(openai_base_url=f"{running.url}/v1"), Calls())
+        assert (await client.ask(CHAT, ASK, meter=meter())).text
+        await client.aclose()
 
 
 async def test_neither_key_nor_address_names_the_variable() -> None:
     with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
-        await ModelDesk(Settings(), Calls()).ask(CHAT, ASK, meter=meter())
+        await ModelClient(Settings(), Calls()).ask(CHAT, ASK, meter=meter())
 
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "agent.models.openai", raising=False)
     monkeypatch.setitem(sys.modules, "langchain_openai", None)
     with pytest.raises(ConfigurationError, match=r"tanlu\[openai\]"):
-        await ModelDesk(Settings(openai_base_url="http://x/v1"), Calls()).ask(
+        await ModelClient(Settings(openai_base_url="http://x/v1"), Calls()).ask(
             CHAT, ASK, meter=meter()
         )
 
 
 async def test_searching_with_google_is_not_for_other_models() -> None:
     with pytest.raises(ConfigurationError):
-        await ModelDesk(Settings(), Calls()).ask(CHAT, ASK, meter=meter(), search=True)
+        await ModelClient(Settings(), Calls()).ask(CHAT, ASK, meter=meter(), search=True)
 
 
 REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
@@ -167,9 +167,9 @@ async def test_a_refusal_is_not_tried_again(
 ) -> None:
     service = OpenAIService(Scripted())
     service.fail("status", status=status, body={"error": error}, times=None)
-    async with desk_for(service) as desk:
+    async with client_for(service) as client:
         with pytest.raises(kind) as caught:
-            await desk.ask(CHAT, ASK, meter=meter())
+            await client.ask(CHAT, ASK, meter=meter())
     assert caught.value.code == code
     assert KEY not in repr(caught.value)
     assert len(service.requests) == 1
@@ -178,9 +178,9 @@ async def test_a_refusal_is_not_tried_again(
 async def test_retry_after_is_kept() -> None:
     service = OpenAIService(Scripted())
     service.fail("status", status=429, headers={"Retry-After": "3600"})
-    async with desk_for(service) as desk:
+    async with client_for(service) as client:
         with pytest.raises(RateLimited) as caught:
-            await desk.ask(CHAT, ASK, meter=meter())
+            await client.ask(CHAT, ASK, meter=meter())
     assert caught.value.retry_after == 3600
 
 
@@ -203,14 +203,14 @@ async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
     kind: Any, details: dict[str, Any], times: int | None
 ) -> None:
     service = OpenAIService(Scripted(), key=KEY)
-    async with desk_for(service, model_timeout_seconds=0.8 if kind == "hang" else 60) as desk:
-        await desk.ask(CHAT, ASK, meter=meter())
+    async with client_for(service, model_timeout_seconds=0.8 if kind == "hang" else 60) as client:
+        await client.ask(CHAT, ASK, meter=meter())
         service.fail(kind, times=times, **details)
         if times == 1:
-            assert (await desk.ask(CHAT, ASK, meter=meter())).text
+            assert (await client.ask(CHAT, ASK, meter=meter())).text
             return
         with pytest.raises((ProviderUnavailable, MalformedReply)) as caught:
-            await desk.ask(CHAT, ASK, meter=meter())
+            await client.ask(CHAT, ASK, meter=meter())
         assert KEY not in repr(caught.value)
 
 
@@ -223,16 +223,16 @@ async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
     ],
 )
 async def test_a_reply_of_no_use_is_an_error(answer: Answer, code: str) -> None:
-    async with desk_for(OpenAIService(Scripted(otherwise=answer))) as desk:
+    async with client_for(OpenAIService(Scripted(otherwise=answer))) as client:
         with pytest.raises(ProviderError) as caught:
-            await desk.ask(CHAT, ASK, meter=meter())
+            await client.ask(CHAT, ASK, meter=meter())
     assert caught.value.code == code
 
 
 async def test_a_reply_without_choices_is_an_error() -> None:
-    async with desk_for(OpenAIService(Scripted(otherwise=Answer(finish="NONE")))) as desk:
+    async with client_for(OpenAIService(Scripted(otherwise=Answer(finish="NONE")))) as client:
         with pytest.raises(MalformedReply):
-            await desk.ask(CHAT, ASK, meter=meter())
+            await client.ask(CHAT, ASK, meter=meter())
 
 
 @pytest.mark.parametrize("kind", ["drop", "no_finish", "error", "max_tokens", "stall"])
@@ -240,17 +240,17 @@ async def test_a_stream_cut_off_is_continued_once(kind: Any) -> None:
     brain = Scripted(Answer(text="abcdefghij" * 9), Answer(text=" (the rest)"))
     service = OpenAIService(brain, speed=lambda turn: Speed(chunk_tokens=5))
     service.fail_stream(kind, after=20)
-    async with desk_for(service, model_timeout_seconds=1 if kind == "stall" else 60) as desk:
-        text = await said(desk)
+    async with client_for(service, model_timeout_seconds=1 if kind == "stall" else 60) as client:
+        text = await said(client)
     assert text.startswith("abcdefghijabcde")
     assert text.endswith(" (the rest)")
     assert "<cut_off>" in brain.turns[1].user
 
 
 async def test_a_stream_counts_its_tokens() -> None:
-    async with desk_for(OpenAIService(Scripted())) as desk:
+    async with client_for(OpenAIService(Scripted())) as client:
         spent = meter()
-        texts = [t async for t in desk.stream(CHAT, ASK, meter=spent, fallback=None)]
+        texts = [t async for t in client.stream(CHAT, ASK, meter=spent, fallback=None)]
     assert "".join(texts) == "Scripted answer."
     assert spent.usage["output_tokens"] > 0
 
@@ -265,8 +265,8 @@ async def test_cancelling_ends_a_call_at_once() -> None:
         return 60
 
     service.latency = latency
-    async with desk_for(service) as desk:
-        task = asyncio.ensure_future(desk.ask(CHAT, ASK, meter=meter()))
+    async with client_for(service) as client:
+        task = asyncio.ensure_future(client.ask(CHAT, ASK, meter=meter()))
         await arrived.wait()
         start = loop.time()
         task.cancel()
@@ -276,6 +276,6 @@ async def test_cancelling_ends_a_call_at_once() -> None:
 
 
 async def test_doctor_learns_which_models_the_endpoint_knows() -> None:
-    async with desk_for(OpenAIService(Scripted(), key=KEY)) as desk:
-        assert await desk.check(CHAT) is None
-        assert "does not know" in (await desk.check("openai:other") or "")
+    async with client_for(OpenAIService(Scripted(), key=KEY)) as client:
+        assert await client.check(CHAT) is None
+        assert "does not know" in (await client.check("openai:other") or "")

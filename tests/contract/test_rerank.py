@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.core.calls import Calls
-from agent.knowledge.rerank import RerankDesk
+from agent.knowledge.rerank import RerankClient
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
@@ -44,9 +44,9 @@ async def test_the_best_text_comes_first_with_its_score(reranking: Bench) -> Non
 
 
 async def test_threshold_and_top_n_cut_what_the_server_scored(reranking: Bench) -> None:
-    desk = reranking()
-    assert len((await desk.rerank(QUERY, TEXTS, meter=meter(), top_n=1)).order) == 1
-    kept = (await desk.rerank(QUERY, TEXTS, meter=meter(), threshold=0.1)).order
+    client = reranking()
+    assert len((await client.rerank(QUERY, TEXTS, meter=meter(), top_n=1)).order) == 1
+    kept = (await client.rerank(QUERY, TEXTS, meter=meter(), threshold=0.1)).order
     assert [index for index, _ in kept] == [2, 0]
 
 
@@ -102,10 +102,10 @@ async def test_a_failing_server_is_replaced_and_a_passing_fault_is_not(
     reranking: Bench, kind: Any
 ) -> None:
     reranking.service.fail(kind, status=503)
-    desk = reranking()
-    assert (await desk.rerank(QUERY, TEXTS, meter=meter("one"))).note == ""
+    client = reranking()
+    assert (await client.rerank(QUERY, TEXTS, meter=meter("one"))).note == ""
     reranking.service.fail(kind, status=503, times=None)
-    found = await desk.rerank(QUERY, TEXTS, meter=meter("two"))
+    found = await client.rerank(QUERY, TEXTS, meter=meter("two"))
     assert (found.backend, found.order[0][0]) == ("bm25", 2)
     assert found.note
 
@@ -123,16 +123,16 @@ async def test_a_server_that_fails_again_and_again_is_not_asked_for_a_while(
     reranking: Bench,
 ) -> None:
     reranking.service.fail("status", status=500, times=None)
-    desk = reranking()
+    client = reranking()
     for turn in range(3):
-        assert (await desk.rerank(QUERY, TEXTS, meter=meter(str(turn)))).backend == "bm25"
+        assert (await client.rerank(QUERY, TEXTS, meter=meter(str(turn)))).backend == "bm25"
     assert len(reranking.service.requests) == 3
 
 
 async def test_silence_ends_at_the_time_limit(reranking: Bench) -> None:
     reranking.service.fail("hang", times=None)
-    desk = reranking(rerank_timeout_seconds=0.2)
-    found = await desk.rerank(QUERY, TEXTS, meter=meter())
+    client = reranking(rerank_timeout_seconds=0.2)
+    found = await client.rerank(QUERY, TEXTS, meter=meter())
     assert found.backend == "bm25"
     assert "no answer" in found.note
 
@@ -158,9 +158,9 @@ async def test_half_a_character_in_a_text_does_no_harm(reranking: Bench) -> None
 
 
 async def test_nothing_to_rank_asks_nobody(reranking: Bench) -> None:
-    desk = reranking()
-    assert (await desk.rerank(QUERY, [], meter=meter())).order == []
-    assert (await desk.rerank("  ", ["a", "b"], meter=meter())).order == [(0, 0.0), (1, 0.0)]
+    client = reranking()
+    assert (await client.rerank(QUERY, [], meter=meter())).order == []
+    assert (await client.rerank("  ", ["a", "b"], meter=meter())).order == [(0, 0.0), (1, 0.0)]
     assert reranking.service.requests == []
 
 
@@ -179,10 +179,10 @@ async def test_cancellation_is_not_swallowed(reranking: Bench) -> None:
 
 
 async def test_health_says_what_serves(reranking: Bench) -> None:
-    desk = reranking()
-    assert (await desk.health())["works"] is True
+    client = reranking()
+    assert (await client.health())["works"] is True
     reranking.service.fail("status", status=500, times=None)
-    report = await desk.health()
+    report = await client.health()
     assert report["works"] is False
     assert "bm25" in report["message"]
 
@@ -190,19 +190,19 @@ async def test_health_says_what_serves(reranking: Bench) -> None:
 async def test_a_smaller_limit_of_a_tei_server_is_learnt() -> None:
     service = RankingService(batch=8)
     with serve(service.app) as server:
-        desk = RerankDesk(Settings(tei_rerank_url=server.url), Calls())
+        client = RerankClient(Settings(tei_rerank_url=server.url), Calls())
         texts = [f"文 {n}" for n in range(20)]
-        assert (await desk.rerank("文", texts, meter=meter("one"))).note == ""
+        assert (await client.rerank("文", texts, meter=meter("one"))).note == ""
         refused = len(service.requests)
-        assert (await desk.rerank("文", texts, meter=meter("two"))).note == ""
-        await desk.aclose()
+        assert (await client.rerank("文", texts, meter=meter("two"))).note == ""
+        await client.aclose()
     assert refused > 3
     assert len(service.requests) - refused <= 4
 
 
 async def test_without_a_server_bm25_serves_without_a_note() -> None:
-    desk = RerankDesk(Settings(), Calls())
-    found = await desk.rerank(QUERY, TEXTS, meter=meter(seconds=0), top_n=1, threshold=0.1)
-    await desk.aclose()
-    assert (desk.name, found.backend, found.note) == ("bm25", "bm25", "")
+    client = RerankClient(Settings(), Calls())
+    found = await client.rerank(QUERY, TEXTS, meter=meter(seconds=0), top_n=1, threshold=0.1)
+    await client.aclose()
+    assert (client.name, found.backend, found.note) == ("bm25", "bm25", "")
     assert [index for index, _ in found.order] == [2]

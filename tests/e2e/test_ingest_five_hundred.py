@@ -12,7 +12,7 @@ import pytest
 from agent.knowledge.types import Scope
 from tests.support import mixed_files
 from tests.support.command_line import Cli, cli_fixture
-from tests.support.knowledge_desks import Bench
+from tests.support.knowledge_bench import Bench
 from tests.support.mixed_files import marker
 from tests.support.process_memory import MemorySampler
 from tests.support.programs import Program
@@ -68,7 +68,7 @@ async def test_five_hundred_files_killed_and_run_again_are_all_there_once(
 
 
 async def all_are_there_once(bench: Bench, made: dict[int, Path]) -> None:
-    known = await bench.desk.documents(Scope())
+    known = await bench.base.documents(Scope())
     assert Counter(document["id"] for document in known).most_common(1)[0][1] == 1
     assert len(known) == len(made) - _GOOD["csv"] + 3 * _GOOD["csv"] + 1
     for number, path in made.items():

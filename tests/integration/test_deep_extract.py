@@ -7,7 +7,7 @@ from agent.core.errors import ConfigurationError, ProviderRefused
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.search.http import SearchHttp
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.deep_lab import Web
 from tests.support.memory_journal import MemoryJournal
@@ -15,10 +15,10 @@ from tests.support.search_scripts import ScriptedModels, meter
 from tests.support.standins import TavilyService
 
 
-async def desk_over(url: str | None, *, journal: MemoryJournal | None = None,
-                    http: SearchHttp | None = None) -> SearchDesk:  # fmt: skip
+async def search_over(url: str | None, *, journal: MemoryJournal | None = None,
+                    http: SearchHttp | None = None) -> WebSearch:  # fmt: skip
     where = {"tavily_api_key": KEY, "tavily_base_url": url} if url else {}
-    return SearchDesk(Settings(**where), ScriptedModels(), Calls(journal=journal), http=http)
+    return WebSearch(Settings(**where), ScriptedModels(), Calls(journal=journal), http=http)
 
 
 def made(count: int, text: str = "正文。") -> tuple[Web, list[str]]:
@@ -31,9 +31,9 @@ async def test_forty_five_pages_are_read_in_three_batches() -> None:
     web, urls = made(45)
     service = TavilyService(key=KEY, pages=web)
     with serve(service.app) as running:
-        desk = await desk_over(running.url)
-        pages = await desk.extract(urls, meter=meter())
-        await desk.aclose()
+        search = await search_over(running.url)
+        pages = await search.extract(urls, meter=meter())
+        await search.aclose()
     assert sorted(page.url for page in pages) == sorted(urls)
     assert sorted(len(request.body["urls"]) for request in service.requests) == [5, 20, 20]
 
@@ -42,9 +42,9 @@ async def test_a_reply_that_is_too_large_is_asked_for_in_halves() -> None:
     web, urls = made(4, "字" * 4000)
     service = TavilyService(key=KEY, pages=web)
     with serve(service.app) as running:
-        desk = await desk_over(running.url, http=SearchHttp(max_bytes=60_000))
-        pages = await desk.extract(urls, meter=meter())
-        await desk.aclose()
+        search = await search_over(running.url, http=SearchHttp(max_bytes=60_000))
+        pages = await search.extract(urls, meter=meter())
+        await search.aclose()
     assert len(pages) == 4
     assert {len(request.body["urls"]) for request in service.requests} == {4, 2}
 
@@ -55,9 +55,9 @@ async def test_a_batch_that_fails_leaves_the_others() -> None:
     service.fail("status", status=400, times=None,
                  match=lambda request, body: len(body["urls"]) == 5)  # fmt: skip
     with serve(service.app) as running:
-        desk = await desk_over(running.url)
-        pages = await desk.extract(urls, meter=meter())
-        await desk.aclose()
+        search = await search_over(running.url)
+        pages = await search.extract(urls, meter=meter())
+        await search.aclose()
     assert len(pages) == 20
 
 
@@ -65,27 +65,27 @@ async def test_where_every_batch_fails_the_error_is_told() -> None:
     service = TavilyService(key=KEY, pages=made(1)[0])
     service.spend_plan()
     with serve(service.app) as running:
-        desk = await desk_over(running.url)
+        search = await search_over(running.url)
         with pytest.raises(ProviderRefused):
-            await desk.extract(["https://pages.example/1"], meter=meter())
-        await desk.aclose()
+            await search.extract(["https://pages.example/1"], meter=meter())
+        await search.aclose()
 
 
 async def test_what_was_read_in_a_turn_is_not_paid_again() -> None:
     web, urls = made(3)
     service, journal = TavilyService(key=KEY, pages=web), MemoryJournal()
     with serve(service.app) as running:
-        desk = await desk_over(running.url, journal=journal)
-        first = await desk.extract(urls, meter=meter())
-        again = await desk.extract(urls, meter=meter())
-        await desk.aclose()
+        search = await search_over(running.url, journal=journal)
+        first = await search.extract(urls, meter=meter())
+        again = await search.extract(urls, meter=meter())
+        await search.aclose()
     assert first == again
     assert len(service.requests) == 1
 
 
 async def test_without_tavily_nothing_can_be_extracted() -> None:
-    desk = await desk_over(None)
-    assert not desk.can_extract
+    search = await search_over(None)
+    assert not search.can_extract
     with pytest.raises(ConfigurationError, match="TAVILY_API_KEY"):
-        await desk.extract(["https://pages.example/1"], meter=meter())
-    await desk.aclose()
+        await search.extract(["https://pages.example/1"], meter=meter())
+    await search.aclose()

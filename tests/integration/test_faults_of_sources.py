@@ -206,8 +206,8 @@ async def test_a_missing_map_server_is_a_gap_that_names_doctor_and_doctor_names_
 
 async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:
     async with closing_leaves_nothing() as lab:
-        desk = build_map_client(Settings(amap_maps_api_key=None), lab.services.calls)
-        services = replace(lab.services, maps=desk)
+        maps = build_map_client(Settings(amap_maps_api_key=None), lab.services.calls)
+        services = replace(lab.services, maps=maps)
         result = await ended(Lab(services, build_graph(lambda: services).compile()), ZH)
         assert children() == []
     answered_with_gap(result, "map_key_missing")

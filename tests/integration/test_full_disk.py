@@ -17,7 +17,7 @@ from agent.services import build_services
 from agent.settings import read_settings
 from tests.support import mixed_files
 from tests.support.full_disk import LINUX, fill, free, freed_at_the_end
-from tests.support.knowledge_desks import Bench, bench_fixture
+from tests.support.knowledge_bench import Bench, bench_fixture
 from tests.support.lab import EN, ZH
 
 __all__ = ["bench_fixture"]

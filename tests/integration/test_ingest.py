@@ -13,7 +13,7 @@ from agent.knowledge.files import Target
 from agent.knowledge.ingest import Quiet
 from agent.knowledge.types import Scope
 from tests.support import mixed_files
-from tests.support.knowledge_desks import Bench, bench_fixture
+from tests.support.knowledge_bench import Bench, bench_fixture
 from tests.support.mixed_files import marker
 
 __all__ = ["bench_fixture"]
@@ -43,7 +43,7 @@ async def test_a_row_on_a_company_has_its_fields_and_stands_below_markdown(bench
     await bench.ingest()
     hits = await bench.found("Firm 3B founded")
     assert [hit.document["layer"] for hit in hits][:2] == ["upper", "base"]
-    (record,) = [d for d in await bench.desk.documents(Scope()) if d["id"].endswith("-2")]
+    (record,) = [d for d in await bench.base.documents(Scope()) if d["id"].endswith("-2")]
     assert record["title"] == "Firm 3B"
     assert record["url"] == "https://firm3.example"
     assert record["metadata"]["Founded Date"] == "2013"
@@ -95,7 +95,7 @@ async def test_a_table_that_lost_rows_loses_their_documents(bench: Bench) -> Non
     assert await bench.kept() == Counter({"docs/c.csv": 1})
     path.write_text("a,b\n1,2\n")
     await bench.ingest()
-    (known,) = await bench.desk.documents(Scope())
+    (known,) = await bench.base.documents(Scope())
     assert known["title"] == "c"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from agent.knowledge.types import Scope
 from tests.support import mixed_files
-from tests.support.knowledge_desks import Bench, bench_fixture
+from tests.support.knowledge_bench import Bench, bench_fixture
 from tests.support.mixed_files import marker
 
 __all__ = ["bench_fixture"]
@@ -72,7 +72,7 @@ async def test_killed_at_any_moment_the_next_run_makes_it_whole(
     assert kills >= 1, "a quick machine may be done before the later ones"
     report = await bench.ingest()
     assert report.failed == []
-    known = await bench.desk.documents(Scope())
+    known = await bench.base.documents(Scope())
     expected = len(made) - 12 + 12 * 3 - 1
     assert Counter(d["id"] for d in known).most_common(1)[0][1] == 1
     assert len(known) == expected
@@ -82,17 +82,17 @@ async def test_killed_at_any_moment_the_next_run_makes_it_whole(
     fresh = Bench(tmp_path / "fresh")
     await fresh.ingest(bench.docs)
     assert sorted((d["path"], d["title"], d["chunks"]) for d in known) == sorted(
-        (d["path"], d["title"], d["chunks"]) for d in await fresh.desk.documents(Scope())
+        (d["path"], d["title"], d["chunks"]) for d in await fresh.base.documents(Scope())
     )
     await fresh.aclose()
 
 
 async def test_two_runs_at_once_double_nothing(bench: Bench) -> None:
     made = mixed_files.good_files(bench.docs, {"md": 12, "csv": 3})
-    first = bench.desk
+    first = bench.base
     await bench.again()
     other = await bench.started()
-    bench.desk = first
+    bench.base = first
     own = await bench.started()
     await asyncio.gather(own.run(), other.run())
     assert sum((await bench.kept()).values()) == 12 + 9

@@ -16,7 +16,7 @@ from agent.knowledge.split import Piece
 from agent.knowledge.types import Scope
 from agent.sample.service import serve
 from tests.support import mixed_files
-from tests.support.knowledge_desks import Bench
+from tests.support.knowledge_bench import Bench
 from tests.support.standins import MineruService
 
 KEY = "canary-mineru-key"
@@ -98,7 +98,7 @@ async def test_a_file_that_neither_reads_fails_for_its_own_reason(lab: Lab) -> N
     lab.bench.write("b.pdf", b"%PDF-1.7 broken")
     report = await lab.bench.ingest()
     assert [result.code for result in report.failed] == ["page_unreadable"]
-    assert len(await lab.bench.desk.documents(Scope())) == 1
+    assert len(await lab.bench.base.documents(Scope())) == 1
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ async def test_the_key_is_never_sent_to_an_address_a_reply_names(lab: Lab) -> No
 
 
 async def test_doctor_is_told_whether_the_server_answers(lab: Lab) -> None:
-    store, server = await lab.bench.desk.health()
+    store, server = await lab.bench.base.health()
     assert (store["works"], store["message"]) == (True, "0 documents in 0 collections")
     assert server == {"provider": "mineru", "configured": True, "works": True,
                       "message": f"answers at {lab.url}"}  # fmt: skip

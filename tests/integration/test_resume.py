@@ -18,16 +18,16 @@ from agent.assistants.common.services import Services
 from agent.core.calls import Calls
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
-from agent.knowledge.rerank import RerankDesk
+from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.runs.reply_cache import SqliteJournal
 from agent.runs.threads import open_saver
 from agent.sample.model.request import Answer, FunctionCall
 from agent.sample.server import SampleServices, start_sample_services
-from agent.sandbox.select import CodeDesk
-from agent.search.document_sources import DocumentDesk
-from agent.search.web import SearchDesk
+from agent.sandbox.select import CodeSandbox
+from agent.search.document_sources import DocumentSources
+from agent.search.web import WebSearch
 from agent.services import build_papers, build_reader
 from agent.settings import read_settings
 from tests.support.faults import MoodyBrain, at, children
@@ -76,20 +76,20 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     """The graph as a process of its own would have it: only files and stand-ins are shared."""
     settings, journal = world.sample.settings, SqliteJournal(folder)
     calls = Calls(journal=journal)
-    models = ModelDesk(settings, calls)
+    models = ModelClient(settings, calls)
     maps = build_map_client(settings, calls, redirect=world.sample.amap_url)
-    searches = SearchDesk(settings, models, calls)
-    code, origins = CodeDesk(settings), world.sample.origins
+    searches = WebSearch(settings, models, calls)
+    code, origins = CodeSandbox(settings), world.sample.origins
     services = Services(
         settings=settings,
         mode="offline",
         models=models,
         web=searches,
-        library=DocumentDesk(settings, calls, searches),
+        library=DocumentSources(settings, calls, searches),
         maps=maps,
         reader=build_reader(settings, calls, origins=origins),
         papers=build_papers(settings, calls, origins=origins),
-        reranker=RerankDesk(settings, calls),
+        reranker=RerankClient(settings, calls),
         knowledge=build_knowledge(settings, calls),
         code=code,
         calls=calls,

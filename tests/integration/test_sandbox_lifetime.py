@@ -15,11 +15,11 @@ import pytest
 
 from agent.cli.doctor import examine
 from agent.sandbox import monty, process
-from agent.sandbox import select as desk
+from agent.sandbox import select as sandbox
 from agent.sandbox.monty import MontyRunner
 from agent.sandbox.process import ProcessRunner
 from agent.sandbox.programs import CodeLimits, CodeRunner
-from agent.sandbox.select import CodeDesk
+from agent.sandbox.select import CodeSandbox
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.map_fixtures import until
@@ -140,15 +140,15 @@ def test_a_program_dies_with_a_parent_that_is_killed() -> None:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """No verdict from before, none left behind."""
-    for trial in (desk._process_problem, desk._monty_problem):
+    for trial in (sandbox._process_problem, sandbox._monty_problem):
         trial.cache_clear()
     yield
-    for trial in (desk._process_problem, desk._monty_problem):
+    for trial in (sandbox._process_problem, sandbox._monty_problem):
         trial.cache_clear()
 
 
 async def chosen(mode: str) -> tuple[str | None, str]:
-    made = CodeDesk(read_settings(code_sandbox=mode))
+    made = CodeSandbox(read_settings(code_sandbox=mode))
     runner = await made.runner()
     said = (await made.health())[1]
     await made.aclose()
@@ -176,7 +176,7 @@ async def test_where_the_kernel_cannot_confine_monty_is_used(
 async def test_where_neither_works_no_code_is_run(
     fresh: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk.sys, "platform", "darwin")
+    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
     monkeypatch.setattr(monty, "installed", lambda: False)
     name, said = await chosen("auto")
     assert name is None
@@ -240,7 +240,7 @@ def test_the_services_have_one_runner_for_all_event_loops() -> None:
 async def test_nothing_blocks_the_event_loop_of_the_server() -> None:
     """`langgraph dev` refuses blocking calls on its loop with this very library."""
     blockbuster = pytest.importorskip("blockbuster")
-    made = CodeDesk(read_settings())
+    made = CodeSandbox(read_settings())
     with blockbuster.blockbuster_ctx():
         runner = await made.runner()
         assert runner is not None

@@ -17,9 +17,9 @@ from agent.core.calls import Policy
 from agent.core.errors import AgentError, NothingFound
 from agent.graph import build_graph
 from agent.models.catalogue import ModelName
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.sample.model.request import Answer, Model, Turn
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.lab import Lab, answer_of
@@ -27,8 +27,8 @@ from tests.support.lab import Lab, answer_of
 STAGES = ("generate_query", "web_research", "amap_research", "reflection", "answer")
 
 
-class ImpatientModels(ModelDesk):
-    """Retries as often as the real desk, without its pauses."""
+class ImpatientModels(ModelClient):
+    """Retries as often as the real client, without its pauses."""
 
     def _policy(self, name: ModelName) -> Policy:
         return replace(super()._policy(name), base_delay=0.005)
@@ -37,7 +37,7 @@ class ImpatientModels(ModelDesk):
 def impatient(built: Services) -> Services:
     """The same services, with everything retried at once."""
     models = ImpatientModels(built.settings, built.calls)
-    web = SearchDesk(built.settings, models, built.calls)
+    web = WebSearch(built.settings, models, built.calls)
     for patient in (*vars(web)["_hits"].values(), vars(built.maps)["_gateway"]):
         vars(patient)["_policy"] = replace(vars(patient)["_policy"], base_delay=0.005)
     return replace(built, models=models, web=web)

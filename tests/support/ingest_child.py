@@ -16,11 +16,11 @@ from agent.settings import Settings
 
 async def run_once() -> None:
     data, docs = map(Path, sys.argv[1:3])
-    desk = build_knowledge(Settings(tanlu_data_dir=data), Calls())
-    run = await desk.ingest([docs], target=Target("documents"))
+    base = build_knowledge(Settings(tanlu_data_dir=data), Calls())
+    run = await base.ingest([docs], target=Target("documents"))
     print("begun", os.getpid(), flush=True)
     await run.run()
-    await desk.aclose()
+    await base.aclose()
 
 
 def main() -> None:

@@ -12,11 +12,11 @@ from agent.core.errors import ProviderError
 from agent.sample.filings import Company, Filing
 from agent.sample.scholar import Article, Paper
 from agent.sample.service import Service, serve
-from agent.search.document_sources import DocumentDesk
+from agent.search.document_sources import DocumentSources
 from agent.search.documents import Document
 from agent.search.http import SearchHttp
 from agent.search.sec_edgar import DATA
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
 from tests.support.search_scripts import ScriptedModels, meter
@@ -100,8 +100,8 @@ class SourceBench:
     url: str
     http: SearchHttp
 
-    def desk(self, *, journal: MemoryJournal | None = None, **changes: Any) -> DocumentDesk:
-        """The desk of a process; nothing waits long before it asks again."""
+    def sources(self, *, journal: MemoryJournal | None = None, **changes: Any) -> DocumentSources:
+        """The sources of a process; nothing waits long before it asks again."""
         address = ADDRESSES.get(self.name, "{url}").format(url=self.url)
         given = {
             "wikipedia_user_agent": CONTACT,
@@ -114,18 +114,18 @@ class SourceBench:
         }
         settings = Settings(**given)
         calls = Calls(journal=journal)
-        web = SearchDesk(settings, ScriptedModels(), calls, http=self.http)
-        desk = DocumentDesk(settings, calls, web)
-        for source in vars(desk)["_sources"].values():
+        web = WebSearch(settings, ScriptedModels(), calls, http=self.http)
+        sources = DocumentSources(settings, calls, web)
+        for source in vars(sources)["_sources"].values():
             for name in [name for name in vars(source) if name.endswith("_policy")]:
                 vars(source)[name] = replace(vars(source)[name], base_delay=0.01)
         if "sec_edgar_qps" not in changes:
             for name in (*PATHS, DATA):
                 calls.pace(name, rate=0)
-        return desk
+        return sources
 
     async def search(self, query: str = QUERY, **changes: Any) -> list[Document]:
-        return await self.desk(**changes).search(self.name, query, meter=meter())
+        return await self.sources(**changes).search(self.name, query, meter=meter())
 
     def fail(self, kind: Any, **details: Any) -> Fault:
         """A fault of the search itself."""

@@ -16,7 +16,7 @@ from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY
 from agent.sample.service import Service, serve
-from agent.search.document_sources import DocumentDesk
+from agent.search.document_sources import DocumentSources
 from agent.services import build_papers, build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts
@@ -253,7 +253,7 @@ async def plan_process(
 def _impatient(built: Services, world: World) -> Services:
     """Retries without pauses; the site of papers is found under its name."""
     services = impatient(built)
-    library = DocumentDesk(built.settings, built.calls, services.web)
+    library = DocumentSources(built.settings, built.calls, services.web)
     for source in vars(library)["_sources"].values():
         for name in {"_policy", "_data_policy"} & set(vars(source)):
             vars(source)[name] = replace(vars(source)[name], base_delay=0.005)

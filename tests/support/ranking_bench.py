@@ -10,7 +10,7 @@ import pytest
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.knowledge.embeddings import BatchEmbedder, build_embedder
-from agent.knowledge.rerank import RerankDesk
+from agent.knowledge.rerank import RerankClient
 from agent.sample.service import Service, serve
 from agent.settings import Settings
 from tests.support.memory_journal import MemoryJournal
@@ -83,11 +83,11 @@ async def reranking_fixture(reranking_server: tuple[str, Service, str]) -> Async
 
         def make(
             kind: str, url: str, journal: MemoryJournal | None, changes: dict[str, Any]
-        ) -> RerankDesk:
+        ) -> RerankClient:
             given = {**rerank_settings(kind, url), "rerank_timeout_seconds": 60, **changes}
-            desk = RerankDesk(Settings(**given), Calls(journal=journal))
-            stack.push_async_callback(desk.aclose)
-            return desk
+            client = RerankClient(Settings(**given), Calls(journal=journal))
+            stack.push_async_callback(client.aclose)
+            return client
 
         yield fresh(reranking_server, make)
 

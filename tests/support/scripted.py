@@ -1,4 +1,4 @@
-"""A Model that says what a test tells it to, and the desk in front of it."""
+"""A Model that says what a test tells it to, and the client in front of it."""
 
 import threading
 from collections import deque
@@ -11,7 +11,7 @@ from langchain_core.tools import tool
 
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.sample.model.request import Answer, Turn
 from agent.sample.service import Service, serve
 from agent.settings import Settings
@@ -59,18 +59,18 @@ def meter(**limits: Any) -> Meter:
 
 
 @asynccontextmanager
-async def desk_for(
+async def client_for(
     service: Service, *, calls: Calls | None = None, **settings: Any
-) -> AsyncIterator[ModelDesk]:
-    """A desk whose provider is the service: Gemini's protocol, or OpenAI's at /v1."""
+) -> AsyncIterator[ModelClient]:
+    """A client whose provider is the service: Gemini's protocol, or OpenAI's at /v1."""
     with serve(service.app) as running:
         where: dict[str, Any] = (
             {"gemini_api_key": KEY, "google_gemini_base_url": running.url}
             if service.name == "gemini"
             else {"openai_api_key": KEY, "openai_base_url": f"{running.url}/v1"}
         )
-        desk = ModelDesk(Settings(**where | settings), calls or Calls())
+        client = ModelClient(Settings(**where | settings), calls or Calls())
         try:
-            yield desk
+            yield client
         finally:
-            await desk.aclose()
+            await client.aclose()

@@ -231,8 +231,8 @@ async def team_laboratory(
         kept = SqliteJournal(journal) if journal else None
         services = impatient(build_services(used, journal=kept))
         if amap:
-            desk = build_map_client(used, services.calls, redirect=urls[3])
-            services = replace(services, maps=desk)
+            maps = build_map_client(used, services.calls, redirect=urls[3])
+            services = replace(services, maps=maps)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
         context = {"chat_engine": engine, **({} if amap else {"geo_routing": "never"})}

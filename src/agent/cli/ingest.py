@@ -166,9 +166,9 @@ def run(arguments: Namespace) -> int:
 
 
 async def _ingest(arguments: Namespace) -> Report:
-    async with open_knowledge() as (desk, _):
+    async with open_knowledge() as (base, _):
         with telling() as tell:
-            ingest = await desk.ingest(
+            ingest = await base.ingest(
                 [Path(path) for path in arguments.paths],
                 target=Target(arguments.collection, arguments.owner, arguments.shared),
                 retry=arguments.retry,

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 from agent.core.calls import Calls
 from agent.core.errors import InputError
-from agent.knowledge.base import KnowledgeDesk, build_knowledge
-from agent.knowledge.rerank import RerankDesk
+from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.knowledge.rerank import RerankClient
 from agent.settings import read_settings
 
 
 @asynccontextmanager
-async def open_knowledge() -> AsyncIterator[tuple[KnowledgeDesk, RerankDesk]]:
+async def open_knowledge() -> AsyncIterator[tuple[KnowledgeBase, RerankClient]]:
     """The operator's own, also without a model's key; the sample's where offline was asked for.
 
     Raises ConfigurationError.
@@ -24,11 +24,11 @@ async def open_knowledge() -> AsyncIterator[tuple[KnowledgeDesk, RerankDesk]]:
 
         sample = await asyncio.to_thread(start_sample_services, settings)
     used, calls = sample.settings if sample else settings, Calls()
-    desk, reranker = build_knowledge(used, calls), RerankDesk(used, calls)
+    base, reranker = build_knowledge(used, calls), RerankClient(used, calls)
     try:
-        yield desk, reranker
+        yield base, reranker
     finally:
-        await desk.aclose()
+        await base.aclose()
         await reranker.aclose()
         if sample:
             await asyncio.to_thread(sample.stop)

@@ -24,14 +24,14 @@ def spoken(pause: Pause) -> Language:
 def review(pause: Pause, language: Language) -> dict[str, Any]:
     """Return the person's decision, {queries} or {cancel}; Ctrl-C, Ctrl-D: KeyboardInterrupt."""
     queries = [dict(query) for query in pause.review.get("queries") or []]
-    desk = _Desk(queries, language)
-    desk.show(pause.review)
-    while (line := desk.read("> ")) and line.casefold() != "q":
-        desk.act(line)
-    return {"cancel": True} if line else {"queries": desk.queries}
+    editor = _PlanEditor(queries, language)
+    editor.show(pause.review)
+    while (line := editor.read("> ")) and line.casefold() != "q":
+        editor.act(line)
+    return {"cancel": True} if line else {"queries": editor.queries}
 
 
-class _Desk:
+class _PlanEditor:
     """The plan as it stands, and the conversation about it on standard error."""
 
     def __init__(self, queries: list[dict[str, Any]], language: Language) -> None:

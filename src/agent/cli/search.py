@@ -50,15 +50,15 @@ def run(arguments: Namespace) -> int:
 
 async def _search(query: str, scope: Scope, limit: int) -> tuple[list[Hit], list[str]]:
     """The hits and the names of the collections that the owner may read."""
-    async with open_knowledge() as (desk, reranker):
+    async with open_knowledge() as (base, reranker):
         meter = own_meter()
-        known = [collection["name"] for collection in await desk.collections(scope.owner)]
+        known = [collection["name"] for collection in await base.collections(scope.owner)]
         if missing := [name for name in scope.collections if name not in known]:
             there = ", ".join(known) or "none yet"
             raise InputError("--collection", f"{missing[0]} is not there; there are: {there}")
         by_server = reranker.name != _BUILT_IN
         wanted = 3 * limit if by_server else limit
-        hits = await desk.search(query, scope, limit=wanted, meter=meter)
+        hits = await base.search(query, scope, limit=wanted, meter=meter)
         if by_server and hits:
             texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
             ranked = await reranker.rerank(query, texts, meter=meter, top_n=limit)

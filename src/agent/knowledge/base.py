@@ -43,7 +43,7 @@ PAPER = b"\0paper:"
 _UNLIMITED = 1_000_000_000
 
 
-class KnowledgeDesk:
+class KnowledgeBase:
     """Open its files at the first use; usable from any event loop."""
 
     def __init__(self, open_tools: Callable[[], Tools], limits: ReadLimits | None = None) -> None:
@@ -188,7 +188,7 @@ class KnowledgeDesk:
             raise _refusal(code) from None
 
 
-def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeDesk:
+def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeBase:
     """Return the knowledge base of these settings; nothing is opened, and nothing refused, yet."""
 
     def open_tools() -> Tools:
@@ -199,7 +199,7 @@ def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeDesk:
             mineru = MinerU(settings.mineru_url, settings.mineru_api_key, calls)
         return Tools(store, Ledger(settings.tanlu_data_dir), embedder, mineru)
 
-    return KnowledgeDesk(open_tools)
+    return KnowledgeBase(open_tools)
 
 
 def own_meter() -> Meter:

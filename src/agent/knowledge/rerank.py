@@ -76,7 +76,7 @@ class JinaLike:
         return (reply.get("results") if isinstance(reply, Mapping) else None), "relevance_score"
 
 
-class RerankDesk:
+class RerankClient:
     """Implement Reranker over whatever is configured; one per process, for any event loop."""
 
     def __init__(self, settings: Any, calls: Calls, *, http: SearchHttp | None = None) -> None:

@@ -87,7 +87,7 @@ log = logging.getLogger(__name__)
 _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
 
 
-class ModelDesk:
+class ModelClient:
     """Ask models; one per process, usable from any event loop."""
 
     def __init__(

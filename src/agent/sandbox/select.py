@@ -110,7 +110,7 @@ def try_runners(names: list[str]) -> list[Verdict]:
     return verdicts
 
 
-class CodeDesk:
+class CodeSandbox:
     """Hold the runner of this process, chosen and self-tested at the first call."""
 
     def __init__(self, settings: Settings) -> None:

@@ -29,7 +29,7 @@ from agent.search.openalex import OpenAlex
 from agent.search.sec_edgar import SecEdgar
 from agent.search.semantic_scholar import SemanticScholar
 from agent.search.types import WebChoice
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.search.wikipedia import Wikipedia
 
 NAMES = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec_edgar", "akshare")
@@ -46,10 +46,10 @@ _NOT_GOOGLE = "openai:any"
 Found = tuple[DocumentSource | None, str]
 
 
-class DocumentDesk:
+class DocumentSources:
     """Every source by name. `settings` has, by name, their keys, addresses and counts."""
 
-    def __init__(self, settings: Any, calls: Calls, web: SearchDesk) -> None:
+    def __init__(self, settings: Any, calls: Calls, web: WebSearch) -> None:
         self._web = web
         self._timeout: float = settings.search_timeout_seconds
         self._links: str | None = getattr(settings, "library_links_url", None)

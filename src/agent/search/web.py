@@ -57,7 +57,7 @@ def _today() -> str:
     return time.strftime("%Y-%m-%d")
 
 
-class SearchDesk:
+class WebSearch:
     """Implements WebResearch over whatever is configured.
 
     `settings` has, by name, each service's key, base URL and count, and the search time-out.

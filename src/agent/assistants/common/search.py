@@ -10,7 +10,7 @@ from agent.evidence.types import Gap
 from agent.prompts import element, fence
 from agent.search.gaps import LABELS, failure_gap
 from agent.search.types import Hit, SearchProvider, WebChoice, WebTask
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.state import Turn
 
 
@@ -27,7 +27,7 @@ class Brought:
 
 
 def providers_of(
-    web: SearchDesk, choices: Iterable[WebChoice], *, model: str
+    web: WebSearch, choices: Iterable[WebChoice], *, model: str
 ) -> dict[WebChoice, SearchProvider]:
     """Those of the choices that can be had; raises ConfigurationError where none can."""
     found: dict[WebChoice, SearchProvider] = {}

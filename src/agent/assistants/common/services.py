@@ -6,19 +6,19 @@ from datetime import datetime
 
 from agent.core.budget import Budgets, Usage
 from agent.core.calls import Calls
-from agent.knowledge.base import KnowledgeDesk
-from agent.knowledge.rerank import RerankDesk
+from agent.knowledge.base import KnowledgeBase
+from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import MapClient
-from agent.models.client import ModelDesk
+from agent.models.client import ModelClient
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyJournal
 from agent.sample.server import SampleServices
 from agent.sandbox.programs import CodeRunner
-from agent.sandbox.select import CodeDesk
-from agent.search.document_sources import DocumentDesk
+from agent.sandbox.select import CodeSandbox
+from agent.search.document_sources import DocumentSources
 from agent.search.google import resolve_links
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.settings import Settings
 from agent.texts import say
 from agent.texts.language import Language
@@ -33,15 +33,15 @@ class Services:
 
     settings: Settings
     mode: str
-    models: ModelDesk
-    web: SearchDesk
-    library: DocumentDesk
+    models: ModelClient
+    web: WebSearch
+    library: DocumentSources
     maps: MapClient
     reader: Reader
     papers: PaperShelf
-    reranker: RerankDesk
-    knowledge: KnowledgeDesk
-    code: CodeDesk
+    reranker: RerankClient
+    knowledge: KnowledgeBase
+    code: CodeSandbox
     calls: Calls
     journal: ReplyJournal | None = None
     sample: SampleServices | None = None

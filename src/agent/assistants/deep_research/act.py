@@ -53,7 +53,7 @@ from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapResult
 from agent.search.hits import MAX_SNIPPET
 from agent.search.types import Hit, SearchProvider, WebChoice
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.state import PlannedQuery, Turn
 from agent.texts import say
 
@@ -61,7 +61,7 @@ NODE = "act"
 _SNIPPET_TOKENS = 220
 
 
-def search_providers(web: SearchDesk, configuration: Configuration) -> list[SearchProvider]:
+def search_providers(web: WebSearch, configuration: Configuration) -> list[SearchProvider]:
     """Return what a query is sent to, the second where the first one fails.
 
     Raises ConfigurationError where there is none. Tavily comes first: it also reads pages.
@@ -102,7 +102,7 @@ class Found:
 class Searching:
     """The services of a step, and what is told of their work."""
 
-    web: SearchDesk
+    web: WebSearch
     configuration: Configuration
     turn: Turn
     meter: Meter

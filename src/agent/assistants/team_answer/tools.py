@@ -29,7 +29,7 @@ from agent.mcp.types import MapOptions, MapResult
 from agent.search.gaps import search_gap
 from agent.search.hits import MAX_QUERY
 from agent.search.types import SearchProvider, WebChoice, WebTask
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.state import Turn
 from agent.texts import say
 from agent.texts.language import Language
@@ -60,7 +60,7 @@ class Engines:
     gaps: list[Gap] = field(default_factory=list)
 
 
-def engines_of(web: SearchDesk, configuration: Configuration, turn: Turn) -> Engines:
+def engines_of(web: WebSearch, configuration: Configuration, turn: Turn) -> Engines:
     """What `web_search` allows of what is configured; Tavily only where there is nothing else."""
     model, choice = configuration.research_model, configuration.web_search
     if choice == "off":
@@ -76,8 +76,8 @@ def engines_of(web: SearchDesk, configuration: Configuration, turn: Turn) -> Eng
     return Engines(providers, [] if providers else _missing(web, configuration, turn["language"]))
 
 
-def _missing(web: SearchDesk, configuration: Configuration, language: Language) -> list[Gap]:
-    """What could be set, in the search desk's words."""
+def _missing(web: WebSearch, configuration: Configuration, language: Language) -> list[Gap]:
+    """Return the gaps that name what could be set, in the words of the web search."""
     try:
         web.provider(configuration.web_search, model=configuration.research_model)
     except ConfigurationError as error:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.core.calls import Calls
-from agent.knowledge.base import KnowledgeDesk, build_knowledge
+from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.knowledge.files import Target
 from agent.knowledge.ingest import Ingest, Report
 from agent.knowledge.types import Hit, Scope
@@ -24,10 +24,10 @@ class Bench:
         self.docs = folder / "docs"
         self.docs.mkdir(exist_ok=True)
         self.settings = Settings(tanlu_data_dir=folder / "data", **settings)
-        self.desk = self.opened()
-        self.open_desks = [self.desk]
+        self.base = self.opened()
+        self.open_bases = [self.base]
 
-    def opened(self) -> KnowledgeDesk:
+    def opened(self) -> KnowledgeBase:
         return build_knowledge(self.settings, Calls())
 
     def write(self, name: str, content: str | bytes) -> Path:
@@ -37,13 +37,13 @@ class Bench:
         return path
 
     async def started(self, *paths: Path, target: Target = TARGET, **options: Any) -> Ingest:
-        return await self.desk.ingest(paths or (self.docs,), target=target, **options)
+        return await self.base.ingest(paths or (self.docs,), target=target, **options)
 
     async def ingest(self, *paths: Path, target: Target = TARGET, **options: Any) -> Report:
         return await (await self.started(*paths, target=target, **options)).run()
 
     async def found(self, query: str, scope: Scope | None = None) -> list[Hit]:
-        return await self.desk.search(query, scope or Scope(), limit=50)
+        return await self.base.search(query, scope or Scope(), limit=50)
 
     async def paths(self, query: str) -> list[str]:
         """The files that a query finds, best first, each once."""
@@ -51,17 +51,17 @@ class Bench:
 
     async def kept(self) -> Counter[str]:
         """Every document by its path, with how many there are."""
-        return Counter(known["path"] for known in await self.desk.documents(Scope()))
+        return Counter(known["path"] for known in await self.base.documents(Scope()))
 
     async def again(self, **settings: Any) -> None:
         """The same folder with other settings, as after a restart."""
         self.settings = self.settings.model_copy(update=settings)
-        self.desk = self.opened()
-        self.open_desks.append(self.desk)
+        self.base = self.opened()
+        self.open_bases.append(self.base)
 
     async def aclose(self) -> None:
-        for desk in self.open_desks:
-            await desk.aclose()
+        for base in self.open_bases:
+            await base.aclose()
 
 
 @pytest.fixture(name="bench")

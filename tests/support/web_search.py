@@ -1,4 +1,4 @@
-"""Search desks over running stand-ins, and what their models say; import the fixture."""
+"""The web search over running stand-ins, and what their models say; import the fixture."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -10,7 +10,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.sample.search import KEY
 from agent.sample.service import Service, serve
-from agent.search.web import SearchDesk
+from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.search_bench import SERVICES, pages
 from tests.support.search_scripts import ScriptedModels, text_reply
@@ -24,24 +24,24 @@ REFUSALS = [
     ProviderUnavailable("model:google", "the service failed (HTTP 503)"),
     ConfigurationError("GEMINI_API_KEY", "is not set"),
 ]
-Build = Callable[..., tuple[SearchDesk, dict[str, Service]]]
+Build = Callable[..., tuple[WebSearch, dict[str, Service]]]
 
 
 @pytest.fixture(name="build")
 async def build_fixture() -> AsyncIterator[Build]:
-    """A desk over running stand-ins of the named services."""
+    """A search over running stand-ins of the named services."""
     async with AsyncExitStack() as stack:
 
         def make(
             models: ScriptedModels, *names: str, **more: Any
-        ) -> tuple[SearchDesk, dict[str, Service]]:
+        ) -> tuple[WebSearch, dict[str, Service]]:
             services: dict[str, Service] = {}
             for name in names:
                 services[name] = SERVICES[name](pages=pages)
                 url = stack.enter_context(serve(services[name].app)).url
                 more |= {f"{name}_api_key": KEY, f"{name}_base_url": url}
-            desk = SearchDesk(Settings(**more), models, Calls(), today=lambda: "2026-11-21")
-            stack.push_async_callback(desk.aclose)
-            return desk, services
+            search = WebSearch(Settings(**more), models, Calls(), today=lambda: "2026-11-21")
+            stack.push_async_callback(search.aclose)
+            return search, services
 
         yield make

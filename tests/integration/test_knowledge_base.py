@@ -18,7 +18,7 @@ from agent.knowledge.types import KnownDocument, Scope
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support import mixed_files
-from tests.support.knowledge_desks import Bench, bench_fixture
+from tests.support.knowledge_bench import Bench, bench_fixture
 from tests.support.standins import RankingService
 
 __all__ = ["bench_fixture"]
@@ -26,7 +26,7 @@ URL = "https://example.org/paper.pdf"
 
 
 async def added(bench: Bench, path: Path, title: str = "A paper") -> KnownDocument:
-    return await bench.desk.add_pdf(
+    return await bench.base.add_pdf(
         path, title=title, url=URL, collection="papers", shared=True, meter=own_meter()
     )
 
@@ -50,7 +50,7 @@ async def test_a_paper_is_read_once_however_often_and_at_once_it_is_added(bench:
     assert {known["id"] for known in [*first, again]} == {first[0]["id"]}
     await bench.again()
     assert await added(bench, path) == first[0]
-    assert len(await bench.desk.documents(Scope())) == 1
+    assert len(await bench.base.documents(Scope())) == 1
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ async def test_a_paper_that_cannot_be_read_says_why_each_time(
         with pytest.raises(ProviderRefused) as refused:
             await added(bench, path)
         assert refused.value.code == code
-    assert await bench.desk.documents(Scope()) == []
+    assert await bench.base.documents(Scope()) == []
 
 
 async def test_a_paper_is_not_read_after_the_end_of_the_run(bench: Bench) -> None:
     mixed_files.pdf(bench.docs / "a.pdf", 3)
     meter = Budget("t", Limits(1, 1, 1, 1, 0.0, 0.0)).meter()
     with pytest.raises(BudgetExceeded):
-        await bench.desk.add_pdf(
+        await bench.base.add_pdf(
             bench.docs / "a.pdf", title="", url=None, collection="papers", meter=meter
         )
 
@@ -137,10 +137,10 @@ async def test_another_embedder_reads_the_files_again(vectors: Vectors) -> None:
 
 async def test_a_setting_that_does_not_work_is_told_at_the_first_use_only(tmp_path: Path) -> None:
     settings = Settings(tanlu_data_dir=tmp_path, embedding_model="nonsense:x")
-    desk = build_knowledge(settings, Calls())
+    base = build_knowledge(settings, Calls())
     with pytest.raises(ConfigurationError, match="EMBEDDING_MODEL"):
-        await desk.collections()
-    await desk.aclose()
+        await base.collections()
+    await base.aclose()
     assert os.listdir(tmp_path) == []
 
 
