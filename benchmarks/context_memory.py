@@ -97,7 +97,7 @@ async def measured(standins: ResearchStandins, options: ResearchOptions) -> list
             tanlu_data_dir=Path(folder),
         )
         async with open_threads(settings) as threads:
-            services = build_services(settings, journal=threads.journal)
+            services = build_services(settings, reply_cache=threads.reply_cache)
             graph = build_graph(lambda: services).compile(checkpointer=threads.saver)
             try:
                 return [await growth(graph, Path(folder), f"t{n}", options) for n in range(2)]

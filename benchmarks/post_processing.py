@@ -88,7 +88,7 @@ async def measured(
             tanlu_data_dir=Path(folder),
         )
         async with open_threads(settings) as threads:
-            services = build_services(settings, journal=threads.journal)
+            services = build_services(settings, reply_cache=threads.reply_cache)
             graph = build_graph(lambda: services).compile(checkpointer=threads.saver)
             try:
                 return [await course(graph, f"{width}-{n}", width) for n in range(runs + 1)][1:]

@@ -1,4 +1,4 @@
-"""Runs inside a process, as the command line makes them: graph, SQLite threads, journal.
+"""Runs inside a process, as the command line makes them: graph, SQLite threads, reply cache.
 
 Run as `python -m benchmarks.worker SPEC-AS-JSON` with the settings in the environment; the last
 line of its output is the result.
@@ -60,7 +60,7 @@ async def phase_result(phase: Phase, graph: Compiled, scale: float) -> PhaseResu
 
 
 async def work(spec: dict[str, Any], threads: Threads) -> list[PhaseResult]:
-    services = build_services(read_settings(), journal=threads.journal)
+    services = build_services(read_settings(), reply_cache=threads.reply_cache)
     try:
         graph = build_graph(lambda: services).compile(checkpointer=threads.saver, name="agent")
         return [

@@ -14,7 +14,7 @@ from agent.reading.fetch import Fetcher, FetchLimits, page_cache
 from agent.reading.guard import Guard
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
-from agent.runs.reply_cache import ReplyJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.server import start_sample_services
 from agent.sandbox.select import CodeSandbox
 from agent.search.document_sources import DocumentSources
@@ -24,13 +24,13 @@ from agent.settings import Settings, read_settings
 log = logging.getLogger(__name__)
 
 
-def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -> Services:
+def build_services(settings: Settings, *, reply_cache: ReplyCache | None = None) -> Services:
     """Build the services for these settings; offline they get the sample services' endpoints."""
     if settings.mode == "online" and not settings.model_configured:
         raise ConfigurationError("GEMINI_API_KEY", f"is not set (nor any of {LOOKED_FOR})")
     sample = start_sample_services(settings) if settings.mode == "offline" else None
     used = sample.settings if sample else settings
-    calls = Calls(journal=journal)
+    calls = Calls(reply_cache=reply_cache)
     models = ModelClient(used, calls)
     web = WebSearch(used, models, calls)
     return Services(
@@ -46,7 +46,7 @@ def build_services(settings: Settings, *, journal: ReplyJournal | None = None) -
         knowledge=build_knowledge(used, calls),
         code=CodeSandbox(used),
         calls=calls,
-        journal=journal,
+        reply_cache=reply_cache,
         sample=sample,
     )
 
@@ -95,7 +95,7 @@ def process_services() -> Services:
     with _lock:
         if _current is None:
             settings = read_settings()
-            _current = build_services(settings, journal=ReplyJournal(settings.memory))
+            _current = build_services(settings, reply_cache=ReplyCache(settings.memory))
             log.info("services ready: %s", _current.mode)
         return _current
 

@@ -13,7 +13,7 @@ from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
 from tests.support.gemini_client import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import meter as search_meter
@@ -34,13 +34,13 @@ def is_valid(value: Any) -> bool:
 
 async def test_hits_are_valid_and_stay_so_when_they_are_remembered(bench: Bench) -> None:
     bench.service.fail("broken_text", times=None)
-    journal = MemoryJournal()
-    found = await bench.provider(journal=journal).search("故宫", meter=search_meter())
-    again = await bench.provider(journal=journal).search("故宫", meter=search_meter())
+    reply_cache = MemoryReplyCache()
+    found = await bench.provider(reply_cache=reply_cache).search("故宫", meter=search_meter())
+    again = await bench.provider(reply_cache=reply_cache).search("故宫", meter=search_meter())
     assert again == found
     assert found
     assert all(is_valid(asdict(hit)) for hit in found)
-    assert all(is_valid(reply) for reply in journal.kept.values())
+    assert all(is_valid(reply) for reply in reply_cache.kept.values())
     assert "\ufffd" in found[0].title
 
 
@@ -59,11 +59,11 @@ async def test_documents_are_valid_and_stay_so_when_they_are_remembered(
     source: SourceBench,
 ) -> None:
     source.service.fail("broken_text", times=None)
-    journal = MemoryJournal()
-    found = await source.search(journal=journal)
+    reply_cache = MemoryReplyCache()
+    found = await source.search(reply_cache=reply_cache)
     assert found
     assert is_valid(found)
-    assert all(is_valid(reply) for reply in journal.kept.values())
+    assert all(is_valid(reply) for reply in reply_cache.kept.values())
 
 
 @pytest.fixture(params=MODELS, name="model")
@@ -82,13 +82,13 @@ def service(model: str, brain: Scripted) -> Service:
 async def test_a_models_text_and_calls_are_valid(model: str) -> None:
     call = FunctionCall("maps_geo", {"address": f"故宫{BROKEN}"})
     brain = Scripted(Answer(text=f"故宫{BROKEN}"), Answer(calls=(call,)))
-    journal = MemoryJournal()
-    async with client_for(service(model, brain), calls=Calls(journal=journal)) as client:
+    reply_cache = MemoryReplyCache()
+    async with client_for(service(model, brain), calls=Calls(reply_cache=reply_cache)) as client:
         text = await client.ask(model, ASK, meter=meter())
         called = await client.ask(model, ASK, meter=meter(), tools=[maps_geo])
     assert (text.text, str(text.message.text)) == (f"故宫{REPLACED}", f"故宫{REPLACED}")
     assert called.message.tool_calls[0]["args"] == {"address": f"故宫{REPLACED}"}
-    assert all(is_valid(reply) for reply in journal.kept.values())
+    assert all(is_valid(reply) for reply in reply_cache.kept.values())
     assert "".join(text.parts) == text.text
 
 

@@ -18,7 +18,7 @@ from agent.core.errors import (
 from agent.knowledge.embeddings import build_embedder, parse_choice
 from agent.sample.service import serve
 from agent.settings import Settings
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (
     KEY,
     Bench,
@@ -157,19 +157,21 @@ async def test_silence_ends_at_the_time_limit(embedding: Bench) -> None:
 async def test_a_query_is_paid_for_once_in_a_turn_and_counted_by_both_lives(
     embedding: Bench,
 ) -> None:
-    journal, account = MemoryJournal(), meter("one")
-    first = await embedding(journal=journal).embed(["钠离子"], meter=account, query=True)
+    reply_cache, account = MemoryReplyCache(), meter("one")
+    first = await embedding(reply_cache=reply_cache).embed(["钠离子"], meter=account, query=True)
     again = meter("one")
-    assert await embedding(journal=journal).embed(["钠离子"], meter=again, query=True) == first
+    assert (
+        await embedding(reply_cache=reply_cache).embed(["钠离子"], meter=again, query=True) == first
+    )
     assert len(embedding.service.requests) == 1
     assert again.usage == account.usage
-    assert KEY not in json.dumps(list(journal.kept.values()))
+    assert KEY not in json.dumps(list(reply_cache.kept.values()))
 
 
-async def test_documents_do_not_fill_the_journal(embedding: Bench) -> None:
-    journal = MemoryJournal()
-    await embedding(journal=journal).embed(["钠离子"], meter=meter())
-    assert journal.kept == {}
+async def test_documents_do_not_fill_the_reply_cache(embedding: Bench) -> None:
+    reply_cache = MemoryReplyCache()
+    await embedding(reply_cache=reply_cache).embed(["钠离子"], meter=meter())
+    assert reply_cache.kept == {}
 
 
 async def test_tokens_and_cost_are_recorded_where_they_are_known(embedding: Bench) -> None:

@@ -13,7 +13,7 @@ from agent.search.akshare import AkShare, why_off
 from agent.search.document_sources import DocumentSources
 from agent.search.web import WebSearch
 from agent.settings import Settings
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import ScriptedModels, meter
 
 QUERY = "宁德时代 2024 年营业收入"
@@ -80,8 +80,10 @@ class Installed:
         log = self.folder / "calls.txt"
         return log.read_text("utf-8").splitlines() if log.exists() else []
 
-    def source(self, *, timeout: float = 120, journal: MemoryJournal | None = None) -> AkShare:
-        return AkShare(Calls(journal=journal), timeout=timeout)
+    def source(
+        self, *, timeout: float = 120, reply_cache: MemoryReplyCache | None = None
+    ) -> AkShare:
+        return AkShare(Calls(reply_cache=reply_cache), timeout=timeout)
 
 
 @pytest.fixture
@@ -218,9 +220,9 @@ async def test_a_reply_of_megabytes_is_not_read(installed: Installed) -> None:
 
 
 async def test_a_paid_answer_is_not_asked_for_twice(installed: Installed) -> None:
-    journal = MemoryJournal()
-    first = await installed.source(journal=journal).search("300750", meter=meter("one"))
-    again = await installed.source(journal=journal).search("300750", meter=meter("one"))
+    reply_cache = MemoryReplyCache()
+    first = await installed.source(reply_cache=reply_cache).search("300750", meter=meter("one"))
+    again = await installed.source(reply_cache=reply_cache).search("300750", meter=meter("one"))
     assert first == again
     assert len(installed.calls) == 1
     with pytest.raises(BudgetExceeded):

@@ -14,7 +14,7 @@ from agent.sample.search import KEY as WEB_KEY
 from agent.sample.service import serve
 from agent.search.http import SearchHttp
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter
 from tests.support.standins import BochaService, TavilyService
 
@@ -229,16 +229,16 @@ async def test_the_secs_list_is_loaded_once_and_its_pace_is_kept(http: SearchHtt
 
 
 async def test_a_run_that_died_pays_no_part_of_a_company_twice(http: SearchHttp) -> None:
-    journal, query = MemoryJournal(), f"{COMPANY} sodium"
+    reply_cache, query = MemoryReplyCache(), f"{COMPANY} sodium"
     with bench("sec_edgar", http) as source:
         fault = source.fail("status", status=400, times=None)
-        await source.search(query, journal=journal)
+        await source.search(query, reply_cache=reply_cache)
         fault.times = 0
         before = len(source.service.requests)
-        assert len(await source.search(query, journal=journal)) > 1
+        assert len(await source.search(query, reply_cache=reply_cache)) > 1
     paths = [request.path for request in source.service.requests[before:]]
     assert paths == [source.service.SEARCH]
-    assert len(json.dumps(list(journal.kept.values()))) < 20_000
+    assert len(json.dumps(list(reply_cache.kept.values()))) < 20_000
 
 
 async def test_an_empty_list_of_companies_is_a_malformed_reply(http: SearchHttp) -> None:

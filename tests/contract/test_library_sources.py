@@ -22,7 +22,7 @@ from tests.support.library_bench import (
     running_source_fixture,
     source_fixture,
 )
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter
 
 __all__ = ["running_source_fixture", "source_fixture"]
@@ -154,17 +154,19 @@ async def test_silence_ends_at_the_time_limit(source: SourceBench) -> None:
 
 
 async def test_a_paid_reply_is_not_paid_twice_in_a_turn(source: SourceBench) -> None:
-    journal = MemoryJournal()
-    first = await source.sources(journal=journal).search(source.name, QUERY, meter=meter("one"))
+    reply_cache = MemoryReplyCache()
+    first = await source.sources(reply_cache=reply_cache).search(
+        source.name, QUERY, meter=meter("one")
+    )
     requests = len(source.service.requests)
     account = meter("one")
-    again = await source.sources(journal=journal).search(source.name, QUERY, meter=account)
+    again = await source.sources(reply_cache=reply_cache).search(source.name, QUERY, meter=account)
     assert first == again
     assert len(source.service.requests) == requests
     assert account.usage["searches"] == 1
-    await source.sources(journal=journal).search(source.name, QUERY, meter=meter("two"))
+    await source.sources(reply_cache=reply_cache).search(source.name, QUERY, meter=meter("two"))
     assert source.asked == 2
-    assert KEY not in json.dumps(list(journal.kept.values()))
+    assert KEY not in json.dumps(list(reply_cache.kept.values()))
 
 
 async def test_a_failing_source_is_left_alone_for_a_while(source: SourceBench) -> None:

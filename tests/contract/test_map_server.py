@@ -201,7 +201,7 @@ async def test_s1_loaded_tools_work_after_loading(lab: MapLab) -> None:
     assert "116.411246" in str(answer)
 
 
-async def test_s2_a_models_tool_call_is_executed_and_enters_the_ledger(lab: MapLab) -> None:
+async def test_s2_a_models_tool_call_is_executed_and_its_sources_are_recorded(lab: MapLab) -> None:
     survey = await lab.survey(
         {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["咖啡"]},
         options={"details": 1},

@@ -17,7 +17,7 @@ from tests.support.gemini_client import (
     client_fixture,
     gemini_fixture,
 )
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standins import GeminiService
 
@@ -166,7 +166,7 @@ async def test_the_same_request_in_a_turn_is_paid_once(
         Answer(calls=(FunctionCall("maps_geo", {"address": "x"}),)),
         Answer(grounded=(GroundedSentence("一。", (page,)),), queries=("q",)),
     )
-    async with client_for(gemini, calls=Calls(journal=MemoryJournal())) as client:
+    async with client_for(gemini, calls=Calls(reply_cache=MemoryReplyCache())) as client:
         tools: list[BaseTool] = [maps_geo]
         replies = [await client.ask(LITE, ASK, meter=meter(), tools=tools) for _ in range(2)]
         searched = [await client.ask(LITE, ASK, meter=meter(), search=True) for _ in range(2)]
@@ -176,8 +176,8 @@ async def test_the_same_request_in_a_turn_is_paid_once(
     assert len(gemini.requests) == 2
 
 
-async def test_a_reply_from_the_journal_still_counts_its_tokens(gemini: GeminiService) -> None:
-    calls = Calls(journal=MemoryJournal())
+async def test_a_reply_from_the_cache_still_counts_its_tokens(gemini: GeminiService) -> None:
+    calls = Calls(reply_cache=MemoryReplyCache())
     async with client_for(gemini, calls=calls) as client:
         first, second = meter(), meter()
         await client.ask(LITE, ASK, meter=first)

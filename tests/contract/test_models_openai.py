@@ -23,7 +23,7 @@ from agent.models.client import ModelClient
 from agent.sample.model.request import Answer, FunctionCall
 from agent.sample.service import serve
 from agent.settings import Settings
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import OpenAIService, Rules
@@ -103,7 +103,7 @@ async def test_thoughts_go_back_in_a_tool_loop() -> None:
     brain = Scripted(Answer(calls=(FunctionCall("maps_geo", {"address": "a"}),)), Answer(text="ok"))
     service = OpenAIService(brain, rules=Rules(reasoning_back=True, no_forced_tool=True))
     tools: list[BaseTool] = [maps_geo]
-    async with client_for(service, calls=Calls(journal=MemoryJournal())) as client:
+    async with client_for(service, calls=Calls(reply_cache=MemoryReplyCache())) as client:
         first = await client.ask(CHAT, ASK, meter=meter(), tools=tools)
         again = await client.ask(CHAT, ASK, meter=meter(), tools=tools)
         assert again == first

@@ -10,7 +10,7 @@ from agent.core.calls import Calls
 from agent.knowledge.rerank import RerankClient
 from agent.sample.service import serve
 from agent.settings import Settings
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (
     KEY,
     Bench,
@@ -144,12 +144,12 @@ async def test_a_run_without_time_left_is_ranked_without_the_server(reranking: B
 
 
 async def test_a_ranking_is_paid_for_once_in_a_turn(reranking: Bench) -> None:
-    journal = MemoryJournal()
-    first = await reranking(journal=journal).rerank(QUERY, TEXTS, meter=meter("one"))
-    again = await reranking(journal=journal).rerank(QUERY, TEXTS, meter=meter("one"))
+    reply_cache = MemoryReplyCache()
+    first = await reranking(reply_cache=reply_cache).rerank(QUERY, TEXTS, meter=meter("one"))
+    again = await reranking(reply_cache=reply_cache).rerank(QUERY, TEXTS, meter=meter("one"))
     assert first == again
     assert len(reranking.service.requests) == 1
-    assert KEY not in json.dumps(list(journal.kept.values()))
+    assert KEY not in json.dumps(list(reply_cache.kept.values()))
 
 
 async def test_half_a_character_in_a_text_does_no_harm(reranking: Bench) -> None:

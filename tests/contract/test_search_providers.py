@@ -13,7 +13,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_bench import KEY, Bench, bench_fixture, failure, running_fixture
 from tests.support.search_scripts import meter
 
@@ -114,14 +114,14 @@ async def test_a_bad_request_is_not_repeated(bench: Bench) -> None:
 
 
 async def test_a_paid_reply_is_not_paid_twice_in_a_turn(bench: Bench) -> None:
-    journal = MemoryJournal()
-    first = await bench.provider(journal=journal).search("故宫", meter=meter("one"))
-    again = await bench.provider(journal=journal).search("故宫", meter=meter("one"))
+    reply_cache = MemoryReplyCache()
+    first = await bench.provider(reply_cache=reply_cache).search("故宫", meter=meter("one"))
+    again = await bench.provider(reply_cache=reply_cache).search("故宫", meter=meter("one"))
     assert first == again
     assert len(bench.service.requests) == 1
-    await bench.provider(journal=journal).search("故宫", meter=meter("two"))
+    await bench.provider(reply_cache=reply_cache).search("故宫", meter=meter("two"))
     assert len(bench.service.requests) == 2
-    assert KEY not in json.dumps(list(journal.kept.values()))
+    assert KEY not in json.dumps(list(reply_cache.kept.values()))
 
 
 async def test_a_failing_service_is_left_alone_for_a_while(bench: Bench) -> None:

@@ -34,7 +34,7 @@ COMMAND = (
 )  # fmt: skip
 
 
-class Ledger:
+class AnsweredCalls:
     """What the stand-ins answered so far, by question."""
 
     def __init__(self, standins: Standins) -> None:
@@ -58,10 +58,10 @@ def _reached(answers: Path, rows: int) -> bool:
     return len(rows_in(answers)) >= rows
 
 
-def count_unrecorded(cli: Cli, ledger: Ledger, lost: Counter[int]) -> None:
+def count_unrecorded(cli: Cli, calls: AnsweredCalls, lost: Counter[int]) -> None:
     """Set `lost`: calls so far whose reply had not reached the disk at a kill, by question."""
     rows = {row["id"]: row for row in rows_in(cli.folder / "answers.jsonl")}
-    answered = ledger.answered()
+    answered = calls.answered()
     config = next(iter(rows.values()))["config"]
     place = Place((cli.folder / "answers.jsonl").resolve(), "agent", config)
     with contextlib.closing(sqlite3.connect(cli.folder / "data" / "runs.sqlite")) as db:
@@ -80,7 +80,7 @@ def count_unrecorded(cli: Cli, ledger: Ledger, lost: Counter[int]) -> None:
 def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
     cli: Cli, here: Here, standins: Standins
 ) -> None:
-    answers, ledger = cli.folder / "answers.jsonl", Ledger(standins)
+    answers, calls = cli.folder / "answers.jsonl", AnsweredCalls(standins)
     lost: Counter[int] = Counter()
     write_questions(
         cli.folder / "questions.jsonl",
@@ -92,7 +92,7 @@ def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
         until(partial(_reached, answers, reached))
         process.kill()
         process.communicate(timeout=240)
-        count_unrecorded(cli, ledger, lost)
+        count_unrecorded(cli, calls, lost)
         with answers.open("ab") as file:
             file.write(b'{"id": "cut short by the kill", "ques')
     done = here(*COMMAND, **settings)
@@ -103,7 +103,7 @@ def test_killed_again_and_again_every_question_is_answered_once_and_paid_once(
     assert {row["status"] for row in rows} == {"answered"}
     assert all(row["sources"] for row in rows)
     assert {row["attempt"] for row in rows} == {0}
-    answered = ledger.answered()
+    answered = calls.answered()
     assert set(answered) == set(range(COUNT))
     # At most: a stand-in counts no reply whose reader was killed as it came to its end.
     assert all(answered[n] <= CALLS + lost[n] for n in range(COUNT)), (answered, lost)

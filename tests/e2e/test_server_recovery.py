@@ -89,7 +89,7 @@ OPEN_RUNS = "SELECT count(*) FROM runs WHERE status = 'open'"
 
 
 def stored(server: DevServer, query: str) -> int:
-    """A number out of the server's outbox."""
+    """A number out of the server's run log."""
     with closing(sqlite3.connect(server.folder / "threads" / "runs.sqlite", timeout=10)) as db:
         return int(db.execute(query).fetchone()[0])
 

@@ -46,10 +46,10 @@ async def working(
 
 @pytest.fixture
 async def services() -> AsyncIterator[Services]:
-    from agent.runs.reply_cache import SqliteJournal
+    from agent.runs.reply_cache import ReplyCache
 
     settings = read_settings(tanlu_mode="offline")
-    built = build_services(settings, journal=SqliteJournal(settings.tanlu_data_dir))
+    built = build_services(settings, reply_cache=ReplyCache(settings.tanlu_data_dir))
     yield built
     await built.aclose()
 

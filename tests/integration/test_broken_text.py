@@ -14,7 +14,7 @@ from agent.client.run_result import RunName, outcome_of
 from agent.core.strings import valid_json
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
-from agent.runs.reply_cache import ReplyJournal, SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
 from agent.sample.model.request import Answer, Model, Turn
@@ -68,14 +68,14 @@ def assert_valid(state: dict[str, Any]) -> None:
 @asynccontextmanager
 async def agent_in(where: Place) -> AsyncIterator[Lab]:
     """A laboratory of the sample that keeps its replies and threads in a place."""
-    journal = SqliteJournal(where) if isinstance(where, Path) else ReplyJournal(where)
+    reply_cache = ReplyCache(where)
     async with (
-        laboratory(journal=journal, tanlu_mode="offline") as lab,  # type: ignore[arg-type]
+        laboratory(reply_cache=reply_cache, tanlu_mode="offline") as lab,  # type: ignore[arg-type]
         open_saver(where) as saver,
     ):
         graph = build_graph(lambda: lab.services).compile(checkpointer=saver)
         yield Lab(lab.services, graph)
-    await journal.aclose()
+    await reply_cache.aclose()
 
 
 @pytest.mark.node
@@ -103,7 +103,7 @@ async def test_the_name_of_a_place_cut_in_an_emoji_costs_nothing(tmp_path: Path)
 
 
 async def test_deep_research_reports_from_broken_pages(tmp_path: Path) -> None:
-    async with deep_laboratory(journal=tmp_path) as lab:
+    async with deep_laboratory(reply_cache=tmp_path) as lab:
         break_all(lab.tavily, lab.gemini)
         lab.gemini.brain = BrokenBrain(lab.brain)
         assert_valid(await lab.ask())
@@ -111,7 +111,7 @@ async def test_deep_research_reports_from_broken_pages(tmp_path: Path) -> None:
 
 
 async def test_team_answer_answers_from_broken_results(tmp_path: Path) -> None:
-    async with team_laboratory(journal=tmp_path) as lab:
+    async with team_laboratory(reply_cache=tmp_path) as lab:
         break_all(lab.serper, lab.bocha, lab.gemini)
         lab.gemini.brain = BrokenBrain(lab.brain)
         assert_valid(await lab.ask())
@@ -120,7 +120,7 @@ async def test_team_answer_answers_from_broken_results(tmp_path: Path) -> None:
 
 async def test_plan_execute_writes_a_dossier_from_broken_sources(tmp_path: Path) -> None:
     with running_world() as world:
-        async with plan_process(world, journal=tmp_path) as lab:
+        async with plan_process(world, reply_cache=tmp_path) as lab:
             break_all(*(service for name, service in world.services.items() if name != "site"))
             world.gemini.brain = BrokenBrain(world.brain)
             assert_valid(await lab.ask())

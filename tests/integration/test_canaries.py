@@ -17,7 +17,7 @@ from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ProviderError
 from agent.graph import build_graph
 from agent.mcp.amap.install import find_node
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.sample.model.reply import SampleModel
 from agent.sample.service import Service, serve
@@ -104,15 +104,15 @@ def town(map_server_script: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[T
 
 @asynccontextmanager
 async def open_town(town: Town, folder: Path) -> AsyncIterator["Asking"]:
-    journal = SqliteJournal(folder)
-    services = impatient(build_services(read_settings(), journal=journal))
+    reply_cache = ReplyCache(folder)
+    services = impatient(build_services(read_settings(), reply_cache=reply_cache))
     async with open_saver(folder) as saver:
         graph = build_graph(lambda: services).compile(checkpointer=saver)
         try:
             yield Asking(town, services, graph)
         finally:
             await services.aclose()
-            await journal.aclose()
+            await reply_cache.aclose()
 
 
 @dataclass

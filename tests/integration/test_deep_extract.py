@@ -10,15 +10,15 @@ from agent.search.http import SearchHttp
 from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.deep_lab import Web
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import ScriptedModels, meter
 from tests.support.standins import TavilyService
 
 
-async def search_over(url: str | None, *, journal: MemoryJournal | None = None,
+async def search_over(url: str | None, *, reply_cache: MemoryReplyCache | None = None,
                     http: SearchHttp | None = None) -> WebSearch:  # fmt: skip
     where = {"tavily_api_key": KEY, "tavily_base_url": url} if url else {}
-    return WebSearch(Settings(**where), ScriptedModels(), Calls(journal=journal), http=http)
+    return WebSearch(Settings(**where), ScriptedModels(), Calls(reply_cache=reply_cache), http=http)
 
 
 def made(count: int, text: str = "正文。") -> tuple[Web, list[str]]:
@@ -73,9 +73,9 @@ async def test_where_every_batch_fails_the_error_is_told() -> None:
 
 async def test_what_was_read_in_a_turn_is_not_paid_again() -> None:
     web, urls = made(3)
-    service, journal = TavilyService(key=KEY, pages=web), MemoryJournal()
+    service, reply_cache = TavilyService(key=KEY, pages=web), MemoryReplyCache()
     with serve(service.app) as running:
-        search = await search_over(running.url, journal=journal)
+        search = await search_over(running.url, reply_cache=reply_cache)
         first = await search.extract(urls, meter=meter())
         again = await search.extract(urls, meter=meter())
         await search.aclose()

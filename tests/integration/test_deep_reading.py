@@ -11,7 +11,7 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.reading.reader import Article, Reader
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from tests.support.deep_lab import (
     ZH,
@@ -167,15 +167,15 @@ async def test_a_hostile_page_opens_nothing_closes_no_tag_and_cites_nothing() ->
 
 
 async def test_what_was_opened_is_fetched_once_for_model_notes_and_check(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path)
+    reply_cache = ReplyCache(tmp_path)
     with strange_pages() as outside:
         body = f"<title>许可</title><p>{TERMS}</p>".encode()
         url = outside.put("/licence", body)
         brain = Steps(searches, opens_first, lambda turn: (read(url),), ends(url))
-        reader = outside.reader(calls=Calls(journal=journal))
+        reader = outside.reader(calls=Calls(reply_cache=reply_cache))
         async with deep_laboratory(brain) as lab:
             state = await research(lab, Either(reader, LinkedPages(links={url: "许可"})))
         fetched = outside.asked()
-    await journal.aclose()
+    await reply_cache.aclose()
     assert fetched == ["/licence"]
     assert "1200美元" in str(answer_of(state).text)

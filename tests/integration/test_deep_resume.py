@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from agent.assistants.deep_research.graph import build_graph
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.sample.search import KEY
 from agent.sample.service import Service, serve
@@ -73,7 +73,7 @@ async def world() -> AsyncIterator[World]:
 @asynccontextmanager
 async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     """The graph as a process of its own would have it: only files and stand-ins are shared."""
-    services = build_services(world.settings, journal=SqliteJournal(folder))
+    services = build_services(world.settings, reply_cache=ReplyCache(folder))
     async with open_saver(folder) as saver:
         try:
             yield build_graph(lambda: services).compile(checkpointer=saver)

@@ -14,7 +14,7 @@ from langgraph_runtime_inmem.database import GLOBAL_STORE  # type: ignore[import
 from agent.core.errors import ConfigurationError
 from agent.engines.langgraph import thread_deletion
 from agent.engines.langgraph.dev_server import DeletedThreads
-from agent.runs.run_log import RunOutbox
+from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture, written_down
 from tests.support.run_fixtures import a_run
@@ -23,17 +23,17 @@ __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 
 
 async def test_nothing_is_known_any_more_of_what_a_deleted_thread_was_asked(where: Place) -> None:
-    outbox = RunOutbox(where, "server")
+    run_log = RunLog(where, "server")
     ended, working, other = a_run(), a_run(), a_run()
     gone = ended.thread_id
-    await outbox.accept(ended)
-    await outbox.finish(ended.run_id)
-    await outbox.accept(a_run(thread_id=gone, run_id=working.run_id))
-    await outbox.accept(other)
-    await outbox.forget(gone)
-    (left,) = await outbox.working()
-    assert await outbox.ends({ended.run_id}) == {}
-    await outbox.aclose()
+    await run_log.accept(ended)
+    await run_log.finish(ended.run_id)
+    await run_log.accept(a_run(thread_id=gone, run_id=working.run_id))
+    await run_log.accept(other)
+    await run_log.forget(gone)
+    (left,) = await run_log.working()
+    assert await run_log.ends({ended.run_id}) == {}
+    await run_log.aclose()
     assert left.run_id == other.run_id
     assert gone.encode() not in written_down(where) or isinstance(where, Path)
 

@@ -62,7 +62,7 @@ async def threads(
     async with open_threads(Settings(database_url=SecretStr(address))) as opened:
         yield opened
         for calls in probe_graph._calls:
-            await calls._journal.aclose()  # type: ignore[union-attr]
+            await calls._reply_cache.aclose()  # type: ignore[union-attr]
 
 
 async def works(graph: Any, run: AcceptedRun, given: Any) -> Any:
@@ -75,7 +75,7 @@ async def test_a_database_that_takes_no_writes_ends_the_run_and_nothing_more_is_
 ) -> None:
     graph = build().compile(checkpointer=threads.saver)
     run = AcceptedRun("00000000-0000-4000-8000-000000000001", "thread", "probe", None)
-    address: Any = threads.journal._ledger
+    address: Any = threads.reply_cache._database
     refusing = Refusing(address._url, how)
     with probe_service() as (probe, url):
         monkeypatch.setenv("PROBE_URL", url)

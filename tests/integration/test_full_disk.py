@@ -11,7 +11,7 @@ import pytest
 
 from agent.assistants.registry import compiled
 from agent.core.errors import StoreFailed
-from agent.runs.reply_cache import ReplyJournal, SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.services import build_services
 from agent.settings import read_settings
@@ -32,7 +32,7 @@ QUESTIONS = {
 
 @dataclass
 class World:
-    """What the stand-ins were asked, and what the journal let begin and could not keep."""
+    """What the stand-ins were asked, and what the reply cache let begin and could not keep."""
 
     full_at: int = 0
     """With which request to a service the disk is full."""
@@ -52,15 +52,15 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """The journal's own view is written down: real calls, real files."""
+    """The reply cache's own view is written down: real calls, real files."""
     made = World()
-    ready, save = ReplyJournal.ready, ReplyJournal.save
+    ready, save = ReplyCache.ready, ReplyCache.save
 
-    async def noted_ready(self: ReplyJournal, turn_id: str) -> None:
+    async def noted_ready(self: ReplyCache, turn_id: str) -> None:
         await ready(self, turn_id)
         made.began.append(turn_id)
 
-    async def noted_save(self: ReplyJournal, turn_id: str, key: str, reply: str) -> None:
+    async def noted_save(self: ReplyCache, turn_id: str, key: str, reply: str) -> None:
         try:
             await save(self, turn_id, key, reply)
         except StoreFailed:
@@ -69,8 +69,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             raise
         made.kept += 1
 
-    monkeypatch.setattr(ReplyJournal, "ready", noted_ready)
-    monkeypatch.setattr(ReplyJournal, "save", noted_save)
+    monkeypatch.setattr(ReplyCache, "ready", noted_ready)
+    monkeypatch.setattr(ReplyCache, "save", noted_save)
     with freed_at_the_end():
         yield made
 
@@ -79,7 +79,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 async def process(assistant: str, world: World, folder: Path) -> AsyncIterator[Any]:
     """The graph as a process of its own has it; only the folder is shared."""
     settings = read_settings(tanlu_mode="offline", tanlu_data_dir=folder)
-    services = build_services(settings, journal=SqliteJournal(folder))
+    services = build_services(settings, reply_cache=ReplyCache(folder))
     assert services.sample
     for name, service in services.sample.services.items():
         service.latency = lambda request, body, name=name: world.note(name, request, body)

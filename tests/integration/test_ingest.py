@@ -244,7 +244,9 @@ async def test_a_path_that_is_not_there_is_refused(bench: Bench) -> None:
         await bench.ingest(bench.docs / "nowhere")
 
 
-async def test_a_lost_store_is_filled_again_and_a_lost_ledger_doubles_nothing(bench: Bench) -> None:
+async def test_a_lost_store_is_filled_again_and_a_lost_register_doubles_nothing(
+    bench: Bench,
+) -> None:
     made = mixed_files.good_files(bench.docs, {"md": 3, "csv": 1})
     await bench.ingest()
     before = await bench.kept()

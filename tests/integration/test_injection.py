@@ -173,15 +173,15 @@ def assert_calls_stay_in_bounds(lab: Lab, state: dict[str, Any]) -> None:
     assert all(float(r.query.get("radius", 0)) <= 50_000 for r in lab.amap.requests)
 
 
-def ledger(state: dict[str, Any]) -> set[str]:
+def recorded_links(state: dict[str, Any]) -> set[str]:
     records = [*state["sources_gathered"], *state["places"], *state["routes"]]
     return {link_url(record["url"]) for record in records}
 
 
 def assert_text_is_clean(text: str, state: dict[str, Any]) -> None:
-    """No address but those of the ledger, no tag, no id; code is shown, not followed."""
+    """No address but the recorded ones, no tag, no id; code is shown, not followed."""
     shown = CODE.sub("", text)
-    known = ledger(state)
+    known = recorded_links(state)
     assert [found for found in LIVE.findall(shown) if found not in known] == []
     assert not TAG.search(shown)
     assert not INTERNAL_ID.search(shown)
@@ -200,7 +200,7 @@ class Tags(HTMLParser):
 def assert_page_is_clean(state: dict[str, Any]) -> None:
     page = Tags()
     page.feed(html_page(outcome_of(state, RunName("agent", "t", "r"), 1.0).finished()))
-    known = ledger(state)
+    known = recorded_links(state)
     for tag, attributes in page.tags:
         assert tag not in ("script", "base", "form", "object", "embed", "link")
         assert not [name for name in attributes if name.startswith("on")]

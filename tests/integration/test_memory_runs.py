@@ -1,4 +1,4 @@
-"""The journal of paid replies and the outbox of runs, in files and in Postgres."""
+"""The cache of paid replies and the run log, in files and in Postgres."""
 
 import asyncio
 import threading
@@ -9,8 +9,8 @@ import pytest
 
 from agent.core.errors import StoreFailed
 from agent.core.redaction import hide
-from agent.runs.reply_cache import ReplyJournal
-from agent.runs.run_log import MAX_ATTEMPTS, RunOutbox
+from agent.runs.reply_cache import ReplyCache
+from agent.runs.run_log import MAX_ATTEMPTS, RunLog
 from agent.runs.sql import KEEP_SECONDS, Place
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture, written_down
 from tests.support.run_fixtures import a_run
@@ -19,45 +19,45 @@ __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 
 
 async def test_a_reply_is_found_again_only_in_its_own_turn(where: Place) -> None:
-    journal = ReplyJournal(where)
-    await journal.save("turn-1", "key", "答复")
-    assert await journal.load("turn-1", "key") == "答复"
-    assert await journal.load("turn-2", "key") is None
-    await journal.forget("turn-1")
-    assert await journal.load("turn-1", "key") is None
-    await journal.aclose()
+    reply_cache = ReplyCache(where)
+    await reply_cache.save("turn-1", "key", "答复")
+    assert await reply_cache.load("turn-1", "key") == "答复"
+    assert await reply_cache.load("turn-2", "key") is None
+    await reply_cache.forget("turn-1")
+    assert await reply_cache.load("turn-1", "key") is None
+    await reply_cache.aclose()
 
 
 async def test_a_reply_that_cannot_be_written_costs_nothing(
     where: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with aclosing(ReplyJournal(where)) as journal:
-        await journal.save("turn", "broken", "secret words \ud83d\x00")
-        await journal.save("turn", "whole", "答复")
-        assert await journal.load("turn", "broken") in (None, "secret words \ufffd")
-        assert await journal.load("turn", "whole") == "答复"
+    async with aclosing(ReplyCache(where)) as reply_cache:
+        await reply_cache.save("turn", "broken", "secret words \ud83d\x00")
+        await reply_cache.save("turn", "whole", "答复")
+        assert await reply_cache.load("turn", "broken") in (None, "secret words \ufffd")
+        assert await reply_cache.load("turn", "whole") == "答复"
     assert "secret words" not in caplog.text
 
 
-async def test_replies_older_than_seven_days_are_gone_when_the_journal_opens(
+async def test_replies_older_than_seven_days_are_gone_when_the_cache_opens(
     where: Place,
 ) -> None:
     now = 1_000_000.0
-    old = ReplyJournal(where, clock=lambda: now - KEEP_SECONDS - 1)
+    old = ReplyCache(where, clock=lambda: now - KEEP_SECONDS - 1)
     await old.save("turn", "old", "x")
     await old.aclose()
-    journal = ReplyJournal(where, clock=lambda: now)
-    assert await journal.load("turn", "old") is None
-    await journal.aclose()
+    reply_cache = ReplyCache(where, clock=lambda: now)
+    assert await reply_cache.load("turn", "old") is None
+    await reply_cache.aclose()
 
 
-async def test_the_journal_serves_several_event_loops_at_once(where: Place) -> None:
-    journal = ReplyJournal(where)
+async def test_the_reply_cache_serves_several_event_loops_at_once(where: Place) -> None:
+    reply_cache = ReplyCache(where)
 
     def other_loop(name: str) -> None:
         async def work() -> None:
-            await asyncio.gather(*(journal.save(name, str(n), name) for n in range(20)))
-            assert await journal.load(name, "19") == name
+            await asyncio.gather(*(reply_cache.save(name, str(n), name) for n in range(20)))
+            assert await reply_cache.load(name, "19") == name
 
         asyncio.run(work())
 
@@ -66,35 +66,37 @@ async def test_the_journal_serves_several_event_loops_at_once(where: Place) -> N
         worker.start()
     for worker in workers:
         await asyncio.to_thread(worker.join)
-    assert await journal.load("loop-3", "0") == "loop-3"
-    await journal.aclose()
-    await journal.aclose()
+    assert await reply_cache.load("loop-3", "0") == "loop-3"
+    await reply_cache.aclose()
+    await reply_cache.aclose()
 
 
-async def test_a_journal_that_fails_lets_nothing_begin_and_saves_what_was_paid_once_it_works(
+async def test_a_reply_cache_that_fails_lets_nothing_begin_and_saves_what_was_paid_once_it_works(
     where: Place,
 ) -> None:
     variable = "TANLU_DATA_DIR" if isinstance(where, Path) else "DATABASE_URL"
-    async with aclosing(ReplyJournal(where)) as journal:
-        await journal.ready("turn")
-        await journal._ledger.run(lambda db: db.execute("ALTER TABLE replies RENAME TO away"))
+    async with aclosing(ReplyCache(where)) as reply_cache:
+        await reply_cache.ready("turn")
+        await reply_cache._database.run(lambda db: db.execute("ALTER TABLE replies RENAME TO away"))
         with pytest.raises(StoreFailed, match=variable):
-            await journal.save("turn", "key", "paid")
+            await reply_cache.save("turn", "key", "paid")
         for turn in ("turn", "another"):
             with pytest.raises(StoreFailed, match=variable):
-                await journal.ready(turn)
-        assert await journal.load("turn", "key") == "paid"
-        await journal.forget("ended")
-        await journal._ledger.run(lambda db: db.execute("ALTER TABLE away RENAME TO replies"))
-        await journal.ready("another")
-    async with aclosing(ReplyJournal(where)) as journal:
-        assert await journal.load("turn", "key") == "paid"
-        rows = await journal._ledger.run(lambda db: db.execute("SELECT * FROM replies").fetchall())
+                await reply_cache.ready(turn)
+        assert await reply_cache.load("turn", "key") == "paid"
+        await reply_cache.forget("ended")
+        await reply_cache._database.run(lambda db: db.execute("ALTER TABLE away RENAME TO replies"))
+        await reply_cache.ready("another")
+    async with aclosing(ReplyCache(where)) as reply_cache:
+        assert await reply_cache.load("turn", "key") == "paid"
+        rows = await reply_cache._database.run(
+            lambda db: db.execute("SELECT * FROM replies").fetchall()
+        )
     assert len(rows) == 1
 
 
 async def test_an_accepted_run_is_open_until_it_is_finished(where: Place) -> None:
-    runs = RunOutbox(where)
+    runs = RunLog(where)
     run = a_run(context={"max_research_loops": 1})
     await runs.accept(run)
     (open_run,) = await runs.working()
@@ -105,7 +107,7 @@ async def test_an_accepted_run_is_open_until_it_is_finished(where: Place) -> Non
 
 
 async def test_a_run_whose_process_lives_is_not_offered(where: Place) -> None:
-    alive, other = RunOutbox(where), RunOutbox(where)
+    alive, other = RunLog(where), RunLog(where)
     await alive.accept(a_run())
     assert await other.unfinished() == []
     await alive.aclose()
@@ -114,7 +116,7 @@ async def test_a_run_whose_process_lives_is_not_offered(where: Place) -> None:
 
 
 async def test_a_run_left_behind_is_taken_by_one_process_only(where: Place) -> None:
-    gone, one, two = (RunOutbox(where) for _ in range(3))
+    gone, one, two = (RunLog(where) for _ in range(3))
     await gone.accept(a_run())
     await gone.aclose()
     (seen,) = await one.unfinished()
@@ -130,23 +132,23 @@ async def test_a_run_left_behind_is_taken_by_one_process_only(where: Place) -> N
 
 async def test_a_run_is_given_up_after_three_attempts(where: Place) -> None:
     run = a_run()
-    first = RunOutbox(where)
+    first = RunLog(where)
     await first.accept(run)
     await first.aclose()
     for attempt in range(MAX_ATTEMPTS):
-        process = RunOutbox(where)
+        process = RunLog(where)
         taken = await process.take((await process.unfinished())[0])
         assert taken is not None
         assert taken.attempts == attempt + 1
         await process.aclose()
-    last = RunOutbox(where)
+    last = RunLog(where)
     assert await last.take((await last.unfinished())[0]) is None
     assert await last.unfinished() == []
     await last.aclose()
 
 
 async def test_the_command_line_leaves_the_runs_of_a_server_alone(where: Place) -> None:
-    server, cli = RunOutbox(where, "server /srv"), RunOutbox(where, "cli")
+    server, cli = RunLog(where, "server /srv"), RunLog(where, "cli")
     await server.accept(a_run())
     await server.aclose()
     assert await cli.unfinished() == []
@@ -154,7 +156,7 @@ async def test_the_command_line_leaves_the_runs_of_a_server_alone(where: Place) 
 
 
 async def test_a_renamed_run_keeps_its_earlier_ids(where: Place) -> None:
-    runs = RunOutbox(where)
+    runs = RunLog(where)
     run = a_run()
     await runs.accept(run)
     renamed = await runs.rename((await runs.working())[0], "new-id")
@@ -163,12 +165,12 @@ async def test_a_renamed_run_keeps_its_earlier_ids(where: Place) -> None:
     await runs.aclose()
 
 
-async def test_no_key_reaches_the_outbox(where: Place) -> None:
-    hide("CANARY-outbox-1234")
-    runs = RunOutbox(where)
+async def test_no_key_reaches_the_run_log(where: Place) -> None:
+    hide("CANARY-run-log-1234")
+    runs = RunLog(where)
     await runs.accept(
         a_run(
-            input={"messages": "my key is CANARY-outbox-1234"},
+            input={"messages": "my key is CANARY-run-log-1234"},
             context={"api_key": "sk-another-one", "max_run_tokens": 5000},
         )
     )
@@ -181,11 +183,11 @@ async def test_no_key_reaches_the_outbox(where: Place) -> None:
 
 
 async def test_what_was_asked_is_not_kept_after_the_end(where: Place) -> None:
-    runs = RunOutbox(where)
+    runs = RunLog(where)
     run = a_run(input={"messages": "something private"})
     await runs.accept(run)
     await runs.finish(run.run_id, "error")
-    rows = await runs._ledger.run(
+    rows = await runs._database.run(
         lambda db: db.execute("SELECT input, context, status FROM runs").fetchall()
     )
     assert rows == [("null", "{}", "error")]
@@ -196,7 +198,7 @@ async def test_only_the_last_half_minute_of_a_dead_process_is_looked_at_again(
     where: Place,
 ) -> None:
     now = [1000.0]
-    dying = RunOutbox(where, clock=lambda: now[0])
+    dying = RunLog(where, clock=lambda: now[0])
     early, late, stopped = a_run(), a_run(assistant="other"), a_run()
     for run, seconds, end in (
         (early, 0, "success"),
@@ -207,6 +209,6 @@ async def test_only_the_last_half_minute_of_a_dead_process_is_looked_at_again(
         now[0] += seconds
         await dying.finish(run.run_id, end)
     await dying.aclose()
-    restarted = RunOutbox(where, clock=lambda: now[0])
+    restarted = RunLog(where, clock=lambda: now[0])
     assert await restarted.lately_ended() == [(late.thread_id, "other", "")]
     await restarted.aclose()

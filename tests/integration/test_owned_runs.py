@@ -1,4 +1,4 @@
-"""Whose a run is, in the outbox and in a thread's steps; and how long its client waits for that."""
+"""Whose a run is, in the run log and a thread's steps; and how long its client waits for that."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from langgraph_sdk import get_client
 
 from agent.core.metadata_keys import MARK, OWNER
 from agent.engines.langgraph.recovery import RunWatch
-from agent.runs.run_log import RunOutbox
+from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
 from agent.sample.service import serve
@@ -26,31 +26,31 @@ __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 
 
 async def test_a_run_is_taken_up_with_its_asker(where: Place) -> None:
-    dying = RunOutbox(where)
+    dying = RunLog(where)
     await dying.accept(a_run(asker="alice"))
     await dying.accept(ended := a_run(asker="bob"))
     await dying.finish(ended.run_id)
     await dying.aclose()
-    living = RunOutbox(where)
+    living = RunLog(where)
     (run,) = await living.unfinished()
     assert run.asker == "alice"
     assert await living.lately_ended() == [(ended.thread_id, "agent", "bob")]
     await living.aclose()
 
 
-async def test_an_outbox_of_before_there_were_keys_is_gone_on_with(tmp_path: Path) -> None:
-    old = RunOutbox(tmp_path)
+async def test_a_run_log_of_before_there_were_keys_is_gone_on_with(tmp_path: Path) -> None:
+    old = RunLog(tmp_path)
     await old.accept(run := a_run())
     await old.aclose()
     with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db:
         db.execute("ALTER TABLE runs DROP COLUMN asker")
         db.commit()
-    outbox = RunOutbox(tmp_path)
-    (found,) = await outbox.unfinished()
+    run_log = RunLog(tmp_path)
+    (found,) = await run_log.unfinished()
     assert (found.run_id, found.asker) == (run.run_id, "")
-    await outbox.accept(a_run(asker="alice"))
-    assert [r.asker for r in await outbox.working()] == ["alice"]
-    await outbox.aclose()
+    await run_log.accept(a_run(asker="alice"))
+    assert [r.asker for r in await run_log.working()] == ["alice"]
+    await run_log.aclose()
 
 
 async def test_a_thread_s_steps_tell_whose_keys_they_were_made_with(where: Place) -> None:
@@ -66,10 +66,10 @@ async def test_a_thread_s_steps_tell_whose_keys_they_were_made_with(where: Place
 
 @asynccontextmanager
 async def watching(folder: Path, url: str = "http://127.0.0.1:1") -> AsyncIterator[RunWatch]:
-    outbox = RunOutbox(folder, "server")
+    run_log = RunLog(folder, "server")
     async with get_client(url=url) as client:
-        yield RunWatch(outbox, client)
-    await outbox.aclose()
+        yield RunWatch(run_log, client)
+    await run_log.aclose()
 
 
 async def test_a_client_does_not_wait_for_a_disk_for_ever(
@@ -77,21 +77,21 @@ async def test_a_client_does_not_wait_for_a_disk_for_ever(
 ) -> None:
     monkeypatch.setattr("agent.engines.langgraph.recovery._HOLD_SECONDS", 0.05)
     async with watching(tmp_path) as watch:
-        with stuck(watch._outbox, monkeypatch):
+        with stuck(watch._run_log, monkeypatch):
             await asyncio.wait_for(watch.accepted(a_run(run_id="run-1")), 60)
             await asyncio.wait_for(watch.ended("run-1", "success"), 60)
-    assert "run=run-1 is not in the outbox: no answer in 0.05 s" in caplog.text
-    assert "run=run-1: its end is not in the outbox: no answer in 0.05 s" in caplog.text
+    assert "run=run-1 is not in the run log: no answer in 0.05 s" in caplog.text
+    assert "run=run-1: its end is not in the run log: no answer in 0.05 s" in caplog.text
 
 
 @contextlib.contextmanager
-def stuck(outbox: RunOutbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def stuck(run_log: RunLog, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     async def never(*_: Any) -> Any:
         await asyncio.Event().wait()
 
     with monkeypatch.context() as patched:
-        patched.setattr(outbox, "accept", never)
-        patched.setattr(outbox, "finish", never)
+        patched.setattr(run_log, "accept", never)
+        patched.setattr(run_log, "finish", never)
         yield
 
 
@@ -125,14 +125,14 @@ class Listing:
 
 
 async def taken_up(folder: Path, server: Listing, run_id: str) -> list[str]:
-    """The ids our outbox has for the run, after a start beside that server."""
-    dying = RunOutbox(folder, "server")
+    """The ids our run log has for the run, after a start beside that server."""
+    dying = RunLog(folder, "server")
     await dying.accept(a_run(run_id=run_id, asker="alice"))
     await dying.aclose()
     with serve(server.app) as running:
         async with watching(folder, running.url) as watch:
             await watch.recover()
-            return [run.run_id for run in await watch._outbox.working()]
+            return [run.run_id for run in await watch._run_log.working()]
 
 
 async def test_a_run_that_its_client_goes_on_with_is_not_begun_beside_it(tmp_path: Path) -> None:

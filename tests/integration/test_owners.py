@@ -12,7 +12,7 @@ import pytest
 
 from agent.runs import lease as owners
 from agent.runs.lease import FileOwner, claim
-from agent.runs.run_log import RunOutbox
+from agent.runs.run_log import RunLog
 from tests.support.run_fixtures import a_run
 
 
@@ -39,7 +39,7 @@ class _NoTables:
 
 async def left_by_a_dead_process(folder: Path) -> str:
     """The id of a run whose process is gone."""
-    before = RunOutbox(folder, "server")
+    before = RunLog(folder, "server")
     await before.accept(run := a_run())
     await before.aclose()
     return run.run_id
@@ -51,11 +51,11 @@ async def test_a_process_that_was_killed_long_ago_does_not_stop_the_recovery(
     run_id = await left_by_a_dead_process(tmp_path)
     for number in range(4):
         killed_long_ago(tmp_path, f"{number}-0123456789ab")
-    outbox = RunOutbox(tmp_path, "server")
-    assert [run.run_id for run in await outbox.unfinished()] == [run_id]
+    run_log = RunLog(tmp_path, "server")
+    assert [run.run_id for run in await run_log.unfinished()] == [run_id]
     (own,) = {path.name.removesuffix("-journal") for path in (tmp_path / "owners").iterdir()}
     assert own.startswith(f"{os.getpid()}-")
-    await outbox.aclose()
+    await run_log.aclose()
     assert list((tmp_path / "owners").iterdir()) == []
 
 
@@ -67,11 +67,11 @@ async def test_a_journal_without_its_owner_is_removed_and_strange_files_are_left
     strange = tmp_path / "owners" / "notes.txt"
     strange.write_text("not a database, but long enough to be read as one" * 20)
     os.utime(strange, (0, 0))
-    outbox = RunOutbox(tmp_path, "server")
-    assert await outbox.unfinished() == []
+    run_log = RunLog(tmp_path, "server")
+    assert await run_log.unfinished() == []
     assert not (tmp_path / "owners" / "1-0123456789ab-journal").exists()
     assert strange.exists()
-    await outbox.aclose()
+    await run_log.aclose()
 
 
 async def test_an_owner_stays_itself_when_its_tables_are_opened_again(tmp_path: Path) -> None:

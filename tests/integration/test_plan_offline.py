@@ -4,7 +4,7 @@ from blockbuster import blockbuster_ctx
 
 from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.runs.reply_cache import ReplyJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.filings import sample_companies
 from agent.sample.pages import paper_names, paper_pdf
 from agent.sample.scholar import sample_articles, sample_papers
@@ -17,7 +17,7 @@ async def test_a_dossier_blocks_no_event_loop_neither_ours_nor_the_samples() -> 
     for cached in (sample_articles, sample_papers, sample_companies, paper_names, paper_pdf):
         cached.cache_clear()
     settings = read_settings(tanlu_mode="offline")
-    services = build_services(settings, journal=ReplyJournal(settings.tanlu_data_dir))
+    services = build_services(settings, reply_cache=ReplyCache(settings.tanlu_data_dir))
     graph = build_graph(lambda: services).compile()
     try:
         with blockbuster_ctx():

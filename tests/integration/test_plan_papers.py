@@ -10,7 +10,7 @@ from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, Un
 from agent.reading.fetch import page_cache
 from agent.reading.papers import PaperShelf
 from tests.support.map_fixtures import meter
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.reading import (
     Outside,
     inside_fixture,
@@ -27,10 +27,10 @@ def shelf(
     outside: Outside,
     folder: Path,
     *,
-    journal: MemoryJournal | None = None,
+    reply_cache: MemoryReplyCache | None = None,
     max_bytes: int = 1 << 20,
 ) -> PaperShelf:
-    calls = Calls(journal=journal)
+    calls = Calls(reply_cache=reply_cache)
     fetcher = outside.fetcher(calls=calls, max_bytes=max_bytes)
     vars(fetcher)["_cache"] = page_cache(0)
     return PaperShelf(calls, fetcher, folder / "papers")
@@ -104,18 +104,18 @@ async def test_equal_downloads_at_the_same_time_are_one(outside: Outside, tmp_pa
 async def test_after_a_crash_a_finished_download_is_not_repeated(
     outside: Outside, tmp_path: Path
 ) -> None:
-    url, journal = outside.put("/a.pdf", PDF, "application/pdf"), MemoryJournal()
+    url, reply_cache = outside.put("/a.pdf", PDF, "application/pdf"), MemoryReplyCache()
     own = meter()
-    first = await shelf(outside, tmp_path, journal=journal).get(url, meter=own)
-    again = await shelf(outside, tmp_path, journal=journal).get(url, meter=own)
+    first = await shelf(outside, tmp_path, reply_cache=reply_cache).get(url, meter=own)
+    again = await shelf(outside, tmp_path, reply_cache=reply_cache).get(url, meter=own)
     assert first == again
     assert outside.asked() == ["/a.pdf"]
 
 
 async def test_a_download_whose_file_is_gone_is_repeated(outside: Outside, tmp_path: Path) -> None:
-    url, journal = outside.put("/a.pdf", PDF, "application/pdf"), MemoryJournal()
+    url, reply_cache = outside.put("/a.pdf", PDF, "application/pdf"), MemoryReplyCache()
     own = meter()
-    papers = shelf(outside, tmp_path, journal=journal)
+    papers = shelf(outside, tmp_path, reply_cache=reply_cache)
     papers.path(await papers.get(url, meter=own)).unlink()
     assert papers.path(await papers.get(url, meter=own)).is_file()
 

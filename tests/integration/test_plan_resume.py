@@ -68,7 +68,7 @@ def world(shared: World) -> World:
 async def process(world: World, folder: Path, knowledge: MemoryKnowledge) -> AsyncIterator[PlanLab]:
     """The graph as a process of its own would have it: files and stand-ins are shared."""
     async with open_saver(folder) as saver:
-        held = {"journal": folder, "saver": saver, "knowledge": knowledge}
+        held = {"reply_cache": folder, "saver": saver, "knowledge": knowledge}
         async with plan_process(world, **held, tanlu_data_dir=folder) as lab:
             lab.context = {"plan_mode": "dag", "max_executors": 2}
             yield lab

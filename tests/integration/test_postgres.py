@@ -14,9 +14,8 @@ from agent.core.errors import ConfigurationError, StoreFailed
 from agent.engines.langgraph.checkpoints import make
 from agent.engines.langgraph.recovery import RunWatch
 from agent.runs import postgres as connections
-from agent.runs import postgres as ledgers
-from agent.runs.reply_cache import ReplyJournal
-from agent.runs.run_log import AcceptedRun, RunOutbox
+from agent.runs.reply_cache import ReplyCache
+from agent.runs.run_log import AcceptedRun, RunLog
 from agent.runs.threads import open_saver, open_threads
 from agent.settings import Settings
 from tests.support.ports import free_port
@@ -49,7 +48,7 @@ async def test_first_starts_at_once_make_every_table_once(fresh: SecretStr) -> N
     async def start() -> None:
         async with open_threads(Settings(database_url=fresh)) as threads:
             await threads.runs.accept(a_run())
-            await threads.journal.save("turn", "key", "x")
+            await threads.reply_cache.save("turn", "key", "x")
 
     await asyncio.gather(*(start() for _ in range(5)))
     assert rows(fresh, "SELECT count(*) FROM runs") == [(5,)]
@@ -138,7 +137,7 @@ async def test_without_the_extra_the_address_says_what_to_install(
         async with open_saver(address):
             pass
     with pytest.raises(ConfigurationError, match=r"tanlu\[postgres\]"):
-        await RunOutbox(address).working()
+        await RunLog(address).working()
 
 
 async def test_connections_that_break_are_opened_again(
@@ -147,9 +146,9 @@ async def test_connections_that_break_are_opened_again(
     async with open_threads(Settings(database_url=database)) as threads:
         run = a_run()
         await threads.runs.accept(run)
-        await threads.journal.save("turn", "key", "x")
+        await threads.reply_cache.save("turn", "key", "x")
         await asyncio.to_thread(cut_off, database)
-        assert await threads.journal.load("turn", "key") == "x"
+        assert await threads.reply_cache.load("turn", "key") == "x"
         assert run.run_id in {r.run_id for r in await threads.runs.working()}
         config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
         await threads.saver.aput(config, CHECKPOINT, {}, {"text": "1"})
@@ -163,14 +162,14 @@ async def test_a_database_that_is_gone_is_one_line_wherever_it_is_used(
 ) -> None:
     monkeypatch.setattr(connections, "_PAUSES", (0.0, 0.05))
     async with open_threads(Settings(database_url=fresh)) as threads:
-        await threads.journal.save("turn", "key", "x")
+        await threads.reply_cache.save("turn", "key", "x")
         await threads.runs.working()
         await asyncio.to_thread(cut_off, fresh, for_good=True)
         with pytest.raises(StoreFailed, match=r"DATABASE_URL.*is gone") as caught:
             await threads.saver.aget_tuple({"configurable": {"thread_id": "t"}})
         with pytest.raises(StoreFailed, match="DATABASE_URL"):
             await threads.runs.accept(a_run())
-        for asked in (threads.journal.load("turn", "key"), threads.journal.ready("turn")):
+        for asked in (threads.reply_cache.load("turn", "key"), threads.reply_cache.ready("turn")):
             with pytest.raises(StoreFailed, match="DATABASE_URL"):
                 await asked
     assert "\n" not in str(caught.value)
@@ -181,8 +180,8 @@ async def test_a_database_that_is_gone_is_one_line_wherever_it_is_used(
 async def test_a_living_process_that_loses_its_connection_is_soon_alive_for_others_again(
     fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledgers, "_BEAT_SECONDS", 0.05)
-    alive, other = RunOutbox(fresh), RunOutbox(fresh)
+    monkeypatch.setattr(connections, "_BEAT_SECONDS", 0.05)
+    alive, other = RunLog(fresh), RunLog(fresh)
     await alive.accept(a_run())
     assert await other.unfinished() == []
     await asyncio.to_thread(cut_off, fresh)
@@ -195,7 +194,7 @@ async def test_a_living_process_that_loses_its_connection_is_soon_alive_for_othe
 
 
 async def test_a_run_that_was_taken_up_is_not_closed_by_its_first_owner(fresh: SecretStr) -> None:
-    slow, other = RunOutbox(fresh), RunOutbox(fresh)
+    slow, other = RunLog(fresh), RunLog(fresh)
     run = a_run()
     await slow.accept(run)
     (seen,) = await slow.working()
@@ -209,7 +208,7 @@ async def test_a_run_that_was_taken_up_is_not_closed_by_its_first_owner(fresh: S
 async def test_a_turn_that_comes_back_from_another_process_is_not_paid_again(
     database: SecretStr,
 ) -> None:
-    here, there = ReplyJournal(database), ReplyJournal(database)
+    here, there = ReplyCache(database), ReplyCache(database)
     assert await here.load("wandering", "second") is None
     await there.save("wandering", "second", "paid\0 there\ud83d")
     assert await here.load("wandering", "second") == "paid there\ufffd"
@@ -220,8 +219,8 @@ async def test_a_turn_that_comes_back_from_another_process_is_not_paid_again(
 class TakesUp(RunWatch):
     """A server's watch that only notes what it would continue."""
 
-    def __init__(self, outbox: RunOutbox) -> None:
-        super().__init__(outbox, None)  # type: ignore[arg-type]
+    def __init__(self, run_log: RunLog) -> None:
+        super().__init__(run_log, None)  # type: ignore[arg-type]
         self.continued: asyncio.Queue[str] = asyncio.Queue()
 
     async def _continue(self, run: AcceptedRun) -> None:
@@ -236,7 +235,7 @@ async def test_a_server_that_runs_takes_up_the_runs_of_one_that_dies(
 ) -> None:
     monkeypatch.setattr("agent.engines.langgraph.recovery._POLL_SECONDS", 0.05)
     monkeypatch.setattr("agent.engines.langgraph.recovery._MISSED_SECONDS", 0.3)
-    dying, living = RunOutbox(fresh, "server"), RunOutbox(fresh, "server")
+    dying, living = RunLog(fresh, "server"), RunLog(fresh, "server")
     run = a_run()
     await dying.accept(run)
     watch = TakesUp(living)

@@ -19,7 +19,7 @@ from agent.core.calls import Calls
 from agent.core.errors import AgentError, UnsafeUrl
 from agent.reading import extract
 from agent.reading.reader import Article
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.records import load_sample
 from agent.services import build_services
 from agent.settings import read_settings
@@ -194,10 +194,10 @@ async def test_what_was_read_in_a_turn_is_read_once_also_after_a_crash(
     url = outside.put("/a", GUIDE.format("Words of the guide.").encode())
     read: list[Article] = []
     for _ in range(2):
-        journal = SqliteJournal(tmp_path)
-        reader = outside.reader(calls=Calls(journal=journal))
+        reply_cache = ReplyCache(tmp_path)
+        reader = outside.reader(calls=Calls(reply_cache=reply_cache))
         read.append(await reader.read(url, meter=meter()))
-        await journal.aclose()
+        await reply_cache.aclose()
     assert read[0] == read[1]
     assert outside.asked() == ["/a"]
 

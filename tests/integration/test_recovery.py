@@ -37,7 +37,7 @@ class Shell:
         output, _ = self.start().communicate(timeout=240)
         return [line.split()[1] for line in output.splitlines()]
 
-    def journalled(self) -> int:
+    def cached_replies(self) -> int:
         if not (self.folder / "runs.sqlite").exists():
             return 0
         with closing(sqlite3.connect(self.folder / "runs.sqlite", timeout=10)) as db:
@@ -66,10 +66,10 @@ def shell(tmp_path: Path, probe_and_url: tuple[Probe, str]) -> Iterator[Shell]:
     opened.end()
 
 
-def wait_for_journal(shell: Shell, replies: int) -> None:
+def wait_for_replies(shell: Shell, replies: int) -> None:
     until = time.monotonic() + 120
-    while shell.journalled() < replies:
-        assert time.monotonic() < until, "the replies did not reach the journal"
+    while shell.cached_replies() < replies:
+        assert time.monotonic() < until, "the replies did not reach the reply cache"
         time.sleep(0.02)
 
 
@@ -78,7 +78,7 @@ def test_no_call_that_was_finished_before_kill_9_is_made_again(probe: Probe, she
     process = shell.ask("turn")
     for name in ("work-1", "work-0-again", "work-2-again"):
         probe.wait_for(f"turn/{name}")
-    wait_for_journal(shell, 5)
+    wait_for_replies(shell, 5)
     process.kill()
     process.wait()
     probe.held = set()
@@ -95,7 +95,7 @@ def test_a_call_finished_inside_an_unfinished_node_is_not_made_again(
     process = shell.ask("turn")
     for name in probe.held:
         probe.wait_for(name)
-    wait_for_journal(shell, 4)
+    wait_for_replies(shell, 4)
     process.kill()
     process.wait()
     probe.held = set()

@@ -21,7 +21,7 @@ from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
 from agent.models.client import ModelClient
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.sample.model.request import Answer, FunctionCall
 from agent.sample.server import SampleServices, start_sample_services
@@ -74,8 +74,8 @@ def world(tmp_path: Path) -> Iterator[World]:
 @asynccontextmanager
 async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     """The graph as a process of its own would have it: only files and stand-ins are shared."""
-    settings, journal = world.sample.settings, SqliteJournal(folder)
-    calls = Calls(journal=journal)
+    settings, reply_cache = world.sample.settings, ReplyCache(folder)
+    calls = Calls(reply_cache=reply_cache)
     models = ModelClient(settings, calls)
     maps = build_map_client(settings, calls, redirect=world.sample.amap_url)
     searches = WebSearch(settings, models, calls)
@@ -93,14 +93,14 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
         knowledge=build_knowledge(settings, calls),
         code=code,
         calls=calls,
-        journal=journal,
+        reply_cache=reply_cache,
         sample=world.sample,
     )
     async with open_saver(folder) as saver:
         try:
             yield build_graph(lambda: services).compile(checkpointer=saver)
         finally:
-            for part in (code, maps, searches, models, journal):
+            for part in (code, maps, searches, models, reply_cache):
                 await part.aclose()
 
 
@@ -119,7 +119,7 @@ def comparable(state: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return text, {"usage": usage, "queries": kept["queries"], "gaps": kept["gaps"]}
 
 
-def journalled(folder: Path) -> int:
+def cached_replies(folder: Path) -> int:
     """How many replies are safe on disk."""
     with closing(sqlite3.connect(folder / "runs.sqlite", timeout=10)) as db:
         return int(db.execute("SELECT count(*) FROM replies").fetchone()[0])
@@ -140,7 +140,7 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     async with process(world, folder) as graph:
         task = asyncio.create_task(run(graph, ZH))
         await until(lambda: len(world.asked) == finished and held.times == 0)
-        await until(lambda: journalled(folder) == finished)
+        await until(lambda: cached_replies(folder) == finished)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -177,7 +177,7 @@ async def test_a_models_turn_with_tools_is_not_paid_again_when_its_next_one_brea
     async with process(world, tmp_path) as graph:
         task = asyncio.create_task(run(graph, ZH))
         await until(lambda: held.times == 0 and world.stages().count("web_research") == 2)
-        await until(lambda: journalled(tmp_path) == len(world.asked))
+        await until(lambda: cached_replies(tmp_path) == len(world.asked))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -129,11 +129,11 @@ async def test_one_that_calls_tools_even_then_ends_the_discussion(
     engine: str, tmp_path: Path
 ) -> None:
     brain = Team(team_researcher=always_calls())
-    async with team_laboratory(brain, engine=engine, journal=tmp_path) as lab:
+    async with team_laboratory(brain, engine=engine, reply_cache=tmp_path) as lab:
         state = await lab.ask(max_tool_rounds=2)
     assert state["ended"] == "failures"
     assert speakers(state) == []
-    # The journal's reply is not taken for the next one.
+    # The reply cache's reply is not taken for the next one.
     assert len(brain.asked("team_researcher")) == 2 + 3
     assert codes(state).count("chat_model_failed") == codes(state).count("chat_failures") == 1
     assert len(state["evidence_pool"]) == 2
@@ -149,7 +149,7 @@ async def test_one_that_comes_round_after_a_reminder_goes_on(engine: str, tmp_pa
         return Answer(text="青岚大桥1987年通车[^s0-0]。")
 
     brain = Team(team_researcher=rule)
-    async with team_laboratory(brain, engine=engine, journal=tmp_path) as lab:
+    async with team_laboratory(brain, engine=engine, reply_cache=tmp_path) as lab:
         state = await lab.ask(max_tool_rounds=1)
     assert state["ended"] == "terminated"
     assert state["final_answer"] == "1987年"

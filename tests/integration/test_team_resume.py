@@ -47,7 +47,7 @@ async def process(folder: Path, engine: str) -> AsyncIterator[tuple[TeamLab, Log
     """A process of its own: only files outlive it. Its stand-ins answer alike every time."""
     async with (
         open_saver(folder) as saver,
-        team_laboratory(Team(), engine=engine, journal=folder, saver=saver) as lab,
+        team_laboratory(Team(), engine=engine, reply_cache=folder, saver=saver) as lab,
     ):
         log = Log()
         log.listen(lab)

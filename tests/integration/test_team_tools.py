@@ -288,7 +288,7 @@ async def test_a_step_repeated_after_a_crash_pays_for_no_search_again(tmp_path: 
             await until(lambda: bool(steps.told("search_done")), 20)
             raise RuntimeError("killed")
 
-    async with team_laboratory(journal=tmp_path) as lab:
+    async with team_laboratory(reply_cache=tmp_path) as lab:
         steps = Steps(with_runner(lab.services, Dying()))
         with pytest.raises(RuntimeError, match="killed"):
             await steps.do(call("search_google", 0, query=Q), call("run_code", 1, code="1"))

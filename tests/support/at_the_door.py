@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from agent.server.auth.guard import Guard
-from agent.server.auth.rate_limit import Tries
+from agent.server.auth.rate_limit import RateLimit
 
 STUDIO = "https://smith.langchain.com"
 KEY = "anna-0123456789abcdef"
@@ -32,7 +32,7 @@ async def _talked(socket: WebSocket) -> None:
         await socket.send_text(f"heard {len(said)}")
 
 
-def server(tries: Tries | None = None) -> Starlette:
+def server(rate_limit: RateLimit | None = None) -> Starlette:
     """Anything goes behind the guard, as in `langgraph dev`: CORS for all, every path."""
     return Starlette(
         routes=[
@@ -40,7 +40,7 @@ def server(tries: Tries | None = None) -> Starlette:
             Route("/{path:path}", _came, methods=METHODS),
         ],
         middleware=[
-            Middleware(Guard, tries=tries),
+            Middleware(Guard, rate_limit=rate_limit),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_private_network=True),
         ],
     )
@@ -54,11 +54,11 @@ async def ask(
     peer: tuple[str, int] | None = ("127.0.0.1", 50000),
     body: bytes = b"",
     root_path: str = "",
-    tries: Tries | None = None,
+    rate_limit: RateLimit | None = None,
 ) -> httpx.Response:
     """One request to a server with the guard, as uvicorn gives it on: it believes what proxies on
     its own machine say of the peer. `host` is localhost:2024 unless it is given."""
-    served: Any = ProxyHeadersMiddleware(server(tries))  # type: ignore[arg-type]
+    served: Any = ProxyHeadersMiddleware(server(rate_limit))  # type: ignore[arg-type]
     transport = httpx.ASGITransport(served, client=peer, root_path=root_path)  # type: ignore[arg-type]
     named = {"host": "localhost:2024", **(headers or {})}
     async with httpx.AsyncClient(transport=transport) as http:
@@ -71,7 +71,7 @@ async def raw(
     headers: Iterable[tuple[bytes, bytes]],
     parts: Iterable[bytes] = (),
     *,
-    tries: Tries | None = None,
+    rate_limit: RateLimit | None = None,
 ) -> list[Message]:
     """What no client library sends: headers twice or not at all, web sockets, endless bodies."""
     parts = list(parts)
@@ -100,5 +100,5 @@ async def raw(
         "server": ("localhost", 2024), "subprotocols": [], "http_version": "1.1",
         "asgi": {"version": "3.0"}, **scope,
     }  # fmt: skip
-    await server(tries)(full, receive, send)
+    await server(rate_limit)(full, receive, send)
     return sent

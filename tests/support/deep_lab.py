@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.assistants.common.services import Services
 from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.corpus import Page
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, task_of
@@ -182,7 +182,7 @@ async def deep_laboratory(
     brain: Any = None,
     *,
     web: Web | None = None,
-    journal: Path | None = None,
+    reply_cache: Path | None = None,
     saver: Any = None,
     **settings: Any,
 ) -> AsyncIterator[DeepLab]:
@@ -196,8 +196,8 @@ async def deep_laboratory(
             "tavily_api_key": KEY,
             "tavily_base_url": stack.enter_context(serve(tavily.app)).url,
         }
-        kept = SqliteJournal(journal) if journal else None
-        services = build_services(Settings(**{**where, **settings}), journal=kept)
+        kept = ReplyCache(reply_cache) if reply_cache else None
+        services = build_services(Settings(**{**where, **settings}), reply_cache=kept)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
         yield DeepLab(services, graph, brain, tavily, gemini, web)

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.assistants.common.services import Services
 from agent.configuration import configure
 from agent.graph import Compiled, build_graph
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.service import Service
 from agent.services import build_services
 from agent.settings import read_settings
@@ -81,10 +81,10 @@ def tasks(requests: list[Recorded]) -> list[str]:
 
 @asynccontextmanager
 async def laboratory(
-    *, journal: SqliteJournal | None = None, **settings: Any
+    *, reply_cache: ReplyCache | None = None, **settings: Any
 ) -> AsyncIterator[Lab]:
     """A deployment over the sample; `settings` as in the environment, in lower case."""
-    services = build_services(read_settings(**settings), journal=journal)
+    services = build_services(read_settings(**settings), reply_cache=reply_cache)
     try:
         graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
         yield Lab(services, graph)

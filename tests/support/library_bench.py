@@ -18,7 +18,7 @@ from agent.search.http import SearchHttp
 from agent.search.sec_edgar import DATA
 from agent.search.web import WebSearch
 from agent.settings import Settings
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import ScriptedModels, meter
 from tests.support.standin import Fault
 from tests.support.standins import (
@@ -100,7 +100,9 @@ class SourceBench:
     url: str
     http: SearchHttp
 
-    def sources(self, *, journal: MemoryJournal | None = None, **changes: Any) -> DocumentSources:
+    def sources(
+        self, *, reply_cache: MemoryReplyCache | None = None, **changes: Any
+    ) -> DocumentSources:
         """The sources of a process; nothing waits long before it asks again."""
         address = ADDRESSES.get(self.name, "{url}").format(url=self.url)
         given = {
@@ -113,7 +115,7 @@ class SourceBench:
             **changes,
         }
         settings = Settings(**given)
-        calls = Calls(journal=journal)
+        calls = Calls(reply_cache=reply_cache)
         web = WebSearch(settings, ScriptedModels(), calls, http=self.http)
         sources = DocumentSources(settings, calls, web)
         for source in vars(sources)["_sources"].values():

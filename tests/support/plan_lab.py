@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.runs.reply_cache import ReplyJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY
@@ -228,7 +228,7 @@ class PlanLab:
 async def plan_process(
     world: World,
     *,
-    journal: Path | None = None,
+    reply_cache: Path | None = None,
     saver: Any = None,
     knowledge: Any = None,
     real: bool = False,
@@ -241,8 +241,8 @@ async def plan_process(
     from agent.assistants.plan_execute.graph import build_graph
 
     async with AsyncExitStack() as stack:
-        kept = ReplyJournal(journal) if journal else None
-        services = _impatient(build_services(world.settings(**settings), journal=kept), world)
+        kept = ReplyCache(reply_cache) if reply_cache else None
+        services = _impatient(build_services(world.settings(**settings), reply_cache=kept), world)
         stack.push_async_callback(services.aclose)
         held = services.knowledge if real else knowledge or MemoryKnowledge()
         given: Any = With(services, knowledge=held)

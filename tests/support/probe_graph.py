@@ -1,6 +1,6 @@
 """A small graph for tests of the server: one call, three parallel calls, one call.
 
-Calls go to PROBE_URL through the wrapper of every outside call, with the journal of paid replies.
+Calls go to PROBE_URL through the wrapper of every outside call, with the reply cache.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from agent.core.budget import Budget, Limits
 from agent.core.calls import Calls, Policy
-from agent.runs.reply_cache import ReplyJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import memory_place
 
 LIMITS = Limits(
@@ -46,7 +46,7 @@ class Branch(TypedDict):
 async def paid(turn: str, name: str) -> str:
     """One outside call, paid for once in a turn."""
     if not _calls:
-        _calls.append(Calls(journal=ReplyJournal(memory_place())))
+        _calls.append(Calls(reply_cache=ReplyCache(memory_place())))
 
     async def send() -> str:
         async with httpx.AsyncClient(trust_env=False, timeout=60) as client:

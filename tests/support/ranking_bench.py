@@ -13,7 +13,7 @@ from agent.knowledge.embeddings import BatchEmbedder, build_embedder
 from agent.knowledge.rerank import RerankClient
 from agent.sample.service import Service, serve
 from agent.settings import Settings
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import Scripted
 from tests.support.standins import GeminiService, RankingService
 
@@ -35,8 +35,8 @@ class Bench:
     url: str
     make: Callable[..., Any]
 
-    def __call__(self, *, journal: MemoryJournal | None = None, **changes: Any) -> Any:
-        return self.make(self.kind, self.url, journal, changes)
+    def __call__(self, *, reply_cache: MemoryReplyCache | None = None, **changes: Any) -> Any:
+        return self.make(self.kind, self.url, reply_cache, changes)
 
 
 def rerank_settings(kind: str, url: str) -> dict[str, Any]:
@@ -82,10 +82,10 @@ async def reranking_fixture(reranking_server: tuple[str, Service, str]) -> Async
     async with AsyncExitStack() as stack:
 
         def make(
-            kind: str, url: str, journal: MemoryJournal | None, changes: dict[str, Any]
+            kind: str, url: str, reply_cache: MemoryReplyCache | None, changes: dict[str, Any]
         ) -> RerankClient:
             given = {**rerank_settings(kind, url), "rerank_timeout_seconds": 60, **changes}
-            client = RerankClient(Settings(**given), Calls(journal=journal))
+            client = RerankClient(Settings(**given), Calls(reply_cache=reply_cache))
             stack.push_async_callback(client.aclose)
             return client
 
@@ -97,10 +97,10 @@ async def embedding_fixture(embedding_server: tuple[str, Service, str]) -> Async
     async with AsyncExitStack() as stack:
 
         def make(
-            kind: str, url: str, journal: MemoryJournal | None, changes: dict[str, Any]
+            kind: str, url: str, reply_cache: MemoryReplyCache | None, changes: dict[str, Any]
         ) -> BatchEmbedder:
             given = {**embed_settings(kind, url), "embedding_timeout_seconds": 60, **changes}
-            embedder = build_embedder(Settings(**given), Calls(journal=journal))
+            embedder = build_embedder(Settings(**given), Calls(reply_cache=reply_cache))
             assert embedder is not None
             stack.push_async_callback(embedder.aclose)
             return embedder

@@ -14,7 +14,7 @@ from agent.search.http import SearchHttp
 from agent.search.types import SearchProvider
 from agent.search.web import configured
 from agent.settings import Settings
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter
 from tests.support.standins import BochaService, SerperService, TavilyService
 
@@ -54,7 +54,9 @@ class Bench:
     url: str
     http: SearchHttp
 
-    def provider(self, *, journal: MemoryJournal | None = None, **changes: Any) -> SearchProvider:
+    def provider(
+        self, *, reply_cache: MemoryReplyCache | None = None, **changes: Any
+    ) -> SearchProvider:
         given = {
             f"{self.name}_api_key": KEY,
             f"{self.name}_base_url": self.url,
@@ -62,7 +64,7 @@ class Bench:
             **changes,
         }
         settings = Settings(**given)
-        return configured(settings, self.http, Calls(journal=journal))[self.name]
+        return configured(settings, self.http, Calls(reply_cache=reply_cache))[self.name]
 
 
 @pytest.fixture(params=list(SERVICES), name="running")

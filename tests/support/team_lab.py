@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.mcp.map import build_map_client
-from agent.runs.reply_cache import SqliteJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY
@@ -206,7 +206,7 @@ async def team_laboratory(
     *,
     web: Web | None = None,
     engine: str = "native",
-    journal: Path | None = None,
+    reply_cache: Path | None = None,
     saver: Any = None,
     amap: bool = False,
     **settings: Any,
@@ -228,8 +228,8 @@ async def team_laboratory(
     async with AsyncExitStack() as stack:
         urls = [stack.enter_context(serve(service.app)).url for service in standins]
         used = Settings(**{**_endpoints(urls, amap=amap), **settings})
-        kept = SqliteJournal(journal) if journal else None
-        services = impatient(build_services(used, journal=kept))
+        kept = ReplyCache(reply_cache) if reply_cache else None
+        services = impatient(build_services(used, reply_cache=kept))
         if amap:
             maps = build_map_client(used, services.calls, redirect=urls[3])
             services = replace(services, maps=maps)

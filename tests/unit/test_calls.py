@@ -1,4 +1,4 @@
-"""The wrapper of outside calls: pace, retries, limits, breaker, journal."""
+"""The wrapper of outside calls: pace, retries, limits, breaker, reply cache."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from tests.support.memory_journal import MemoryJournal
+from tests.support.memory_reply_cache import MemoryReplyCache
 
 LIMITS = Limits(
     max_searches=5,
@@ -118,7 +118,7 @@ async def test_a_place_in_the_queue_beyond_the_runs_end_is_not_waited_for() -> N
 
 
 async def test_a_reply_is_paid_once_in_a_turn_and_again_in_the_next() -> None:
-    calls, send = Calls(journal=MemoryJournal()), Replies("first", "second")
+    calls, send = Calls(reply_cache=MemoryReplyCache()), Replies("first", "second")
     account = meter()
     again = Budget("another turn", LIMITS).meter()
     assert await calls.once(QUICK, send, meter=account, request={"q": 1}) == "first"

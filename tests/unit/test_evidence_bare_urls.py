@@ -17,7 +17,7 @@ from agent.evidence.citations import Citer, inert
 from agent.evidence.markdown import without_urls
 from tests.support.page_sources import source
 
-LEDGER = {"w0-0": source("w0-0"), "w0-1": source("w0-1")}
+SOURCES = {"w0-0": source("w0-0"), "w0-1": source("w0-1")}
 EVIL = "evil.example/x"
 ROW = "\n|-|-|-|\n| a | b | c |"
 ATTACKS = [
@@ -88,7 +88,7 @@ LEGITIMATE = [
 
 
 def cite(text: str, size: int = 0) -> str:
-    citer = Citer(LEDGER)
+    citer = Citer(SOURCES)
     size = size or len(text) or 1
     pieces = [citer.feed(text[at : at + size]) for at in range(0, len(text), size)]
     return "".join(pieces) + citer.flush()

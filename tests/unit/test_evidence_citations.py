@@ -12,13 +12,13 @@ from agent.evidence.citations import (
 from agent.evidence.types import Source
 from tests.support.page_sources import source
 
-LEDGER = {
+SOURCES = {
     name: source(name) for name in ("w0-0", "w0-1", "w0-2", "w0-3", "w0-10", "w1-0", "a1-0", "p0-0")
 }
 
 
-def cite(text: str, ledger: dict[str, Source] | None = None) -> str:
-    citer = Citer(LEDGER if ledger is None else ledger)
+def cite(text: str, sources: dict[str, Source] | None = None) -> str:
+    citer = Citer(SOURCES if sources is None else sources)
     return citer.feed(text) + citer.flush()
 
 
@@ -27,11 +27,11 @@ def link(number: int, name: str) -> str:
 
 
 def test_markers_become_links_numbered_by_first_use() -> None:
-    citer = Citer(LEDGER)
+    citer = Citer(SOURCES)
     out = citer.feed("甲[^w0-2]。乙[^a1-0]。丙[^w0-2]。") + citer.flush()
     assert out == (f"甲{link(1, 'w0-2')}。乙{link(2, 'a1-0')}。丙{link(1, 'w0-2')}。")
     assert [(item["id"], item.get("number")) for item in citer.used] == [("w0-2", 1), ("a1-0", 2)]
-    assert "number" not in LEDGER["w0-2"]
+    assert "number" not in SOURCES["w0-2"]
 
 
 def test_d11_an_id_that_begins_another_is_not_mistaken_for_it() -> None:
@@ -40,7 +40,7 @@ def test_d11_an_id_that_begins_another_is_not_mistaken_for_it() -> None:
 
 
 def test_d12_an_id_nobody_issued_is_removed_and_counted() -> None:
-    citer = Citer(LEDGER)
+    citer = Citer(SOURCES)
     assert citer.feed("a[^w9-9] b[^w0-0, ^w8-8].") == f"a b{link(1, 'w0-0')}."
     assert citer.unknown_ids_removed == 2
     assert [item["id"] for item in citer.used] == ["w0-0"]
@@ -51,7 +51,7 @@ def test_d12_an_id_nobody_issued_is_removed_and_counted() -> None:
 )
 def test_a_marker_that_is_spelt_wrongly_goes_beside_one_that_is_right(broken: str) -> None:
     for size in (1, 3, 100):
-        text, citer = f"人少适合拍照。{broken}[^w0-1]然后", Citer(LEDGER)
+        text, citer = f"人少适合拍照。{broken}[^w0-1]然后", Citer(SOURCES)
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         shown = "".join(map(citer.feed, pieces)) + citer.flush()
         assert shown == f"人少适合拍照。{link(1, 'w0-1')}然后"
@@ -62,8 +62,8 @@ def test_d10_an_id_of_the_turn_before_is_cited_under_its_new_name() -> None:
     before = [source("w0-0", "https://old.example/"), source("w0-1")]
     carried = carry_over(before, "p0")
     assert [item["id"] for item in carried] == ["p0-0", "p0-1"]
-    ledger = {item["id"]: item for item in [*carried, source("w0-0", "https://new.example/")]}
-    assert cite("a[^w0-0]b[^p0-0]", ledger) == (
+    sources = {item["id"]: item for item in [*carried, source("w0-0", "https://new.example/")]}
+    assert cite("a[^w0-0]b[^p0-0]", sources) == (
         "a[1](https://new.example/)b[2](https://old.example/)"
     )
 
@@ -118,7 +118,7 @@ def test_variants_of_a_marker_that_models_write_are_understood(
 def test_f9_no_habit_of_citing_leaks_an_id_into_the_text(written: str, read: list[str]) -> None:
     links = "".join(link(number, name) for number, name in enumerate(read, 1))
     assert cite(f"a{written}。b") == f"a{links}。b"
-    pieces = Citer(LEDGER)
+    pieces = Citer(SOURCES)
     assert "".join(map(pieces.feed, f"a{written}。b")) + pieces.flush() == f"a{links}。b"
 
 
@@ -138,7 +138,7 @@ def test_f9_words_beside_an_id_in_round_brackets_stay() -> None:
 )
 def test_f9_a_removed_marker_leaves_no_blank_before_what_follows(written: str, kept: str) -> None:
     assert cite(written) == kept
-    pieces = Citer(LEDGER)
+    pieces = Citer(SOURCES)
     assert "".join(map(pieces.feed, written)) + pieces.flush() == kept
 
 
@@ -151,9 +151,9 @@ def test_f9_a_removed_marker_leaves_no_blank_before_what_follows(written: str, k
     ],
 )
 def test_a_removed_url_leaves_no_hole_in_its_sentence(written: str, kept: str) -> None:
-    citer = Citer(LEDGER, omitted="（链接略）")
+    citer = Citer(SOURCES, omitted="（链接略）")
     assert citer.feed(written) + citer.flush() == kept
-    pieces = Citer(LEDGER, omitted="（链接略）")
+    pieces = Citer(SOURCES, omitted="（链接略）")
     assert "".join(map(pieces.feed, written)) + pieces.flush() == kept
 
 
@@ -180,7 +180,7 @@ def test_a_removed_url_leaves_no_hole_in_its_sentence(written: str, kept: str) -
     ],
 )
 def test_a_link_the_model_wrote_is_taken_out(written: str, kept: str, removed: int) -> None:
-    citer = Citer(LEDGER)
+    citer = Citer(SOURCES)
     assert citer.feed(written) + citer.flush() == kept
     assert citer.links_removed == removed
 
@@ -207,7 +207,7 @@ def test_a_link_the_model_wrote_is_taken_out(written: str, kept: str, removed: i
     ],
 )
 def test_ordinary_markdown_and_code_stay_as_they_are(text: str) -> None:
-    citer = Citer(LEDGER)
+    citer = Citer(SOURCES)
     assert citer.feed(text) + citer.flush() == text
     assert (citer.links_removed, citer.unknown_ids_removed) == (0, 0)
 
@@ -246,18 +246,18 @@ def test_an_exclamation_mark_before_a_citation_makes_no_image_of_it() -> None:
 
 
 def test_urls_are_escaped_so_that_the_link_cannot_break() -> None:
-    ledger = {"w0-0": source("w0-0", 'https://e.example/a_(b) c[d]?q="x"|y')}
-    assert cite("a[^w0-0]", ledger) == (
+    sources = {"w0-0": source("w0-0", 'https://e.example/a_(b) c[d]?q="x"|y')}
+    assert cite("a[^w0-0]", sources) == (
         "a[1](https://e.example/a_%28b%29%20c%5Bd%5D?q=%22x%22%7Cy)"
     )
     assert cite("a[^w0-0](b)", {"w0-0": source("w0-0", "javascript:alert(1)")}) == "a[1] (b)"
 
 
 def test_two_ids_of_one_url_are_one_source() -> None:
-    ledger = {name: source(name, "https://same.example/") for name in ("w0-0", "w1-4")}
-    ledger["w0-0"]["quotes"] = ["q1"]
-    ledger["w1-4"]["quotes"] = ["q2"]
-    citer = Citer(ledger)
+    sources = {name: source(name, "https://same.example/") for name in ("w0-0", "w1-4")}
+    sources["w0-0"]["quotes"] = ["q1"]
+    sources["w1-4"]["quotes"] = ["q2"]
+    citer = Citer(sources)
     assert citer.feed("a[^w0-0]b[^w1-4][^w0-0]c") == (
         "a[1](https://same.example/)b[1](https://same.example/)c"
     )
@@ -265,7 +265,7 @@ def test_two_ids_of_one_url_are_one_source() -> None:
 
 
 def test_text_is_held_back_only_while_it_may_be_a_marker() -> None:
-    citer = Citer(LEDGER)
+    citer = Citer(SOURCES)
     assert citer.feed("Hello world") == "Hello world"
     assert citer.feed("，你好[^w0") == "，你好"
     assert citer.feed("-2") == ""
@@ -293,9 +293,9 @@ def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
     for _ in range(3000):
         text = "".join(pick.choice(FRAGMENTS) for _ in range(pick.randrange(1, 25)))
         text = text.replace("x", "x" * pick.choice([1, 1, 1, 150, 500]), 1)
-        whole = Citer(LEDGER)
+        whole = Citer(SOURCES)
         expected = whole.feed(text) + whole.flush()
-        split = Citer(LEDGER)
+        split = Citer(SOURCES)
         out, at = "", 0
         widest = pick.choice([1, 3, 30])
         while at < len(text):
@@ -325,7 +325,7 @@ def test_text_of_any_kind_takes_linear_time(unit: str) -> None:
 
 def test_a_megabyte_in_small_chunks_takes_seconds() -> None:
     text = "正常的句子，很长很长[^w0-2]。See `code` and https://evil.example/x [a](b).\n" * 14_000
-    citer = Citer(LEDGER)
+    citer = Citer(SOURCES)
     started = time.thread_time()
     for at in range(0, len(text), 40):
         citer.feed(text[at : at + 40])

@@ -77,12 +77,12 @@ def test_redirect_links_are_replaced_by_where_they_lead_each_once() -> None:
 
 
 def test_a_cited_source_has_the_url_that_its_link_has() -> None:
-    ledger = {
+    sources = {
         "w0-0": source("w0-0", "https://e.example/a b\u202e(c)"),
         "w0-1": source("w0-1", "javascript:alert(1)"),
         "w0-2": source("w0-2", "http:no-host"),
     }
-    citer = Citer(ledger)
+    citer = Citer(sources)
     text = citer.feed("a[^w0-0] b[^w0-1] c[^w0-2]") + citer.flush()
     assert text == "a[1](https://e.example/a%20b%E2%80%AE%28c%29) b[2] c[3]"
     assert [item["url"] for item in citer.used] == [

@@ -122,7 +122,7 @@ def test_a_told_schema_joins_the_system_message_with_the_word_json() -> None:
     assert '"queries"' in told[0].text
 
 
-def test_a_reply_survives_the_journal() -> None:
+def test_a_reply_survives_the_reply_cache() -> None:
     message = AIMessage(
         content=[{"type": "text", "text": "x", "extras": {"signature": "c2ln"}}],
         additional_kwargs={"raw": b"bytes"},

@@ -50,7 +50,7 @@ class LocalWorker:
     ) -> None:
         # A turn's paid replies are kept until its row is on disk, not only until its last step:
         # between the two the process may be killed. So the graph itself cannot forget them.
-        kept = replace(services, journal=None)
+        kept = replace(services, reply_cache=None)
         self._assistant, self._context = assistant, dict(context)
         self._threads, self._services = threads, services
         self._graph = compiled(assistant, threads.saver, lambda: kept)
@@ -105,8 +105,8 @@ class LocalWorker:
         turn = (finished.values.get("turn") or {}) if finished else {}
         if turn_id := turn.get("id"):
             self._services.budgets.close(turn_id)
-            if self._services.journal:
-                await self._services.journal.forget(turn_id)
+            if self._services.reply_cache:
+                await self._services.reply_cache.forget(turn_id)
 
     async def _found(self, job: Job) -> StateSnapshot:
         return await self._graph.aget_state({"configurable": {"thread_id": job.thread_id}})

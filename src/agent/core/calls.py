@@ -1,8 +1,8 @@
 """Wrap every outside call.
 
-In this order: what this turn has already paid for (journal) → breaker → budget → pace → time limit
-→ the call → retry. Adapters translate third-party errors into `errors.ProviderError` before they
-reach this module, which therefore knows no provider.
+In this order: reply cache (what this turn has already paid for) → breaker → budget → pace → time
+limit → the call → retry. Adapters translate third-party errors into `errors.ProviderError` before
+they reach this module, which therefore knows no provider.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Journal(Protocol):
+class ReplyStore(Protocol):
     """Hold replies paid for in a turn that has not finished; outlive the process."""
 
     async def load(self, turn_id: str, key: str) -> str | None: ...
@@ -65,10 +65,10 @@ class Policy:
 
 
 class Calls:
-    """Make the calls of a process: paces, breakers and the journal by provider."""
+    """Make the calls of a process: paces, breakers and the reply cache by provider."""
 
-    def __init__(self, *, journal: Journal | None = None) -> None:
-        self._journal = journal
+    def __init__(self, *, reply_cache: ReplyStore | None = None) -> None:
+        self._reply_cache = reply_cache
         self._paces: dict[str, Pace] = {}
         self._breakers: dict[str, Breaker] = {}
 
@@ -90,7 +90,10 @@ class Calls:
         can be kept, as `valid_text`.
         """
         key = request_key(policy.provider, request)
-        if self._journal and (known := await self._journal.load(meter.turn_id, key)) is not None:
+        if (
+            self._reply_cache
+            and (known := await self._reply_cache.load(meter.turn_id, key)) is not None
+        ):
             log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
             if policy.spends:
                 meter.recall(policy.spends, key)
@@ -105,8 +108,8 @@ class Calls:
             raise
         record(Exchange(policy.provider, request, reply, seconds=time.monotonic() - began))
         meter.budget.paid.add(key)
-        if self._journal:
-            await self._journal.save(meter.turn_id, key, reply)
+        if self._reply_cache:
+            await self._reply_cache.save(meter.turn_id, key, reply)
         return reply
 
     async def call(self, policy: Policy, send: Callable[[], Awaitable[T]], *, meter: Meter) -> T:
@@ -138,8 +141,8 @@ class Calls:
     async def _attempt(self, policy: Policy, send: Callable[[], Awaitable[T]], meter: Meter) -> T:
         if pace := self._paces.get(policy.provider):
             await _wait_for(pace, meter)
-        if self._journal:
-            await self._journal.ready(meter.turn_id)
+        if self._reply_cache:
+            await self._reply_cache.ready(meter.turn_id)
         if policy.spends:
             meter.reserve(policy.spends)
         seconds = min(policy.timeout, meter.remaining())

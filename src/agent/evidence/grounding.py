@@ -75,10 +75,10 @@ def ground(
     """Mark the text with the sources that support it.
 
     A source's id is `{prefix}-{index of its first chunk}`; chunks with the same URL are one
-    source. Sources that no passage refers to stay in the ledger, uncited.
+    source. Sources that no passage refers to stay in the list of sources, uncited.
     """
     texts = [part if isinstance(part, str) else "" for part in _items(parts)]
-    sources, ids = _ledger(metadata, prefix=prefix, provider=provider)
+    sources, ids = _sources_by_chunk(metadata, prefix=prefix, provider=provider)
     supports = get_citations(metadata)
     _attach_quotes(sources, supports, ids)
     entry = _get(_get(metadata, "search_entry_point"), "rendered_content")
@@ -149,7 +149,7 @@ def insert_citation_markers(
     return _join([_marked(raw, at) for raw, at in zip(encoded, marks, strict=True)])
 
 
-def _ledger(
+def _sources_by_chunk(
     metadata: Mapping[str, Any] | None, *, prefix: str, provider: str
 ) -> tuple[list[Source], dict[int, str]]:
     """Return the sources, and which source each chunk index stands for."""

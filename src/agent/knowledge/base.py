@@ -15,7 +15,7 @@ from agent.core.calls import Calls
 from agent.core.concurrency import SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
 from agent.knowledge.embeddings import build_embedder
-from agent.knowledge.files import Filing, Ledger, Source, Target, Tools
+from agent.knowledge.files import FileRegister, Filing, Source, Target, Tools
 from agent.knowledge.formats import FAILURES, CannotRead
 from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestPlan, Tell
 from agent.knowledge.mineru import MinerU
@@ -142,7 +142,7 @@ class KnowledgeBase:
         if self._opened is None:
             return
         await self._opened.store.aclose()
-        await self._opened.ledger.aclose()
+        await self._opened.register.aclose()
         if closing := getattr(self._opened.embedder, "aclose", None):
             await closing()
 
@@ -160,7 +160,7 @@ class KnowledgeBase:
     async def _paper(self, source: Source, target: Target, meter: Meter) -> KnownDocument:
         tools = await self._tools()
         scope = Scope((target.collection,), target.owner, (target.document_id(source.key),))
-        before = await tools.ledger.entry(target.owner, target.collection, source.key)
+        before = await tools.register.entry(target.owner, target.collection, source.key)
         if before and before.status == "failed":
             raise _refusal(before.code)
         model = tools.embedder.model if tools.embedder else ""
@@ -184,7 +184,7 @@ class KnowledgeBase:
             # Nobody can ask for a paper to be tried again, and a busy machine is slow.
             if code not in (*NOT_REMEMBERED, "timeout"):
                 entry = source.entry(status="failed", code=code)
-                await tools.ledger.save(target.owner, target.collection, entry)
+                await tools.register.save(target.owner, target.collection, entry)
             raise _refusal(code) from None
 
 
@@ -197,7 +197,7 @@ def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeBase:
         mineru = None
         if settings.mineru_url:
             mineru = MinerU(settings.mineru_url, settings.mineru_api_key, calls)
-        return Tools(store, Ledger(settings.tanlu_data_dir), embedder, mineru)
+        return Tools(store, FileRegister(settings.tanlu_data_dir), embedder, mineru)
 
     return KnowledgeBase(open_tools)
 

@@ -65,7 +65,7 @@ _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _PLACES = ", ".join("?" for _ in fields(Entry))
 
 
-class Ledger:
+class FileRegister:
     """Record the ingested files; usable from any event loop and from several processes."""
 
     def __init__(self, folder: Path) -> None:
@@ -122,7 +122,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 log = logging.getLogger(__name__)
 _RESERVED = 500
-"""Rows of a table that the ledger is told of at a time, before they are put."""
+"""Rows of a table that are registered at a time, before they are put."""
 _EMBEDDED = 128
 
 
@@ -165,7 +165,7 @@ class Tools:
     """Hold the tools for reading and keeping files."""
 
     store: KnowledgeStore
-    ledger: Ledger
+    register: FileRegister
     embedder: Embedder | None = None
     mineru: MinerU | None = None
 
@@ -198,7 +198,7 @@ class Filing:
         return self._tools.embedder.model if self._tools.embedder else ""
 
     async def keep(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
-        """Put a file's documents; what the ledger keeps now, and a note for the reader.
+        """Put a file's documents; what the register keeps now, and a note for the reader.
 
         Raises CannotRead (and nothing of the file is left) and the store's errors.
         """
@@ -208,7 +208,7 @@ class Filing:
             if str(error) != "file_unreadable":
                 await self.remove(source.key, await self._entry(source) or before)
             raise
-        await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
+        await self._tools.register.save(self._target.owner, self._target.collection, entry)
         return entry, note
 
     async def remove(self, key: bytes, before: Entry | None) -> None:
@@ -218,7 +218,7 @@ class Filing:
 
     async def _entry(self, source: Source) -> Entry | None:
         target = self._target
-        return await self._tools.ledger.entry(target.owner, target.collection, source.key)
+        return await self._tools.register.entry(target.owner, target.collection, source.key)
 
     def _ids(self, key: bytes, documents: int) -> list[str]:
         base = self._target.document_id(key)
@@ -263,7 +263,7 @@ class Filing:
             if count > reserved:
                 reserved = count + _RESERVED
                 entry = source.entry(status="writing", documents=max(old, reserved))
-                await self._tools.ledger.save(self._target.owner, self._target.collection, entry)
+                await self._tools.register.save(self._target.owner, self._target.collection, entry)
             embedded = await self._put_document(source, text, f"{base}-{count}") and embedded
             chunks += len(text.pieces)
             notes += text.notes

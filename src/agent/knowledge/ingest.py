@@ -300,7 +300,7 @@ class Ingest:
     async def _learn(self) -> None:
         """Load the files that earlier runs have read, as far as the store still has them."""
         target, store = self._plan.target, self._tools.store
-        self._known = await self._tools.ledger.entries(target.owner, target.collection)
+        self._known = await self._tools.register.entries(target.owner, target.collection)
         ready = {key: e for key, e in self._known.items() if e.status == "ready"}
         mine = [c for c in await store.collections(target.owner)
                 if (c["name"], c["owner"]) == (target.collection, target.owner)]  # fmt: skip
@@ -310,7 +310,7 @@ class Ingest:
         self._first = {e.sha256: (key, e.shown) for key, e in ready.items() if key in present}
 
     async def _distrust(self, ready: dict[bytes, Entry]) -> None:
-        """Store and ledger differ: forget the files whose documents are not in the store."""
+        """Store and register differ: forget the files whose documents are not in the store."""
         target = self._plan.target
         scope = Scope((target.collection,), target.owner)
         there = {
@@ -402,7 +402,7 @@ class Ingest:
 
     async def _save(self, entry: Entry) -> None:
         target = self._plan.target
-        await self._tools.ledger.save(target.owner, target.collection, entry)
+        await self._tools.register.save(target.owner, target.collection, entry)
 
     async def _handle_missing(self, result: Walk, filing: Filing) -> None:
         """Handle files that were read once and would be in the walk if they were still there."""
@@ -415,7 +415,7 @@ class Ingest:
             if self._plan.prune and not self.report.stopped:
                 await filing.remove(key, entry)
                 target = self._plan.target
-                await self._tools.ledger.forget(target.owner, target.collection, [key])
+                await self._tools.register.forget(target.owner, target.collection, [key])
                 self._tell_of(FileResult(entry.shown, "removed"))
             elif entry.documents:
                 self._tell_of(FileResult(entry.shown, "gone", self._present_path(entry)))

@@ -1,4 +1,4 @@
-"""Ask a model: journaled, budgeted, paced, validated, repaired once, accounted for."""
+"""Ask a model: cached, budgeted, paced, validated, repaired once, accounted for."""
 
 import asyncio
 import base64

@@ -314,7 +314,7 @@ class Fetcher:
 
         Raises UnsafeUrl, or ProviderError with code too_large, timeout, proxy, page_refused,
         page_gone, page_robots, page_redirects, page_kind, page_unresolved. The body is not kept in
-        the journal, which holds texts: `Reader.read` keeps what was taken out of it.
+        the reply cache, which holds texts: `Reader.read` keeps what was taken out of it.
         """
         plain = self._guard.parse(url).url
         if (page := self._cache.get(plain)) is not None:

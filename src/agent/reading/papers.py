@@ -64,7 +64,7 @@ class PaperShelf:
         )
         paper = _paper(text)
         if not await asyncio.to_thread(self.path(paper).is_file):
-            # What the journal remembers was removed meanwhile.
+            # What the reply cache remembers was removed meanwhile.
             paper = _paper(await self._fetch(url, meter))
         return paper
 
@@ -109,4 +109,4 @@ def _paper(text: str) -> Paper:
     try:
         return Paper(**json.loads(text))
     except (ValueError, TypeError):
-        raise MalformedReply("papers", "what the journal kept cannot be read") from None
+        raise MalformedReply("papers", "what the reply cache kept cannot be read") from None

@@ -48,7 +48,7 @@ class Reader:
         self._extractor = extractor or Extractor()
 
     async def read(self, url: str, *, meter: Meter) -> Article:
-        """Return the article behind a URL, in the turn's journal once read.
+        """Return the article behind a URL, in the turn's reply cache once read.
 
         Raises UnsafeUrl, BudgetExceeded, or the ProviderErrors of Fetcher.get and
         Extractor.extract.
@@ -60,7 +60,7 @@ class Reader:
         try:
             return Article(**json.loads(text))
         except (ValueError, TypeError):
-            raise MalformedReply("reader", "what the journal kept cannot be read") from None
+            raise MalformedReply("reader", "what the reply cache kept cannot be read") from None
 
     async def read_many(self, urls: Iterable[str], *, meter: Meter, parallel: int = 8) -> Readings:
         """Return every page, `parallel` at a time; one that fails does not stop the others.

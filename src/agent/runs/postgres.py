@@ -206,7 +206,7 @@ class Statements:
         return self._connection.execute(sql.replace("?", "%s"), [storable(v) for v in parameters])
 
 
-class PostgresLedger:
+class PostgresDatabase:
     """Serve a database as `SqliteFile` serves a file. Several processes and machines share it."""
 
     shared = True
@@ -216,13 +216,13 @@ class PostgresLedger:
     ) -> None:
         """Open a lost connection again at once where it `stays`, because it holds a lock."""
         self._url, self._opened, self._stays = url, opened, stays
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="postgres-ledger")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="postgres-database")
         self._session: Session | None = None
         self._closed = threading.Event()
         self._beating: threading.Thread | None = None
 
     async def run(self, work: Callable[[Statements], T]) -> T:
-        """Do `work` in the ledger's thread; each statement is committed by itself.
+        """Do `work` in the database's thread; each statement is committed by itself.
 
         Raises what `Session.run` raises.
         """

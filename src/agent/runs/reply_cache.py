@@ -1,18 +1,17 @@
-"""Keep the journal of paid replies.
+"""Keep the replies that a turn has paid for.
 
 By default an SQLite file with one connection in one thread, in WAL with `synchronous=NORMAL`: what
 is committed survives a killed process; a power cut can lose the last commits but never damages the
-file. With a DATABASE_URL the same tables are in Postgres (`agent.postgres`).
+file. With a DATABASE_URL the same tables are in Postgres (`agent.runs.postgres`).
 """
 
 import logging
 import sqlite3
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from agent.core.errors import ConfigurationError, ProviderError, StoreFailed
-from agent.runs.sql import KEEP_SECONDS, Place, T, Tables, open_ledger
+from agent.runs.sql import KEEP_SECONDS, Place, T, Tables, open_database
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +32,8 @@ _SCHEMA = (
 )
 
 
-class ReplyJournal:
-    """Keep a turn's replies until it ends, at most seven days (`calls.Journal`).
+class ReplyCache:
+    """Keep a turn's replies until it ends, at most seven days (`calls.ReplyStore`).
 
     A store that fails raises StoreFailed: what cannot be kept must not be paid for. A reply that
     came too late for that stays here, and is saved before this process pays for anything else.
@@ -42,7 +41,7 @@ class ReplyJournal:
 
     def __init__(self, where: Place, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._ledger = open_ledger(where, self._prepare)
+        self._database = open_database(where, self._prepare)
         self._known: dict[str, set[str]] = {}
         self._tried: dict[str, bool] = {}
         self._unsaved: dict[tuple[str, str], str] = {}
@@ -57,7 +56,7 @@ class ReplyJournal:
         if (unsaved := self._unsaved.get((turn_id, key))) is not None:
             return unsaved
         # Where machines share it, a turn may come back after another one worked on it.
-        if not self._ledger.shared:
+        if not self._database.shared:
             keys = self._known.get(turn_id)
             if keys is None:
                 keys = await self._open(turn_id)
@@ -127,16 +126,16 @@ class ReplyJournal:
         return _remember(self._known, turn_id, {key for (key,) in rows})
 
     async def aclose(self) -> None:
-        await self._ledger.aclose()
+        await self._database.aclose()
 
     async def _try(self, work: Callable[[Tables], T]) -> T | None:
         try:
-            return await self._ledger.run(work)
+            return await self._database.run(work)
         except ConfigurationError as error:
             # A node would make a gap of it and go on.
             raise StoreFailed(error.name, error.problem) from None
         except (sqlite3.Error, ProviderError) as error:
-            log.warning("the journal of paid replies does not work: %s", error)
+            log.warning("the reply cache does not work: %s", error)
             return None
 
 
@@ -145,10 +144,3 @@ def _remember(turns: dict[str, T], turn_id: str, value: T) -> T:
     while len(turns) >= _OPEN_TURNS:
         turns.pop(next(iter(turns)), None)
     return turns.setdefault(turn_id, value)
-
-
-class SqliteJournal(ReplyJournal):
-    """Keep the journal in a folder's `runs.sqlite`."""
-
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(folder, clock)

@@ -17,7 +17,7 @@ from langgraph.types import Command
 
 from agent.core.redaction import scrub
 from agent.runs.lease import owner_in
-from agent.runs.sql import KEEP_SECONDS, Place, Tables, open_ledger
+from agent.runs.sql import KEEP_SECONDS, Place, Tables, open_database
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class AcceptedRun:
         return self.input if resume is None else Command(resume=resume)
 
 
-class RunOutbox:
+class RunLog:
     """Log the runs of one place: the command line (`cli`), or the servers that share them."""
 
     def __init__(
@@ -90,13 +90,13 @@ class RunOutbox:
         self.place = place
         self._clock = clock
         self._owner = owner_in(where)
-        self._ledger = open_ledger(where, self._prepare, stays=True)
+        self._database = open_database(where, self._prepare, stays=True)
         self._missed: dict[str, float] = {}
 
     @property
     def shared(self) -> bool:
         """Return whether other machines work on runs of this place, too."""
-        return self._ledger.shared
+        return self._database.shared
 
     def _prepare(self, db: Tables) -> None:
         for statement in _SCHEMA:
@@ -118,7 +118,7 @@ class RunOutbox:
             self._owner.id, self.place, "open", None, run.asker,
         )  # fmt: skip
         marks = ", ".join("?" * len(row))
-        await self._ledger.run(
+        await self._database.run(
             lambda db: db.execute(
                 f"INSERT INTO runs VALUES ({marks}) ON CONFLICT (run_id) DO UPDATE SET {_AGAIN}",  # noqa: S608
                 row,
@@ -132,7 +132,7 @@ class RunOutbox:
     async def _close(self, run_id: str, status: End, owner: str) -> None:
         # A run that another process took up since, as we seemed to be dead, is that one's to close.
         row = (status, self._clock(), run_id, owner)
-        await self._ledger.run(
+        await self._database.run(
             lambda db: db.execute(
                 "UPDATE runs SET status = ?, ended_at = ?, input = 'null', context = '{}',"
                 " options = '{}' WHERE run_id = ? AND status = 'open' AND owner = ?",
@@ -142,7 +142,7 @@ class RunOutbox:
 
     async def forget(self, thread_id: str) -> None:
         """Remove all that is known of a thread's runs, whoever works on them."""
-        await self._ledger.run(
+        await self._database.run(
             lambda db: db.execute("DELETE FROM runs WHERE thread_id = ?", (thread_id,))
         )
 
@@ -160,7 +160,7 @@ class RunOutbox:
             self._missed = {owner: self._missed.get(owner, now) for owner in dead}
             return [r for r in runs if r.owner in dead and now - self._missed[r.owner] >= missed]
 
-        return await self._ledger.run(work)
+        return await self._database.run(work)
 
     async def latest(self) -> AcceptedRun | None:
         """Return the run of this place that was accepted last, open or ended; None without any."""
@@ -173,17 +173,17 @@ class RunOutbox:
             )
             return [_run(row) for row in rows]
 
-        return next(iter(await self._ledger.run(work)), None)
+        return next(iter(await self._database.run(work)), None)
 
     async def working(self) -> list[AcceptedRun]:
         """Open runs of this process."""
-        runs = await self._ledger.run(self._open_runs)
+        runs = await self._database.run(self._open_runs)
         return [run for run in runs if run.owner == self._owner.id]
 
     async def ends(self, run_ids: Collection[str]) -> dict[str, End]:
         """Return the ends of those of these runs that have ended, wherever that was."""
         marks = ", ".join("?" * len(run_ids))
-        rows = await self._ledger.run(
+        rows = await self._database.run(
             lambda db: db.execute(
                 f"SELECT run_id, status FROM runs WHERE status != 'open' AND run_id IN ({marks})",  # noqa: S608
                 tuple(run_ids),
@@ -193,7 +193,7 @@ class RunOutbox:
 
     async def lately_ended(self) -> list[tuple[str, str, str]]:
         """Return (thread, assistant, asker) of what others ended in their last half minute."""
-        rows = await self._ledger.run(
+        rows = await self._database.run(
             lambda db: db.execute(
                 "SELECT DISTINCT thread_id, assistant, asker FROM runs AS r"
                 " WHERE place = ? AND owner != ? AND status IN ('success', 'error', 'interrupted')"
@@ -211,7 +211,7 @@ class RunOutbox:
             return None
         mine = replace(run, owner=self._owner.id, attempts=run.attempts + 1)
         row = (mine.owner, mine.attempts, run.run_id, run.owner)
-        taken = await self._ledger.run(
+        taken = await self._database.run(
             lambda db: (
                 db.execute(
                     "UPDATE runs SET owner = ?, attempts = ?"
@@ -226,14 +226,14 @@ class RunOutbox:
         """Note the id under which it was begun again, as a server gives every run its own."""
         renamed = replace(run, run_id=run_id, earlier=run.run_ids)
         row = (run_id, _stored(list(renamed.earlier)), run.run_id)
-        await self._ledger.run(
+        await self._database.run(
             lambda db: db.execute("UPDATE runs SET run_id = ?, earlier = ? WHERE run_id = ?", row)
         )
         return renamed
 
     async def aclose(self) -> None:
         """Let go of what is still open: the next process of this place takes it up."""
-        await self._ledger.aclose()
+        await self._database.aclose()
         await asyncio.to_thread(self._owner.close)
 
     def _open_runs(self, db: Tables) -> list[AcceptedRun]:

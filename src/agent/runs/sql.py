@@ -56,7 +56,7 @@ class Tables(Protocol):
     def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Rows: ...
 
 
-class Ledger(Protocol):
+class Database(Protocol):
     """Keep tables in one place."""
 
     @property
@@ -65,22 +65,24 @@ class Ledger(Protocol):
         ...
 
     async def run(self, work: Callable[[Tables], T]) -> T:
-        """Do `work`, whose statements must bear being repeated, in the ledger's own thread."""
+        """Do `work`, whose statements must bear being repeated, in the database's own thread."""
         ...
 
     async def aclose(self) -> None: ...
 
 
-def open_ledger(where: Place, opened: Callable[[Tables], None], *, stays: bool = False) -> Ledger:
+def open_database(
+    where: Place, opened: Callable[[Tables], None], *, stays: bool = False
+) -> Database:
     """Return the tables of a place; connects at the first use, and then calls `opened`.
 
     `stays`: the connection holds a lock, so that one that is lost is opened again at once.
     """
     if isinstance(where, Path):
         return SqliteFile(where / "runs.sqlite", opened)
-    from agent.runs.postgres import PostgresLedger
+    from agent.runs.postgres import PostgresDatabase
 
-    return PostgresLedger(where, opened, stays=stays)
+    return PostgresDatabase(where, opened, stays=stays)
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -23,8 +23,8 @@ from pydantic import SecretStr
 
 from agent.core.errors import AgentError, StoreFailed
 from agent.core.redaction import hide
-from agent.runs.reply_cache import ReplyJournal
-from agent.runs.run_log import AcceptedRun, End, RunOutbox
+from agent.runs.reply_cache import ReplyCache
+from agent.runs.run_log import AcceptedRun, End, RunLog
 from agent.runs.sql import Place
 from agent.runs.sqlite_saver import ThreadSaver, open_folder
 from agent.settings import Settings
@@ -107,25 +107,25 @@ class Threads:
     """Hold what the command line keeps between its runs."""
 
     saver: Saver
-    runs: RunOutbox
-    journal: ReplyJournal
+    runs: RunLog
+    reply_cache: ReplyCache
 
 
 @asynccontextmanager
 async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
-    """Open threads, run log and journal of the command line; close them at the end."""
+    """Open threads, run log and reply cache of the command line; close them at the end."""
     where = settings.memory
     async with contextlib.AsyncExitStack() as stack:
         saver = await stack.enter_async_context(open_saver(where))
-        runs, journal = RunOutbox(where, "cli"), ReplyJournal(where)
+        runs, reply_cache = RunLog(where, "cli"), ReplyCache(where)
         stack.push_async_callback(runs.aclose)
-        stack.push_async_callback(journal.aclose)
-        yield Threads(saver, runs, journal)
+        stack.push_async_callback(reply_cache.aclose)
+        yield Threads(saver, runs, reply_cache)
 
 
 async def last_run(settings: Settings) -> AcceptedRun | None:
     """Return the run that the command line accepted last; None where there is none."""
-    runs = RunOutbox(settings.memory, "cli")
+    runs = RunLog(settings.memory, "cli")
     try:
         return await runs.latest()
     finally:

@@ -31,7 +31,7 @@ from agent.core.redaction import scrub
 from agent.core.strings import one_line
 from agent.sample.server import sample_notice
 from agent.server.auth.api_keys import access, identify
-from agent.server.auth.rate_limit import Tries
+from agent.server.auth.rate_limit import RateLimit
 from agent.server.exports import EXPORTS, export, suggestions
 from agent.server.health import readyz, settings_or_reason
 from agent.server.page_headers import (
@@ -296,9 +296,9 @@ async def _serve(request: Request, headers: dict[str, str], *names: str) -> Resp
     return found.respond(request, headers)
 
 
-def page_routes(tries: Tries | None = None) -> list[Route]:
+def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
     """Return everything under `/app`, and `/readyz`; the sign-in counts wrong keys in `tries`."""
-    sign_in = SignIn(tries)
+    sign_in = SignIn(rate_limit)
     runs = "/app/runs/{thread_id}"
     return [
         Route("/readyz", readyz),

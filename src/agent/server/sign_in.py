@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent.server.auth.api_keys import COOKIE, TOO_MANY, access
 from agent.server.auth.hosts import is_loopback
-from agent.server.auth.rate_limit import Tries, peer_of
+from agent.server.auth.rate_limit import RateLimit, peer_of
 from agent.server.page_headers import NotRead, limited_body, private, unframed
 
 _LONGEST_BODY = 4096
@@ -20,8 +20,8 @@ _HEADERS = private(unframed())
 class SignIn:
     """Serve the routes; `tries` are the wrong keys that came any other way, too."""
 
-    def __init__(self, tries: Tries | None = None) -> None:
-        self._tries = tries or Tries()
+    def __init__(self, rate_limit: RateLimit | None = None) -> None:
+        self._rate_limit = rate_limit or RateLimit()
 
     async def sign_in(self, request: Request) -> Response:
         """Answer the cookie for a key sent as JSON; 401 for a wrong key, 429 after too many."""
@@ -29,18 +29,18 @@ class SignIn:
         if given.open:
             return _said({"user": None})
         peer, most = peer_of(request), given.wrong_keys
-        if wait := self._tries.wait(peer, most):
+        if wait := self._rate_limit.wait(peer, most):
             return _must_wait(wait)
         try:
             key = await _key(request)
         except ValueError as error:
             return _said({"detail": str(error)}, 400)
         # Others that this peer sent may have been found wrong while this one came.
-        if wait := self._tries.wait(peer, most):
+        if wait := self._rate_limit.wait(peer, most):
             return _must_wait(wait)
         user = given.owner_of(key)
         if user is None:
-            self._tries.failed(peer, key)
+            self._rate_limit.failed(peer, key)
             return _said({"detail": "this key is not known here"}, 401)
         response = _said({"user": user})
         _set_cookie(response, request, key, _DAYS_30)

@@ -12,7 +12,7 @@ from agent.mcp.map import MapClient
 from agent.models.client import ModelClient
 from agent.reading.papers import PaperShelf
 from agent.reading.reader import Reader
-from agent.runs.reply_cache import ReplyJournal
+from agent.runs.reply_cache import ReplyCache
 from agent.sample.server import SampleServices
 from agent.sandbox.programs import CodeRunner
 from agent.sandbox.select import CodeSandbox
@@ -43,7 +43,7 @@ class Services:
     knowledge: KnowledgeBase
     code: CodeSandbox
     calls: Calls
-    journal: ReplyJournal | None = None
+    reply_cache: ReplyCache | None = None
     sample: SampleServices | None = None
     budgets: Budgets = field(default_factory=Budgets)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -77,8 +77,8 @@ class Services:
     async def close_turn(self, turn_id: str) -> None:
         """Forget what was kept for a turn that is over."""
         self.budgets.close(turn_id)
-        if self.journal:
-            await self.journal.forget(turn_id)
+        if self.reply_cache:
+            await self.reply_cache.forget(turn_id)
 
     async def aclose(self) -> None:
         """Close clients and files, end the map server, stop the sample services."""
@@ -88,8 +88,8 @@ class Services:
         await self.knowledge.aclose()
         await self.web.aclose()
         await self.models.aclose()
-        if self.journal:
-            await self.journal.aclose()
+        if self.reply_cache:
+            await self.reply_cache.aclose()
         if self.sample:
             self.sample.stop()
 

@@ -4,7 +4,7 @@ llm_decision ⇄ optional_tools
      └─ search ─ clean_and_rerank ─ download
 
 Nothing is kept between its beginning and its end: after a crash the node runs again, and every
-outside call that was finished comes from the journal.
+outside call that was finished comes from the reply cache.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ Compiled = CompiledStateGraph[ExecutorState, ExecutorRun, ExecutorState, Executo
 
 
 def build_executor() -> Compiled:
-    """The compiled graph; without a checkpointer, as its outside calls are in the journal."""
+    """The compiled graph; without a checkpointer, as its outside calls are in the reply cache."""
     graph = StateGraph(ExecutorState, context_schema=ExecutorRun)
     for node in (llm_decision, optional_tools, search, clean_and_rerank, download):
         graph.add_node(node.__name__, node)

@@ -111,7 +111,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
     value: Any = []
     gaps: list[Gap] = []
     try:
-        # Tasks may want the same at the same time; one after another, the journal has it.
+        # Tasks may want the same at the same time; one after another, the reply cache has it.
         value = await run.shared.flights.do(f"{source} {query}", lambda: _found(run, source, query))
     except (asyncio.CancelledError, StoreFailed):
         raise

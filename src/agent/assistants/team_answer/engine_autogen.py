@@ -1,7 +1,7 @@
 """The engine on AG2 Classic (the package `autogen`): its agents and its selection, turn by turn.
 
 AG2 keeps the roles, the order of replies and the choice of the next speaker with its requeries;
-its agents ask through our models, so that budget, journal, retries and keys stay in one place.
+its agents ask through our models, so that budget, reply cache, retries and keys stay in one place.
 See docs/decisions/0008-autogen-turn-by-turn.md.
 """
 

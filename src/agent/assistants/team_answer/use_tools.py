@@ -62,7 +62,7 @@ from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
 
-class Ledger:
+class SourceRegister:
     """Begins with the turn's sources so far; `sources` are all of them afterwards."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -428,7 +428,7 @@ async def use_tools(
     )
     jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))
     await asyncio.gather(*(doing.do(job) for job in jobs if job.is_open))
-    return _Settling(state, doing, Ledger(state.get("sources_gathered", []))).update(jobs)
+    return _Settling(state, doing, SourceRegister(state.get("sources_gathered", []))).update(jobs)
 
 
 def _reading(
@@ -453,7 +453,7 @@ class _Settling:
 
     state: TeamState
     doing: Doing
-    ledger: Ledger
+    register: SourceRegister
     gaps: list[Gap] = field(default_factory=list)
 
     @property
@@ -479,7 +479,7 @@ class _Settling:
         if brought.failure:
             job.fail(self._failure(job, brought))
             return
-        ids = self.ledger.add_hits(job.id, brought)
+        ids = self.register.add_hits(job.id, brought)
         job.source_ids = list(dict.fromkeys(ids))
         job.text = results_text(job.id, job.call["name"], brought, ids, self.language)
 
@@ -489,7 +489,7 @@ class _Settling:
         if page.failure:
             job.fail(page.shown(self.language))
             return
-        job.source_ids, job.links = [self.ledger.add_page(job.id, page)], list(page.links)
+        job.source_ids, job.links = [self.register.add_page(job.id, page)], list(page.links)
         job.text = page.shown(self.language, id=job.source_ids[0])
 
     def _failure(self, job: Job, brought: Brought) -> str:
@@ -510,7 +510,7 @@ class _Settling:
 
     def _settle_map(self, job: Job, survey: MapResult) -> None:
         self.gaps += survey.gaps
-        ids = self.ledger.add_survey(survey)
+        ids = self.register.add_survey(survey)
         for new, known in ids.items():
             job.text = job.text.replace(f"[^{new}]", f"[^{known}]")
         job.source_ids = list(dict.fromkeys(ids.values()))
@@ -536,7 +536,7 @@ class _Settling:
             evidence_pool=[job.evidence(self.doing.speaker, round_) for job in done],
             reasoning_trace=[self._trace(jobs, round_)],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in asked],
-            sources_gathered=replaced(self.ledger.sources),
+            sources_gathered=replaced(self.register.sources),
             places=[place for survey in surveys for place in survey.places],
             routes=[route for survey in surveys for route in survey.routes],
             weather=[weather for survey in surveys for weather in survey.weather],

@@ -26,11 +26,11 @@ from agent.core.redaction import scrub
 from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
 from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
-from agent.runs.run_log import RunOutbox
+from agent.runs.run_log import RunLog
 from agent.runs.threads import memory_place, serving
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import Guard
-from agent.server.auth.rate_limit import Tries
+from agent.server.auth.rate_limit import RateLimit
 from agent.server.half_characters import ReplaceHalfCharacters
 from agent.server.health import settings_or_reason
 from agent.server.mcp_endpoint import McpEndpoint
@@ -39,7 +39,7 @@ from agent.services import close_process_services
 
 log = logging.getLogger(__name__)
 _mcp = McpEndpoint()
-_tries = Tries()
+_rate_limit = RateLimit()
 
 
 class ScrubbingFormatter(logging.Formatter):
@@ -131,19 +131,19 @@ async def _watched() -> AsyncIterator[None]:
     # Servers of one folder share their runs, as they share the server's own files there; servers
     # of one database do, wherever they are.
     folder = f" {await asyncio.to_thread(os.getcwd)}" if isinstance(where, Path) else ""
-    outbox = RunOutbox(where, f"server{folder}")
+    run_log = RunLog(where, f"server{folder}")
     async with get_client() as client:
-        watch = RunWatch(outbox, client)
-        following = asyncio.create_task(watch.run(), name="outbox")
+        watch = RunWatch(run_log, client)
+        following = asyncio.create_task(watch.run(), name="run log")
         following.add_done_callback(_log_failure)
         try:
-            with forgetting(outbox.forget), _recorded(watch):
+            with forgetting(run_log.forget), _recorded(watch):
                 yield
         finally:
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await following
-            await outbox.aclose()
+            await run_log.aclose()
 
 
 def _recorded(watch: RunWatch) -> contextlib.AbstractContextManager[None]:
@@ -174,8 +174,8 @@ app = Starlette(
         Route("/healthz", healthz),
         Route("/mcp", _mcp),
         Route("/mcp/", _mcp),
-        *page_routes(_tries),
+        *page_routes(_rate_limit),
     ],
-    middleware=[Middleware(Guard, tries=_tries), Middleware(ReplaceHalfCharacters)],
+    middleware=[Middleware(Guard, rate_limit=_rate_limit), Middleware(ReplaceHalfCharacters)],
     lifespan=lifespan,
 )

@@ -1,7 +1,7 @@
 """Correct what `langgraph dev` has read from its own files, before it begins the runs in them.
 
 It writes them every ten seconds only. After kill -9 a run that ended or was cancelled since the
-last time would be begun again, and a deleted thread would be back. The outbox knows each of these
+last time would be begun again, and a deleted thread would be back. The run log knows each of these
 ends at once, `DeletedThreads` each deletion.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.core.errors import ConfigurationError
-from agent.runs.run_log import End, RunOutbox
+from agent.runs.run_log import End, RunLog
 from agent.runs.sql import Place
 
 log = logging.getLogger(__name__)
@@ -107,11 +107,11 @@ async def settle_ended(where: Place) -> None:
     left = [run for run in store.get("runs", ()) if run["status"] in ("pending", "running")]
     if not left:
         return
-    outbox = RunOutbox(where)
+    run_log = RunLog(where)
     try:
-        ends = await outbox.ends({str(run["run_id"]) for run in left})
+        ends = await run_log.ends({str(run["run_id"]) for run in left})
     finally:
-        await outbox.aclose()
+        await run_log.aclose()
     for run in left:
         if end := ends.get(str(run["run_id"])):
             run["status"] = _RUN.get(end, end)

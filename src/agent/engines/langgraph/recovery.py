@@ -21,7 +21,7 @@ from langgraph_sdk.schema import Run
 
 from agent.core.errors import AgentError, StoreFailed
 from agent.core.metadata_keys import MARK, OF_THREAD, OWNER
-from agent.runs.run_log import AcceptedRun, End, RunOutbox
+from agent.runs.run_log import AcceptedRun, End, RunLog
 
 log = logging.getLogger(__name__)
 
@@ -41,23 +41,23 @@ _MISSED_SECONDS = 20.0
 class RunWatch:
     """Keep the run log of one server true; `client` is a loopback client of that server."""
 
-    def __init__(self, outbox: RunOutbox, client: LangGraphClient) -> None:
-        self._outbox = outbox
+    def __init__(self, run_log: RunLog, client: LangGraphClient) -> None:
+        self._run_log = run_log
         self._client = client
         self._look = asyncio.Event()
 
     async def accepted(self, run: AcceptedRun) -> None:
         """Write a run down; a full disk costs its recovery, not the run."""
-        with self._logged(f"run={run.run_id} is not in the outbox"):
+        with self._logged(f"run={run.run_id} is not in the run log"):
             async with asyncio.timeout(_HOLD_SECONDS):
-                await self._outbox.accept(run)
+                await self._run_log.accept(run)
         self._look.set()
 
     async def ended(self, run_id: str, status: End) -> None:
         """Close a run's row; a full disk costs that, not the run."""
-        with self._logged(f"run={run_id}: its end is not in the outbox"):
+        with self._logged(f"run={run_id}: its end is not in the run log"):
             async with asyncio.timeout(_HOLD_SECONDS):
-                await self._outbox.finish(run_id, status)
+                await self._run_log.finish(run_id, status)
 
     @contextlib.contextmanager
     def _logged(self, loss: str) -> Iterator[None]:
@@ -82,13 +82,13 @@ class RunWatch:
                 await self._look_once()
                 pause = _POLL_SECONDS
             except (httpx.HTTPError, sqlite3.Error, AgentError, StoreFailed) as error:
-                log.warning("the outbox could not be brought up to date: %s", error)
+                log.warning("the run log could not be brought up to date: %s", error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _look_once(self) -> None:
-        shared = self._outbox.shared
-        working = await self._outbox.working()
+        shared = self._run_log.shared
+        working = await self._run_log.working()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_POLL_SECONDS if working or shared else None):
                 await self._look.wait()
@@ -96,11 +96,11 @@ class RunWatch:
         self._look.clear()
         await self.close_ended()
         if shared:
-            await self._take_up(await self._outbox.unfinished(missed=_MISSED_SECONDS))
+            await self._take_up(await self._run_log.unfinished(missed=_MISSED_SECONDS))
 
     async def close_ended(self) -> None:
         """Close the rows of runs that ended unseen: cancelled while they waited, or deleted."""
-        working = await self._outbox.working()
+        working = await self._run_log.working()
         threads = {run.thread_id for run in working}
         if not threads:
             return
@@ -111,7 +111,7 @@ class RunWatch:
         for run in working:
             now = status.get(run.thread_id)
             if now != "busy" and not await self._at_work(run):
-                await self._outbox.finish(run.run_id, _END_OF_THREAD.get(now or "", "cancelled"))
+                await self._run_log.finish(run.run_id, _END_OF_THREAD.get(now or "", "cancelled"))
 
     async def _at_work(self, run: AcceptedRun) -> bool:
         """Return whether the server works on a run or will; its thread alone does not tell.
@@ -126,21 +126,21 @@ class RunWatch:
 
     async def recover(self) -> None:
         """Bring what a dead server of this folder had accepted to its end."""
-        for thread_id, graph, asker in await self._outbox.lately_ended():
+        for thread_id, graph, asker in await self._run_log.lately_ended():
             with contextlib.suppress(APIStatusError):
                 await self._make_known(thread_id, graph, asker)
-        await self._take_up(await self._outbox.unfinished())
+        await self._take_up(await self._run_log.unfinished())
 
     async def _take_up(self, left: list[AcceptedRun]) -> None:
         for run in left:
-            mine = await self._outbox.take(run)
+            mine = await self._run_log.take(run)
             if mine is None:
                 continue
             try:
                 await self._continue(mine)
             except APIStatusError as error:
                 log.warning("run=%s cannot be continued: %s", run.run_id, error)
-                await self._outbox.finish(run.run_id, "failed")
+                await self._run_log.finish(run.run_id, "failed")
             except httpx.HTTPError as error:
                 log.warning("run=%s is not continued now: %s", run.run_id, error)
 
@@ -151,10 +151,10 @@ class RunWatch:
         state = await self._client.threads.get_state(run.thread_id)
         begun = _belongs(state.get("metadata") or {}, run)
         if begun and (ended := _ended(state)):
-            await self._outbox.finish(run.run_id, ended)
+            await self._run_log.finish(run.run_id, ended)
             return
         created = await self._begin(run, begun=begun)
-        await self._outbox.rename(run, created["run_id"])
+        await self._run_log.rename(run, created["run_id"])
         log.info("run=%s continued as %s", run.run_id, created["run_id"])
 
     async def _begin(self, run: AcceptedRun, *, begun: bool) -> Run:
@@ -180,7 +180,7 @@ class RunWatch:
         for other in others:
             marked = (other.get("metadata") or {}).get(MARK)
             if other["status"] in _ACTIVE and marked in run.run_ids:
-                await self._outbox.rename(run, other["run_id"])
+                await self._run_log.rename(run, other["run_id"])
                 log.info("run=%s goes on as %s", run.run_id, other["run_id"])
                 return True
         return False

@@ -25,7 +25,7 @@ from agent.server.auth.api_keys import (
     sent_key,
 )
 from agent.server.auth.hosts import Host, Origin, is_loopback, parse_host, parse_origin
-from agent.server.auth.rate_limit import Tries, peer_of
+from agent.server.auth.rate_limit import RateLimit, peer_of
 
 _EXPOSED = "content-location, x-pagination-total, x-pagination-next, mcp-session-id"
 _METHODS = "GET, POST, PUT, PATCH, DELETE"
@@ -106,8 +106,8 @@ _TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
 class Guard:
     """Guard an ASGI application; in-process calls of the server's own client pass untouched."""
 
-    def __init__(self, app: ASGIApp, tries: Tries | None = None) -> None:
-        self._app, self._tries = app, tries or Tries()
+    def __init__(self, app: ASGIApp, rate_limit: RateLimit | None = None) -> None:
+        self._app, self._rate_limit = app, rate_limit or RateLimit()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"} or _in_process(scope):
@@ -115,7 +115,7 @@ class Guard:
             return
         connection, rules = HTTPConnection(scope), access()
         reply = with_cors(_listed(connection, rules), _as_declared(send))
-        if refused := refusal(connection, rules, self._tries):
+        if refused := refusal(connection, rules, self._rate_limit):
             await _refuse(refused, scope, receive, reply)
         elif is_preflight(_method(scope), connection.headers):
             answer = preflight(connection.headers["origin"], connection.headers)
@@ -185,7 +185,7 @@ def _short_messages(receive: Receive) -> Receive:
     return received
 
 
-def refusal(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal | None:
+def refusal(connection: HTTPConnection, rules: Access, rate_limit: RateLimit) -> Refusal | None:
     """Return why a request from outside may not pass, or None. Wrong keys are counted."""
     path = _path(connection.scope)
     # The server logs the paths that it answers as they are: a line end would begin a line there.
@@ -193,7 +193,7 @@ def refusal(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal 
         return Refusal(404, "Not Found")
     if path in HEALTH_PATHS:
         return _of_origin(connection, rules) or (
-            None if rules.problem else _of_key(connection, rules, tries)
+            None if rules.problem else _of_key(connection, rules, rate_limit)
         )
     if rules.problem:
         return Refusal(503, rules.problem)
@@ -202,7 +202,7 @@ def refusal(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal 
         or _of_peer(connection, rules)
         or _of_origin(connection, rules)
         or _of_length(connection)
-        or _of_key(connection, rules, tries)
+        or _of_key(connection, rules, rate_limit)
         or _of_foreign_script(path, rules)
     )
 
@@ -253,7 +253,7 @@ def _of_length(connection: HTTPConnection) -> Refusal | None:
     return _TOO_LARGE
 
 
-def _of_key(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal | None:
+def _of_key(connection: HTTPConnection, rules: Access, rate_limit: RateLimit) -> Refusal | None:
     free = needs_no_key(_path(connection.scope)) or is_preflight(
         _method(connection.scope), connection.headers
     )
@@ -263,11 +263,11 @@ def _of_key(connection: HTTPConnection, rules: Access, tries: Tries) -> Refusal 
     if not key:
         return Refusal(401, _KEY_NEEDED, _BEARER)
     # Before the key is looked at: an answer to the right one would tell it from the wrong ones.
-    if wait := tries.wait(peer, rules.wrong_keys):
+    if wait := rate_limit.wait(peer, rules.wrong_keys):
         return Refusal(429, TOO_MANY, {"retry-after": str(ceil(wait))})
     if rules.owner_of(key) is not None:
         return None
-    tries.failed(peer, key)
+    rate_limit.failed(peer, key)
     return Refusal(401, _KEY_UNKNOWN, _BEARER)
 
 

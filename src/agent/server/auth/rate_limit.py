@@ -19,7 +19,7 @@ _ONE_HOME = 64
 """Bits of an IPv6 address that name a network; whoever has one has all addresses in it."""
 
 
-class Tries:
+class RateLimit:
     """Count wrong keys by peer; `most` is how many of them a minute one may send."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

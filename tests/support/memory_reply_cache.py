@@ -1,7 +1,7 @@
-"""A journal that keeps paid replies in memory."""
+"""A reply cache that keeps paid replies in memory."""
 
 
-class MemoryJournal:
+class MemoryReplyCache:
     """Keeps paid replies in memory."""
 
     def __init__(self) -> None:
