@@ -29,6 +29,8 @@ RunSeconds = Annotated[
     float, Field(ge=1, le=86_400, description="Wall clock seconds per run, the answer included.")
 ]
 
+_SCORABLE = "(?:wikipedia|openalex|semantic_scholar|tavily|sec_edgar|akshare)"
+
 
 class Configuration(BaseModel):
     """Hold the per-run knobs; each field's environment name is the field in capitals.
@@ -122,6 +124,12 @@ class Configuration(BaseModel):
         3, ge=0, le=20, description="Rounds of optional tools within one task."
     )
     max_downloads: int = Field(3, ge=0, le=30, description="Papers downloaded for one task.")
+    rerank_sources: str = Field(
+        "openalex,semantic_scholar",
+        pattern=rf"^(?:none|{_SCORABLE}(?:, ?{_SCORABLE})*)$",
+        description="Sources whose documents are scored and cut in a dossier: wikipedia, openalex,"
+        " semantic_scholar, tavily (the web), sec_edgar, akshare; or none.",
+    )
     rerank_top_n: int = Field(8, ge=1, le=100, description="Papers kept of one task, best first.")
     rerank_threshold: float = Field(
         0.1, ge=0, le=1, description="Papers scored below are dropped; 1 is the best possible."

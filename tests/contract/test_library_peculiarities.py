@@ -3,12 +3,15 @@
 import asyncio
 import json
 import time
+import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent import REPOSITORY, __version__
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.sample.search import KEY as WEB_KEY
 from agent.sample.service import serve
@@ -19,6 +22,7 @@ from tests.support.search_scripts import meter
 from tests.support.standins import BochaService, TavilyService
 
 COMPANY = "Voltaic Cells"
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 @pytest.fixture
@@ -41,6 +45,16 @@ async def test_wikipedia_is_asked_in_the_language_of_the_query(http: SearchHttp)
         await source.search("sodium battery")
     paths = [request.path for request in source.service.requests]
     assert paths == ["/zh/w/api.php", "/en/w/api.php"]
+
+
+async def test_wikipedia_is_told_the_program_and_its_repository_without_a_setting(
+    http: SearchHttp,
+) -> None:
+    with bench("wikipedia", http) as source:
+        assert await source.search(wikipedia_user_agent=None)
+    (agent,) = {request.headers["User-Agent"] for request in source.service.requests}
+    assert agent == f"tanlu/{__version__} ({REPOSITORY})"
+    assert tomllib.loads(PROJECT.read_text())["project"]["urls"]["Repository"] == REPOSITORY
 
 
 async def test_wikipedia_says_it_is_busy_with_status_200(http: SearchHttp) -> None:

@@ -196,7 +196,7 @@ async def test_health_tells_what_works_and_what_does_not(source: SourceBench) ->
 
 
 async def test_a_source_that_is_off_is_a_setting_that_is_missing(source: SourceBench) -> None:
-    unset = {"wikipedia_user_agent": None, "sec_user_agent": "nobody", "openalex_api_key": None}
+    unset = {"wikipedia_user_agent": "nobody", "sec_user_agent": "nobody", "openalex_api_key": None}
     sources = source.sources(**unset)
     assert list(sources.off()) == ["wikipedia", "openalex", "tavily", "sec_edgar", "akshare"]
     assert sources.offered() == ["semantic_scholar"]

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from agent import __version__
+from agent import REPOSITORY, __version__
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError
@@ -147,8 +147,8 @@ def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[
     """How each source is built from the settings: itself, or why it is off."""
 
     def wikipedia() -> Found:
-        agent = settings.wikipedia_user_agent
-        if not agent or not _CONTACT.search(agent):
+        agent = settings.wikipedia_user_agent or f"tanlu/{__version__} ({REPOSITORY})"
+        if not _CONTACT.search(agent):
             return None, _unnamed("WIKIPEDIA_USER_AGENT", agent, "MyTool/1.0 (me@example.org)")
         return Wikipedia(http, calls, _endpoint(settings, "wikipedia", agent)), ""
 

@@ -24,8 +24,6 @@ from agent.search.hits import only_known
 from agent.texts import has, say
 from agent.texts.language import Language
 
-SCORED = ("openalex", "semantic_scholar")
-"""The sources whose documents the reranker scores; others are kept as they are."""
 WEB_OFF = "WEB_SEARCH=off"
 _KINDS: dict[str, DocumentKind] = {
     "wikipedia": "encyclopedia",
@@ -67,6 +65,12 @@ def distinct(documents: Iterable[Document]) -> list[Document]:
         for key in (*keys, *_keys(kept[at])):
             place.setdefault(key, at)
     return kept
+
+
+def is_scored(document: Document, scored: str) -> bool:
+    """Return True if its source is among those named; `tavily` is whatever searched the web."""
+    source = document["source"]
+    return (source if source in _KINDS else "tavily") in re.split(", ?", scored)
 
 
 def sorted_by_kind(documents: Sequence[Document]) -> list[Document]:
@@ -257,12 +261,6 @@ def bears_on(query: str, text: str) -> bool:
     wanted = set(query_terms(query))
     least = max(_COVERAGE * len(wanted), 1 if len(wanted) < _FEW else 2)
     return bool(wanted) and len(wanted & set(terms(text))) >= least
-
-
-def off_reason(source: str, why: str, language: Language) -> str:
-    """Why a source is off, for the reader; `why` is the library's own text."""
-    key = f"plan_execute.off_reasons.{source}"
-    return say(key, language, reason=why) if has(key) and why != WEB_OFF else why
 
 
 def source_name(source: str, language: Language) -> str:

@@ -23,7 +23,7 @@ from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
-from agent.assistants.plan_execute.documents import WEB_OFF, ids_of, off_reason, source_name
+from agent.assistants.plan_execute.documents import WEB_OFF, ids_of, source_name
 from agent.assistants.plan_execute.papers import download
 from agent.assistants.plan_execute.plan import depth_of
 from agent.assistants.plan_execute.sources import clean_and_rerank, search
@@ -150,10 +150,12 @@ async def execute(
 
 
 def sources_off(services: Services, configuration: Configuration) -> dict[str, str]:
-    """Why sources are off in this run, by name."""
+    """Return why sources are off in this run, by name; the log is told, not the reader."""
     off = dict(services.library.off(configuration.research_model))
     if configuration.web_search == "off":
         off["tavily"] = WEB_OFF
+    for name, why in off.items():
+        log.info("%s: %s is off: %s", NODE, name, why)
     return off
 
 
@@ -254,9 +256,8 @@ def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
     """Sources that every task should have been searched in; others are not missed by most."""
     for name in REQUIRED:
         if name in off:
-            reason = off_reason(name, off[name], language)
-            values = {"source": source_name(name, language), "reason": reason}
-            yield run_gap("plan_execute.source_off", language, provider=name, **values)
+            source = source_name(name, language)
+            yield run_gap("plan_execute.source_off", language, provider=name, source=source)
 
 
 def _distinct(gaps: list[Gap], known: list[Gap]) -> list[Gap]:

@@ -6,13 +6,16 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import run_gap
 from agent.assistants.plan_execute.decide import SEARCHES
-from agent.assistants.plan_execute.documents import SCORED, distinct, documents_of, sorted_by_kind
+from agent.assistants.plan_execute.documents import (
+    distinct,
+    documents_of,
+    is_scored,
+    sorted_by_kind,
+)
 from agent.assistants.plan_execute.documents import ranked as ranked_by
 from agent.assistants.plan_execute.state import ExecutorState
 from agent.assistants.plan_execute.task_run import REQUIRED, ExecutorRun, ask_source
-from agent.evidence.types import Gap
 from agent.search.documents import Document
 
 _OF_TOOL = {tool.name: source for source, tool in SEARCHES.items()}
@@ -49,9 +52,10 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     """Scored sources are cut by threshold and top-n; the others are kept as they are."""
     run, query = runtime.context, state["current_query"]
     documents = distinct(state.get("search_results") or [])
-    papers = [document for document in documents if document["source"] in SCORED]
-    others = [document for document in documents if document["source"] not in SCORED]
-    ranked, note, gaps = list[Document](), "", list[Gap]()
+    scored = run.configuration.rerank_sources
+    papers = [document for document in documents if is_scored(document, scored)]
+    others = [document for document in documents if not is_scored(document, scored)]
+    ranked, note = list[Document](), ""
     if papers:
         ranking = await ranked_by(
             run.services.reranker,
@@ -65,14 +69,11 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
         ranked = [_scored(papers[place], score) for place, score in ranking.order]
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
         if ranking.note:
-            log.info("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
-            gaps = [run_gap("plan_execute.rerank_fallback", run.language, backend=ranking.backend)]
+            log.warning("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
     log.info("turn=%s %s: %d found, %d distinct, %d of %d papers kept", run.turn["id"],
              run.task["id"], len(state.get("search_results") or []), len(documents),
              len(ranked), len(papers))  # fmt: skip
-    return ExecutorState(
-        reranked_results=sorted_by_kind([*ranked, *others]), rerank_note=note, gaps=gaps
-    )
+    return ExecutorState(reranked_results=sorted_by_kind([*ranked, *others]), rerank_note=note)
 
 
 def _scored(document: Document, score: float) -> Document:

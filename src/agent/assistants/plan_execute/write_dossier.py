@@ -1,6 +1,6 @@
 """The last node: the dossier with numbered citations, and everything a client wants beside it."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
@@ -16,10 +16,7 @@ from agent.assistants.plan_execute.documents import (
     about,
     figure_text,
     ids_of,
-    off_reason,
-    source_name,
 )
-from agent.assistants.plan_execute.execute import sources_off
 from agent.assistants.plan_execute.search_info import aliases, page_title
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
@@ -28,7 +25,6 @@ from agent.assistants.plan_execute.state import (
     PlanUpdate,
     configuration_of,
 )
-from agent.assistants.plan_execute.task_run import OPTIONAL
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import Citer, inert
@@ -76,15 +72,13 @@ def figure_section(figures: Sequence[tuple[str, Figure]], language: Language) ->
     return "\n".join([*head, *rows, *more])
 
 
-def consulted_section(
-    state: PlanState, used: Sequence[Source], off: Mapping[str, str], language: Language
-) -> str:
-    """What each source brought and what of it is cited; the ranking, the papers, what was off."""
+def consulted_section(state: PlanState, used: Sequence[Source], language: Language) -> str:
+    """Return what each source brought and what of it is cited, the papers, the plan's note."""
     rows = consulted_rows(state, used, language)
     table = (
         [say("plan_execute.consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
     )
-    notes = _notes(state, off, language)
+    notes = _notes(state, language)
     if not rows and not notes:
         return ""
     return "\n".join(
@@ -122,29 +116,15 @@ def _key(source: Source) -> str:
     return source["url"] or source["title"]
 
 
-def _notes(state: PlanState, off: Mapping[str, str], language: Language) -> list[str]:
+def _notes(state: PlanState, language: Language) -> list[str]:
     notes = []
     if note := state.get("plan_note"):
         notes.append(say("plan_execute.plan", language, text=inert(note)))
-    backends = dict.fromkeys(
-        # Why a server was not used is a gap's to say.
-        inert(result["rerank"]).partition(" (")[0]
-        for result in state.get("executor_result", [])
-        if result["rerank"]
-    )
-    if backends:
-        notes.append(say("plan_execute.ranked", language, text="; ".join(backends)))
     papers = {paper["url"]: paper["path"] for paper in state.get("downloaded_papers", [])}
     if papers:
         failed = sum(path is None for path in papers.values())
         counts = {"got": str(len(papers) - failed), "failed": str(failed)}
         notes.append(say("plan_execute.papers", language, **counts))
-    if off:
-        told = "; ".join(
-            f"{source_name(n, language)} ({inert(off_reason(n, why, language))})"
-            for n, why in off.items()
-        )
-        notes.append(say("plan_execute.off", language, text=told))
     return [f"- {note}" for note in notes]
 
 
@@ -175,8 +155,7 @@ async def write_dossier(
     )
     pages = aliases(state.get("passages", []))
     draft.citer = Citer({**draft.sources, **{n: draft.sources[of] for n, of in pages.items()}})
-    off = sources_off(services, configuration)
-    dossier = _Dossier(draft, state, {name: off[name] for name in OPTIONAL if name in off})
+    dossier = _Dossier(draft, state)
     parts = MessageParts(dossier.body, dossier.sections, dossier.metadata(), dossier.checks())
     closing = await write_message(draft, parts)
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
@@ -189,8 +168,6 @@ class _Dossier:
 
     draft: Draft
     state: PlanState
-    off: Mapping[str, str]
-    """Why an optional source was off."""
 
     @property
     def results(self) -> list[ExecutorResult]:
@@ -225,7 +202,7 @@ class _Dossier:
         figures = draft.cited(figure_section(figures_of(self.results), draft.language))
         sections = [figures, *draft.record_sections()]
         # It counts what is cited, so that it comes last.
-        consulted = consulted_section(self.state, draft.citer.used, self.off, draft.language)
+        consulted = consulted_section(self.state, draft.citer.used, draft.language)
         return [*sections, consulted]
 
     def metadata(self) -> dict[str, Any]:
