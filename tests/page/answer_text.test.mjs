@@ -8,7 +8,7 @@ import { asBrowser } from "./browser.mjs";
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
 const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer/answer_body.js`);
-const { answerHtml } = await import(`${JS}/answer/render_markdown.js`);
+const { answerHtml, lastBlock } = await import(`${JS}/answer/render_markdown.js`);
 const { giveQuotes, nearestFirst, quotesOfStatements } = await import(`${JS}/answer/citation.js`);
 
 const SOURCES = [{ number: 1, title: "One" }, { number: 2, title: "Two" }];
@@ -23,6 +23,16 @@ describe("the text of an answer", () => {
     const shown = { question: "Where to go", notice, sources: SOURCES, gaps: [{}] };
     assert.equal(notice, "Sample.");
     assert.equal(answerBody(WHOLE, shown), "Go there.[1](https://a.example/x)");
+  });
+
+  it("is the same where its ended blocks were rendered before the last one", () => {
+    const text = "# One\n\nTwo\nlines.\n\n- a\n- b\n\n| c | d |\n|---|---|\n| 1 | 2 |\n\n```\ncode\n\nmore\n```\n\nEnd **here**";
+    for (let length = 1; length <= text.length; length += 1) {
+      const grown = text.slice(0, length);
+      const begin = lastBlock(grown);
+      assert.equal(answerHtml(grown.slice(0, begin), {}) + answerHtml(grown.slice(begin), {}), answerHtml(grown, {}));
+    }
+    assert.equal(text.slice(lastBlock(text)), "End **here**");
   });
 
   it("keeps its lists where there is nothing to show them elsewhere", () => {

@@ -42,6 +42,22 @@ describe("a lost connection", () => {
     await until(conversation, is("done"));
   });
 
+  it("is told while it lasts, and no longer", async () => {
+    const { conversation, run, thread } = await asking();
+    run.tell("metadata", {});
+    run.progress("queries");
+    await until(conversation, (turn) => turn.events.length === 1);
+    assert.equal(conversation.current.isAway, false);
+    at.server.refuse("GET /threads/*/runs/*/stream", 502);
+    at.server.refuse("GET /threads/*/runs/*/stream", 502);
+    run.drop();
+    await until(conversation, (turn) => turn.isAway);
+    assert.equal(conversation.current.status, "running");
+    await until(conversation, (turn) => !turn.isAway);
+    finish(run, thread, "Done.");
+    assert.equal((await until(conversation, is("done"))).isAway, false);
+  });
+
   it("is heard once even where the server repeats what it told", async () => {
     const { conversation, run, thread } = await asking();
     run.tell("metadata", {});

@@ -188,8 +188,8 @@ const ROUTES = {
   "POST /app/sign-out": ({ response }) => reply(response, 204),
 };
 
-const shown = ({ thread_id, metadata, status, error = null, updated_at = "2026-11-21T10:00:00Z" }) =>
-  ({ thread_id, metadata, status, error, updated_at });
+const shown = ({ thread_id, metadata, status, error = null, interrupts = {}, updated_at = "2026-11-21T10:00:00Z" }) =>
+  ({ thread_id, metadata, status, error, interrupts, updated_at });
 
 function reply(response, status, body) {
   const text = body === undefined ? "" : JSON.stringify(body);

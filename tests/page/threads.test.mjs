@@ -23,6 +23,20 @@ describe("the list of threads", () => {
     );
   });
 
+  it("tells a thread that waits for a person from one that was stopped", async () => {
+    at.server.threads.clear();
+    const titled = (title, interrupts) =>
+      at.server.thread([], { metadata: { title, asked_over: "page" }, status: "interrupted", interrupts });
+    titled("plan", { "task-1": [{ value: { queries: [] } }] });
+    titled("stopped", {});
+    titled("stopped early", { "task-1": [] });
+    const threads = await at.page.recentThreads();
+    const states = Object.fromEntries(threads.map(({ title, status }) => [title, status]));
+    assert.deepEqual(states, { "plan": "interrupted", "stopped": "stopped", "stopped early": "stopped" });
+    const { body } = at.server.requests.findLast(({ route }) => route === "POST /threads/search");
+    assert.ok(body.select.includes("interrupts"));
+  });
+
   it("loses a thread only after what runs on it was stopped", async () => {
     const thread = at.server.thread();
     const run = at.server.startRun(thread, {});

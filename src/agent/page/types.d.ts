@@ -225,6 +225,8 @@ interface Turn {
   firstRunId: string | null;
   /** The server died; the run is about to go on. */
   isLost: boolean;
+  /** The connection is broken; the run may well go on. */
+  isAway: boolean;
 }
 
 /* Records of LangGraph's server. */
@@ -270,6 +272,8 @@ interface Thread {
   status: "idle" | "busy" | "interrupted" | "error";
   updated_at: string;
   metadata?: Metadata | null;
+  /** What a person is asked, by the step that asks. */
+  interrupts?: Record<string, unknown[]>;
 }
 /** What a run says about its failure. */
 type Failure = { error?: string; message?: string } | string | null | undefined;

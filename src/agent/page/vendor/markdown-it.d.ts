@@ -4,6 +4,8 @@ export interface Token {
   type: string;
   tag: string;
   content: string;
+  level: number;
+  map: [number, number] | null;
   attrs: [string, string][] | null;
   children: Token[] | null;
   attrGet(name: string): string | null;
@@ -16,5 +18,6 @@ export default class MarkdownIt {
   disable(rule: string): this;
   validateLink: (url: string) => boolean;
   core: { ruler: { push(name: string, rule: (state: { tokens: Token[]; env: any }) => void): void } };
+  parse(text: string, env: object): Token[];
   render(text: string, env: object): string;
 }

@@ -4,7 +4,7 @@ import { el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
 import { answerBody, growingBody, noticeOf } from "./answer_body.js";
 import { citationsIn, giveQuotes, nameCitation, quotesOfStatements, tellSources } from "./citation.js";
-import { renderMarkdown } from "./render_markdown.js";
+import { lastBlock, renderMarkdown } from "./render_markdown.js";
 import { numbered } from "./sources.js";
 
 const say = translator("page.answer");
@@ -23,6 +23,8 @@ export class AnswerView {
   #sources = new Map();
   #timer = 0;
   #renderedAt = 0;
+  /** What of a growing answer is rendered for good: its Markdown, and how many nodes that made. */
+  #settled = { text: "", nodes: 0 };
   #notices = el("div", { class: "answer-notices" });
   #body = el("div", { class: "prose" });
   node = el("section",
@@ -61,7 +63,7 @@ export class AnswerView {
     this.#rendered = shown;
     this.#renderedAt = performance.now();
     if (answer) this.#showAnswer(answer, question);
-    else this.#showText(growingBody(text, { question, notice: noticeIn(events) }), []);
+    else this.#showGrowing(growingBody(text, { question, notice: noticeIn(events) }));
     fill(this.#notices, ...(answer ? this.#hints(answer) : []));
     this.node.hidden = !this.#body.hasChildNodes() && !this.#notices.hasChildNodes();
   }
@@ -75,8 +77,22 @@ export class AnswerView {
     this.#showText(body, sources, quotesOfStatements(answer));
   }
 
+  /** Renders blocks that have ended once; the last one anew each time. @param {string} markdown */
+  #showGrowing(markdown) {
+    if (!markdown.startsWith(this.#settled.text)) this.#settled = { text: "", nodes: 0 };
+    const tail = markdown.slice(this.#settled.text.length);
+    const end = lastBlock(tail);
+    const [ended, last] = [tail.slice(0, end), tail.slice(end)].map((part) => renderMarkdown(part, {}));
+    for (const fragment of [ended, last]) explainMarks(fragment);
+    for (const old of [...this.#body.childNodes].slice(this.#settled.nodes)) old.remove();
+    this.#body.append(ended);
+    this.#settled = { text: this.#settled.text + tail.slice(0, end), nodes: this.#body.childNodes.length };
+    this.#body.append(last);
+  }
+
   /** @param {string} markdown @param {Source[]} sources @param {Map<string, string>} quotes */
   #showText(markdown, sources, quotes = new Map()) {
+    this.#settled = { text: "", nodes: 0 };
     const fragment = renderMarkdown(markdown, { sources });
     giveQuotes(citationsIn(fragment), quotes);
     explainMarks(fragment);

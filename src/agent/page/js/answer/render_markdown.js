@@ -47,6 +47,15 @@ export function renderMarkdown(text, { sources = [] } = {}) {
   return fragment;
 }
 
+/** Returns where the last top-level block of a Markdown text begins, in characters. @param {string} text */
+export function lastBlock(text) {
+  const tokens = parser.parse(text, { numbers: new Set() });
+  const line = tokens.findLast((token) => token.level === 0 && token.map)?.map?.[0] ?? 0;
+  let begin = 0;
+  for (let passed = 0; passed < line; passed += 1) begin = text.indexOf("\n", begin) + 1;
+  return begin;
+}
+
 /**
  * Renders the same as HTML, before the sanitizer; not to be shown.
  * @param {string} text

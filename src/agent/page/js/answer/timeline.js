@@ -162,6 +162,7 @@ export class Timeline {
     const turn = this.#turn;
     if (!turn) return;
     const isLive = LIVE.has(turn.status);
+    this.node.classList.toggle("away", isLive && turn.isAway);
     this.#now.textContent = isLive ? this.#nowLine(turn) : say(ENDED[turn.status] ?? "research");
     const seconds = secondsOf(turn);
     const passed = duration(isLive ? Math.floor(seconds) : seconds);
@@ -172,6 +173,7 @@ export class Timeline {
   /** @param {Turn} turn */
   #nowLine(turn) {
     if (turn.isLost) return say("lost");
+    if (turn.isAway) return say("away");
     const { current, atOnce } = this.#steps;
     const line = current ? this.#line(current) : this.#config.starting[language];
     return atOnce > 1 ? line + say("more", { n: atOnce - 1 }) : line;

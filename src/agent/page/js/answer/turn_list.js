@@ -56,7 +56,7 @@ class TurnView {
   update(turn) {
     const now = JSON.stringify([
       turn.status, turn.messageId, turn.text.length, turn.events.length, turn.error, turn.endedAt,
-      turn.isLost, Boolean(turn.answer), turn.review,
+      turn.isLost, turn.isAway, Boolean(turn.answer), turn.review,
     ]);
     if (now === this.#seen) return;
     this.#seen = now;
@@ -148,7 +148,10 @@ export class TurnList {
     this.#views = new Map(ids.map((id) => [id, viewOf(id)]));
     const nodes = ids.length ? [...this.#views.values()].map((view) => view.node) : [instead];
     const shown = this.#place.children;
-    const differs = nodes.length !== shown.length || nodes.some((node, at) => shown[at] !== node);
-    if (differs) fill(this.#place, ...nodes);
+    // Those that stay are not touched: their frames would load again.
+    for (const old of [...shown]) if (!nodes.includes(/** @type {HTMLElement} */ (old))) old.remove();
+    nodes.forEach((node, at) => {
+      if (shown[at] !== node) this.#place.insertBefore(node, shown[at] ?? null);
+    });
   }
 }

@@ -297,7 +297,7 @@ export class Conversation extends EventTarget {
   /** @param {Turn} turn @param {TurnStatus} status @param {string|null} error @param {Review|null} review */
   #end(turn, status, error = null, review = null) {
     this.#stopping.delete(turn);
-    Object.assign(turn, { status, error, review, isLost: false, endedAt: Date.now() });
+    Object.assign(turn, { status, error, review, isLost: false, isAway: false, endedAt: Date.now() });
     this.#changed();
   }
 

@@ -22,15 +22,21 @@ const PATIENT_TRIES = 60;
 export async function followToEnd(client, { threadId, turn }, { signal, wait, changed }) {
   for (;;) {
     const reader = new StreamReader(turn);
+    /** @param {boolean} isAway */
+    const away = (isAway) => {
+      if (turn.isAway === isAway) return;
+      turn.isAway = isAway;
+      changed(false);
+    };
     try {
-      const parts = resumableStream(client, { threadId, runId: turn.runId ?? "" }, { signal, wait });
+      const parts = resumableStream(client, { threadId, runId: turn.runId ?? "" }, { signal, wait, away });
       let part = await parts.next();
       for (; !part.done; part = await parts.next()) if (reader.read(part.value)) changed(false);
       return part.value && { status: part.value.status, failure: reader.failure };
     } catch (error) {
       if (!(error instanceof LostRun)) throw error;
     }
-    Object.assign(turn, { isLost: true });
+    Object.assign(turn, { isLost: true, isAway: false });
     changed(false);
     const runIds = [turn.firstRunId, turn.runId];
     const run = await findContinuation(client, { threadId, runIds }, { signal, wait });

@@ -27,18 +27,20 @@ export class LostRun extends ServerError {
  * Yields what a run tells, each part once; returns the run's record once it has ended.
  * @param {Client} client
  * @param {RunIds} run
- * @param {Following & {silence?: number}} options `silence` in ms
+ * @param {Following & {silence?: number, away?: (isAway: boolean) => void}} options `silence` in ms;
+ *   `away` is told when the connection breaks and when it is back
  * @returns {AsyncGenerator<StreamPart, Run|undefined>} undefined
  *   where `signal` ended it; throws ServerError where the run cannot be reached any more, LostRun
  *   where it is gone since the connection broke
  */
-export async function* resumableStream(client, run, { signal, wait, silence = SILENCE_MS }) {
+export async function* resumableStream(client, run, { signal, wait, silence = SILENCE_MS, away }) {
   const seen = new SeenParts();
   let failures = 0;
   let broke = false;
   for (let vain = 1; failures < TRIES && !signal.aborted; vain += 1) {
     try {
       for await (const part of connect(client, run, seen.since, { signal, silence })) {
+        if (failures) away?.(false);
         if (!seen.add(part)) continue;
         failures = vain = 0;
         if (part.id) broke = false;
@@ -53,6 +55,7 @@ export async function* resumableStream(client, run, { signal, wait, silence = SI
       if (isFinal(error) && !signal.aborted) throw serverError(broke ? gone(error) : error);
       failures += 1;
       broke = true;
+      if (!signal.aborted) away?.(true);
     }
     await wait(backoff(vain), signal);
   }

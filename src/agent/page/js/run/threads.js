@@ -3,9 +3,12 @@
 import { client as pageClient, serverError, statusOf } from "./server.js";
 import { startedBy, TURN } from "./turns.js";
 
-/** @typedef {Pick<Thread, "thread_id"|"status"|"updated_at"> & {title: string}} ThreadSummary */
+/**
+ * @typedef {Pick<Thread, "thread_id"|"updated_at"> & {title: string, status: Thread["status"]|"stopped"}
+ *   } ThreadSummary
+ */
 
-const FIELDS = ["thread_id", "metadata", "status", "updated_at"];
+const FIELDS = ["thread_id", "metadata", "status", "updated_at", "interrupts"];
 /** @type {RunStatus[]} */
 const GOING_ON = ["running", "pending"];
 const TITLE_LENGTH = 120;
@@ -26,9 +29,14 @@ export async function recentThreads({ limit = 20, offset = 0 } = {}) {
     limit, offset, metadata: { asked_over: "page" }, sortBy: "updated_at", sortOrder: "desc",
     select: FIELDS,
   }));
-  return threads.map(({ thread_id, metadata, status, updated_at }) =>
-    ({ thread_id, title: metadata?.title ?? "", updated_at, status }));
+  return threads.map((thread) => ({
+    thread_id: thread.thread_id, title: thread.metadata?.title ?? "", updated_at: thread.updated_at,
+    status: thread.status === "interrupted" && !waits(thread) ? "stopped" : thread.status,
+  }));
 }
+
+/** Tells a thread that waits for a person from one that was stopped. @param {Thread} thread */
+const waits = ({ interrupts }) => Object.values(interrupts ?? {}).some((asked) => asked.length > 0);
 
 /**
  * Deletes a thread with everything on it; what runs there is stopped first. Throws ServerError.

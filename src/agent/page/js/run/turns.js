@@ -27,7 +27,7 @@ export function newTurn(fields) {
   return {
     runId: null, messageId: null, status: "starting", startedAt: Date.now(), endedAt: null,
     events: [], text: "", answer: null, review: null, error: null, settings: {}, began: null,
-    firstRunId: null, isLost: false, ...fields,
+    firstRunId: null, isLost: false, isAway: false, ...fields,
   };
 }
 

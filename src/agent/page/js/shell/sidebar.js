@@ -69,6 +69,8 @@ export class Sidebar {
       const text = say("failed", { reason: message });
       if (status === 401) this.#onRefused();
       else fill(this.#problem, failed({ text, again: () => this.refresh() }));
+      // A server that is away may be back soon, and the list with it.
+      if (status === 0 || status >= 500) this.#timer = window.setTimeout(() => this.refresh(), AGAIN_MS);
       return;
     }
     this.#show();
