@@ -2,8 +2,8 @@
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
-dev:             ## the LangGraph server; one run at a time is its default, so we say how many
-	LANGGRAPH_CLI_NO_ANALYTICS=1 uv run langgraph dev --no-browser --n-jobs-per-worker 64
+dev:             ## the server with its page; another first port: make dev PORT=8000
+	uv run tanlu serve $(if $(PORT),--port $(PORT))
 test:            ## every test, on two processes more than there are cores (`-n 0`: in this one)
 	uv run pytest
 test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser

@@ -17,7 +17,7 @@ from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 KEY, FRIEND = "anna-0123456789abcdef", "https://friend.example"
 OPEN = {
-    ("GET", "/ok"),
+    ("GET", "/"), ("GET", "/ok"),
     ("GET", "/app"), ("GET", "/app/"), ("GET", "/app/favicon.svg"), ("GET", "/app/config.json"),
     ("GET", "/app/{folder}/{name}"), ("GET", "/app/{folder}/{part}/{name}"),
     ("POST", "/app/sign-in"), ("POST", "/app/sign-out"), ("POST", "/app/csp-report"),
@@ -150,7 +150,7 @@ def test_web_sockets_need_a_key(server: DevServer, table: set[tuple[str, str]]) 
 
 
 def test_a_key_opens_what_the_server_says_of_itself(http: httpx.Client) -> None:
-    for path in ("/", "/openapi.json", "/info", "/metrics"):
+    for path in ("/openapi.json", "/info", "/metrics"):
         assert http.get(path).status_code == 401
         for headers in ({"x-api-key": KEY}, {"cookie": f"tanlu_key={KEY}"}):
             assert http.get(path, headers=headers).status_code == 200

@@ -2,20 +2,26 @@
 
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from agent.assistants.registry import ASSISTANTS
 from tests.architecture.tree import ROOT, pyproject, tracked_files
 from tests.support.dev_server import clean_environment
+from tests.support.ports import free_port
 
 UV = shutil.which("uv")
 QUESTION = "王府井附近适合遛娃的好去处"
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/app")
 ADVICE = ("tanlu[node]", "AMAP_MCP_COMMAND", "npm")
 """What a gap names where the map server could not be started."""
 
@@ -38,7 +44,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, so that nothing is left in the working tree."""
     folder = tmp_path_factory.mktemp("build")
     source = folder / "source"
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "langgraph.json"):
         source.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, source / name)
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
@@ -50,25 +56,39 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`tanlu` in an environment that holds the wheel and its dependencies, nothing else."""
-    folder = tmp_path_factory.mktemp("installed")
+    return installed(str(wheel), tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture(scope="module")
+def server_command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the extra that `tanlu serve` needs."""
+    return installed(f"{wheel}[server]", tmp_path_factory.mktemp("server"))
+
+
+def installed(package: str, folder: Path) -> Path:
+    """Install a package with the pinned versions; return its command."""
     pins = folder / "pins.txt"
     pins.write_text("\n".join(pyproject()["tool"]["uv"]["constraint-dependencies"]), "utf-8")
     uv("venv", "--python", sys.executable, "venv", folder=folder)
     scripts = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
     python = scripts / ("python.exe" if os.name == "nt" else "python")
-    install = ["pip", "install", "--python", str(python), "--constraint", str(pins), str(wheel)]
+    install = ["pip", "install", "--python", str(python), "--constraint", str(pins), package]
     uv(*install, folder=folder)
     return scripts / ("tanlu.exe" if os.name == "nt" else "tanlu")
 
 
-def tanlu(command: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run away from the repository, with its own data."""
+def environment_in(folder: Path) -> dict[str, str]:
     environment = clean_environment(TANLU_DATA_DIR=str(folder / "threads"), PYTHONUTF8="1")
     environment.pop("PYTHONPATH", None)
+    return environment
+
+
+def tanlu(command: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run away from the repository, with its own data."""
     return subprocess.run(
         [str(command), *arguments],
         cwd=folder,
-        env=environment,
+        env=environment_in(folder),
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -113,3 +133,29 @@ def test_installed_alone_it_explains_itself(command: Path, tmp_path: Path) -> No
     assert done.returncode == 0
     assert "ask" in done.stdout
     assert "doctor" in done.stdout
+
+
+def test_without_its_extra_serve_names_it_in_one_line(command: Path, tmp_path: Path) -> None:
+    done = tanlu(command, tmp_path, "serve")
+    assert done.returncode == 1
+    assert done.stderr == 'tanlu: serve needs the extra "server": pip install "tanlu[server]"\n'
+
+
+def test_with_its_extra_serve_brings_the_page_from_an_empty_folder(
+    server_command: Path, tmp_path: Path
+) -> None:
+    argv = [str(server_command), "serve", "--port", str(free_port())]
+    with subprocess.Popen(
+        argv, cwd=tmp_path, env=environment_in(tmp_path), stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        assert process.stderr is not None
+        address = next(found[0] for line in process.stderr if (found := ADDRESS.search(line)))
+        assert "<html" in httpx.get(address, trust_env=False).text
+        assistants = httpx.post(
+            address.removesuffix("app") + "assistants/search", json={}, trust_env=False
+        ).json()
+        process.send_signal(signal.SIGINT)
+        _, end = process.communicate(timeout=60)
+    assert {one["graph_id"] for one in assistants} == set(ASSISTANTS)
+    assert process.returncode == 0
+    assert "Traceback" not in end

@@ -193,7 +193,7 @@ def test_an_origin_that_is_none_is_refused_at_once(text: str) -> None:
         ("/app", True), ("/app/", True), ("/app/js/main.js", True),
         ("/app/vendor/leaflet.css", True),
         ("/app/sign-in", True), ("/app/runs/1/answer.md", False), ("/apps", False), ("/ok/", False),
-        ("/app/jsx", False), ("/", False), ("/docs", False), ("/info", False), ("/metrics", False),
+        ("/app/jsx", False), ("/", True), ("/docs", False), ("/info", False), ("/metrics", False),
         ("/openapi.json", False), ("/mcp", False), ("/threads", False), ("//app", False),
     ],
 )  # fmt: skip

@@ -40,6 +40,7 @@ def test_a_bad_setting_is_announced_and_does_not_raise(
 
 
 def test_offline_is_announced_with_what_was_looked_for(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     announce()
     assert "sample data" in caplog.text
     assert "GEMINI_API_KEY" in caplog.text

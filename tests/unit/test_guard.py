@@ -155,7 +155,7 @@ async def test_only_whole_names_are_closed() -> None:
     assert (await ask(path="/threads/internal/state")).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/threads", "/", "/openapi.json", "/info", "/metrics", "/mcp",
+@pytest.mark.parametrize("path", ["/threads", "/openapi.json", "/info", "/metrics", "/mcp",
                                   "/app/runs/1/answer.md", "/a/new/route"])  # fmt: skip
 async def test_with_keys_every_path_needs_one(path: str, keys: None) -> None:
     refused = await ask(path=path)

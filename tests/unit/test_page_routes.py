@@ -236,3 +236,11 @@ async def test_what_the_policy_stopped_is_one_line_without_keys_and_not_for_ever
     assert "violated-directive=img-src blocked-uri=https://evil.example/" in lines[0]
     assert "\n" not in lines[0]
     assert KEY not in lines[0]
+
+
+async def test_the_bare_address_sends_browsers_to_the_page_and_tells_programs_it_is_there() -> None:
+    async with page_client() as http:
+        browser = await http.get("/", headers={"accept": "text/html,*/*;q=0.8"})
+        program = await http.get("/", headers={"accept": "*/*"})
+    assert (browser.status_code, browser.headers["location"]) == (307, "/app")
+    assert (program.status_code, program.json()) == (200, {"ok": True})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "ask": "agent.cli.ask",
+    "serve": "agent.cli.serve",
     "batch": "agent.cli.batch",
     "ingest": "agent.cli.ingest",
     "search": "agent.cli.search",

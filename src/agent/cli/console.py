@@ -1,11 +1,15 @@
 """Standard output and error that never fail, and the one-line failure. Quick to import."""
 
 import io
+import locale
 import os
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from agent.core.strings import one_line, valid_text
+
+if TYPE_CHECKING:
+    from agent.texts.language import Language
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
@@ -40,6 +44,13 @@ def is_utf8(stream: TextIO) -> bool:
 def is_terminal() -> bool:
     """Return True if somebody can be asked here; the answer may go into a file."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def reader_language() -> "Language":
+    """Return the language for lines that answer no question: ANSWER_LANGUAGE, else the locale's."""
+    chosen = os.environ.get("ANSWER_LANGUAGE", "").lower()
+    name = chosen if chosen in ("zh", "en") else (locale.getlocale()[0] or "").lower()
+    return "zh" if name.startswith(("zh", "chinese")) else "en"
 
 
 def called_as() -> list[str]:

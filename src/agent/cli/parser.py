@@ -137,6 +137,7 @@ _TANLU_EPILOG = """examples:
   tanlu batch questions.jsonl -o answers.jsonl --score
   tanlu ingest ~/reports --collection reports
   tanlu search "钠离子电池 能量密度"
+  tanlu serve --open
   tanlu doctor"""
 
 
@@ -249,8 +250,31 @@ def _declare_doctor(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]
     doctor.add_argument("--log-file", metavar="FILE", help="write the log to this file")
 
 
+def _declare_serve(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    serve = chosen.add_parser(
+        "serve",
+        help="run the server with its page (needs tanlu[server])",
+        description="Run the server: the page, the SDK's API, Studio and MCP. Ctrl-C ends it.",
+    )
+    serve.add_argument("--port", type=_port, default=2024, metavar="N",
+                       help="the first port to try (default: 2024)")  # fmt: skip
+    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
+                       help="where to listen (default: 127.0.0.1)")  # fmt: skip
+    serve.add_argument("--open", action="store_true", help="open the page in a browser")
+    serve.add_argument("--offline", action="store_true", help="use the bundled sample, no key")
+    serve.add_argument("-v", "--verbose", action="store_true", help="show the whole log")
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 65_535:
+        raise argparse.ArgumentTypeError("must be between 1 and 65535")
+    return value
+
+
 _DECLARED = {
     "ask": _declare_ask,
+    "serve": _declare_serve,
     "batch": declare_batch,
     "ingest": declare_ingest,
     "search": declare_search,

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from agent import __version__
@@ -277,6 +277,14 @@ async def index(request: Request) -> Response:
     return await _serve(request, unframed(policy), INDEX)
 
 
+async def root(request: Request) -> Response:
+    """Send a browser to the page; tell anything else that the server is there."""
+    if "text/html" in request.headers.get("accept", ""):
+        target = f"{request.scope.get('root_path', '')}/app"
+        return RedirectResponse(target, headers=private(unframed()))
+    return JSONResponse({"ok": True}, headers=private(unframed()))
+
+
 async def icon(request: Request) -> Response:
     """Return the picture that a browser shows beside the page's name."""
     return await _serve(request, unframed(), "favicon.svg")
@@ -297,10 +305,11 @@ async def _serve(request: Request, headers: dict[str, str], *names: str) -> Resp
 
 
 def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
-    """Return everything under `/app`, and `/readyz`; the sign-in counts wrong keys in `tries`."""
+    """Return `/`, `/readyz` and all under `/app`; the sign-in counts wrong keys by the limit."""
     sign_in = SignIn(rate_limit)
     runs = "/app/runs/{thread_id}"
     return [
+        Route("/", root),
         Route("/readyz", readyz),
         Route("/app", index),
         Route("/app/", index),

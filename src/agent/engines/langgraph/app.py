@@ -94,7 +94,7 @@ def announce() -> None:
         return
     logging.getLogger("agent").setLevel(settings.tanlu_log_level)
     if settings.mode == "offline":
-        log.warning("offline: answers come from bundled sample data; looked for %s", LOOKED_FOR)
+        log.info("offline: answers come from bundled sample data; looked for %s", LOOKED_FOR)
     else:
         log.info("online")
 

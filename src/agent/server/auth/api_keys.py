@@ -28,7 +28,7 @@ TOO_MANY = "too many wrong keys from this address; try again in a minute"
 HEALTH_PATHS = frozenset({"/ok", "/healthz", "/readyz"})
 """What supervisors ask, under whatever name they know the server by."""
 OPEN_PATHS = {
-    "/ok", "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in",
+    "/", "/ok", "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in",
     "/app/sign-out", "/app/csp-report",
 }  # fmt: skip
 OPEN_FOLDERS = ("/app/style/", "/app/js/", "/app/vendor/")

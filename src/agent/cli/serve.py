@@ -1,0 +1,134 @@
+"""Run `tanlu serve`: the server and its page, with its address first and its libraries quiet."""
+
+import contextlib
+import errno
+import importlib
+import importlib.util
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, reader_language
+from agent.cli.environment import read_environment
+from agent.core.errors import AgentError, ConfigurationError
+from agent.texts import say
+from agent.texts.language import Language
+
+_NEEDED = ("langgraph_api", "langgraph_runtime_inmem")
+_RUNS_AT_ONCE = 64
+"""The server's own default is one."""
+_MOST_PORTS = 100
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - as an address to translate
+_QUIET = {
+    "TANLU_LOG_LEVEL": "WARNING",
+    "LOG_LEVEL": "WARNING",
+    "LANGGRAPH_NO_VERSION_CHECK": "true",
+}
+
+
+def run(arguments: Namespace) -> int:
+    """0 after Ctrl-C, 1 if it cannot start, 2 for an address that cannot be used."""
+    language = reader_language()
+    if any(importlib.util.find_spec(package) is None for package in _NEEDED):
+        return fail('serve needs the extra "server": pip install "tanlu[server]"')
+    try:
+        read_environment(offline=arguments.offline)
+        port = _free_port(arguments.host, arguments.port)
+    except AgentError as error:
+        return fail(error.message, code=USAGE)
+    if port != arguments.port:
+        _say(say("serve.port_taken", language, port=arguments.port, other=port))
+    os.environ.setdefault("LOG_COLOR", str(sys.stdout.isatty()))
+    for name, value in ({} if arguments.verbose else _QUIET).items():
+        os.environ.setdefault(name, value)
+    url = f"http://{_EVERYWHERE.get(arguments.host, arguments.host)}:{port}"
+    up = threading.Thread(target=_announce, args=(url, language, arguments.open), daemon=True)
+    up.start()
+    try:
+        _serve(arguments.host, port)
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as end:
+        if end.code:
+            return fail("the server did not start; the lines above say why", code=FAILED)
+    _say(say("serve.stopped", language))
+    return ANSWERED
+
+
+def server_config() -> dict[str, Any]:
+    """Return langgraph.json: a clone's own, or the one that the wheel brings."""
+    package = Path(__file__).parents[1]
+    clone = package.parents[1] / "langgraph.json"
+    path = clone if clone.is_file() else package / "langgraph.json"
+    config: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return config
+
+
+def _serve(host: str, port: int) -> None:
+    """Serve until a signal ends it."""
+    from langgraph_api.cli import run_server  # type: ignore[import-untyped]
+
+    # Its banner names neither the page nor the mode.
+    logging.getLogger("langgraph_api.cli").setLevel(logging.WARNING)
+    config = server_config()
+    # It warns of an application that takes long to import.
+    importlib.import_module(config["http"]["app"].partition(":")[0])
+    parts = {part: config[part] for part in ("graphs", "auth", "http", "checkpointer")}
+    run_server(host, port, n_jobs_per_worker=_RUNS_AT_ONCE, **parts)
+
+
+def _free_port(host: str, first: int) -> int:
+    """Return the first free port from `first` on; raise ConfigurationError where there is none."""
+    for port in range(first, min(first + _MOST_PORTS, 65_536)):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    continue
+                option = "--port" if error.errno == errno.EACCES else "--host"
+                raise ConfigurationError(option, f"{host}:{port}: {error.strerror}") from None
+            return port
+    raise ConfigurationError("--port", f"{_MOST_PORTS} ports from {first} on are taken")
+
+
+def _announce(url: str, language: Language, open_page: bool) -> None:
+    """Print where the page and Studio are and what answers, once the server does."""
+    with httpx.Client(trust_env=False, timeout=5) as client:
+        while not _answers(client, f"{url}/ok"):
+            time.sleep(0.1)
+    _say(say("serve.page", language, url=f"{url}/app"))
+    _say(say("serve.studio", language, url=f"https://smith.langchain.com/studio/?baseUrl={url}"))
+    _say(_mode_line(language))
+    if open_page:
+        webbrowser.open(f"{url}/app")
+
+
+def _answers(client: httpx.Client, url: str) -> bool:
+    with contextlib.suppress(httpx.HTTPError):
+        return client.get(url).is_success
+    return False
+
+
+def _mode_line(language: Language) -> str:
+    from agent.server.health import settings_or_reason
+
+    settings, reason = settings_or_reason()
+    if settings is None:
+        return say("serve.broken", language, reason=reason)
+    return say(f"serve.{settings.mode}", language)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
