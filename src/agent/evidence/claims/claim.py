@@ -1,0 +1,131 @@
+"""A sentence before the evidence: its figures, names and words, and which passages bear them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from agent.evidence.claims.arithmetic import (
+    follows_from_pair,
+    formula_values,
+    is_computed,
+    is_share_of_each,
+)
+from agent.evidence.claims.evidence import Evidence
+from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
+from agent.evidence.claims.sentences import Sentence, asserted
+from agent.evidence.figures import Figure, figures
+
+_ARITHMETIC = re.compile(
+    r"[高低多少长短快慢贵占省增减降升差倍共]|合计|总计|平均"
+    r"|\b(?:total|sum|together|differ\w*|more|less|fewer|sav\w+|share|times|twice|average"
+    r"|(?:long|short|high|low|tall|cheap|fast|slow|larg|small|bigg|old|lat|earli)er)\b",
+    re.I,
+)
+MAX_FIGURES = 40
+LEAST_OVERLAP = 0.2
+"""The least share of a sentence's words that a passage about the same thing has."""
+_MAX_OPERANDS, _NEAR_PASSAGES = 12, 3
+
+
+class Claim:
+    """One sentence before the evidence."""
+
+    def __init__(self, sentence: Sentence, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.sentence = sentence
+        self.text = asserted(self.sentence.plain.replace("\0", " "))
+        """The text without clauses that say what was not found."""
+        self.figures = telling_figures(self.text)[:MAX_FIGURES]
+        self.names = names(self.text)
+        self.words = words(self.text) - figure_words(self.text)
+        self.cited = evidence.of(self.sentence.cited)
+        self.others = [p for p in evidence.passages if p.source not in self.sentence.cited]
+        self.facts = [figure for figure in self.figures if not evidence.knows(figure)]
+        """The figures that the question and today's date do not have."""
+        self.unsure = False
+        """Set where a figure may be computed from what is cited, but nothing says that it is."""
+        self._bearing: dict[Figure, frozenset[Passage]] = {}
+
+    def best(self, passages: Sequence[Passage]) -> Passage | None:
+        """Return the passage with most of the sentence's figures and words."""
+        bearers = [self.bearers(figure) for figure in self.figures]
+        return max(
+            passages,
+            key=lambda p: (sum(p in these for these in bearers), len(self.words & p.words)),
+            default=None,
+        )
+
+    def bearers(self, figure: Figure) -> frozenset[Passage]:
+        """Return the passages of all sources that have a figure."""
+        if figure not in self._bearing:
+            hedged = hedge(self.text, figure)
+            self._bearing[figure] = self.evidence.index.bearing(figure, hedged)
+        return self._bearing[figure]
+
+    def borne(self, figure: Figure, passages: Sequence[Passage]) -> bool:
+        return not self.bearers(figure).isdisjoint(passages)
+
+    def rest(self, passages: Sequence[Passage]) -> tuple[list[Figure], list[Figure]]:
+        """Return the figures that follow from the passages' by arithmetic, and the unfounded."""
+        with_number = self.evidence.index.with_number
+
+        def has_number(number: Decimal) -> bool:
+            return not with_number(number).isdisjoint(passages)
+
+        operands = [
+            figure
+            for figure in figures(self.text)[:MAX_FIGURES]
+            if self.borne(figure, passages) or self.evidence.knows(figure)
+        ]
+        computed, unfounded = list[Figure](), list[Figure]()
+        strange = [figure for figure in self.facts if not self.borne(figure, passages)]
+        for figure in sorted(strange, key=lambda f: f.kind == "percent"):
+            if is_computed(figure, operands, self.text, has_number) or (
+                passages is self.cited and self._follows_from_passage(figure, operands)
+            ):
+                computed.append(figure)
+                operands.append(figure)
+            else:
+                unfounded.append(figure)
+        return computed, sorted(unfounded, key=lambda figure: figure.start)
+
+    def _follows_from_passage(self, figure: Figure, operands: Sequence[Figure]) -> bool:
+        """Return whether a cited passage gives what the figure is computed from, unsaid here."""
+        near = sorted(self.cited, key=lambda p: -len(self.words & p.words))[:_NEAR_PASSAGES]
+        if any(is_share_of_each(figure, passage.numbers, self.text) for passage in near):
+            return True
+        kinds = Counter(f.kind for f in operands if f.kind and not f.date and f is not figure)
+        if max(kinds.values(), default=0) > 1 or any(formula_values(self.text)):
+            return False
+        for passage in near:
+            own = [f for f in operands if f.kind and passage.has(f)]
+            if len(passage.numbers) <= _MAX_OPERANDS and follows_from_pair(
+                figure, own or passage.numbers, passage.numbers, self.text
+            ):
+                self.unsure = self.unsure or not _ARITHMETIC.search(self.text)
+                return True
+        return False
+
+    def all_names(self) -> list[str]:
+        """Return its names, also one that begins it, where some evidence has it as a name."""
+        first = re.match(r"\W*([A-Z][\w-]{3,})", self.text)
+        known = first and any(
+            first[1] in p.text and re.search(rf"\b{first[1]}\b", p.text)
+            for p in self.evidence.passages
+        )
+        return [*self.names, first[1]] if first and known else self.names
+
+
+def among(figure: Figure, others: Iterable[Figure]) -> bool:
+    return any(same_kind(figure, other) and amount(figure) == amount(other) for other in others)
+
+
+def same_kind(one: Figure, other: Figure) -> bool:
+    if one.date or other.date or one.clock is not None or other.clock is not None:
+        return False
+    return bool(one.kind) and one.kind == other.kind
+
+
+def figure_words(text: str) -> frozenset[str]:
+    return frozenset[str]().union(*(words(figure.text) for figure in telling_figures(text)))

@@ -1,0 +1,80 @@
+"""Doubt about a sentence whose figures all stand in what it cites."""
+
+import re
+
+from agent.evidence.claims.claim import LEAST_OVERLAP, Claim, among
+from agent.evidence.claims.facts import Passage, han_names, scripts
+from agent.evidence.figures import figures
+
+_STRONG = re.compile(
+    r"所有|全部|一律|从来|从不|永远|必须|只有|唯一|最好|一定|绝对|证实|都必须|任何"
+    r"|\b(?:all|always|never|every|only|any|must|best|guarantee\w*|entire\w*|proven?|everyone)\b",
+    re.I,
+)
+_NEGATION = re.compile(
+    r"[不没无未非别]|取消|禁止|停业|暂停|\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|isn't|"
+    r"doesn't|don't|didn't|wasn't|won't|can't|against|unlimited|disagrees?|fails?)\b",
+    re.I,
+)
+_LIMIT = re.compile(r"只能|只有|至少|最多|必须|不能|\b(?:only|at most|at least|none|up to)\b", re.I)
+_WEEKDAY = re.compile(r"周[一二三四五六日]|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", re.I)
+_WORDS_ONLY = re.compile(r"[\W_]+")
+
+
+def doubt(claim: Claim) -> int:
+    """Return how doubtful a sentence is whose figures all stand in what it cites."""
+    best = claim.best(claim.cited)
+    if best is None:
+        return 0
+    if not scripts(claim.text) & best.scripts:
+        return 3 if _NEGATION.search(claim.text) else 2
+    if _is_quoted(claim, best):
+        return 0
+    all_words = frozenset[str]().union(*(p.words for p in claim.cited))
+    negations = len(_NEGATION.findall(claim.text))
+    return sum(
+        weight
+        for weight, doubtful in (
+            (4, negations != len(_NEGATION.findall(best.text))),
+            (1, negations > 0),
+            (5, any(w.lower() not in best.folded for w in _STRONG.findall(claim.text))),
+            (2, any(w.lower() not in claim.text.lower() for w in _LIMIT.findall(best.text))),
+            (3, any(not any(p.names(n) for p in claim.cited) for n in claim.all_names())),
+            (3, any(not any(day in p.folded for p in claim.cited) for day in _weekdays(claim))),
+            (2, len(claim.words & all_words) < LEAST_OVERLAP * len(claim.words)),
+            (3, _is_turned(claim, best)),
+            (1, _is_one_of_several(claim)),
+        )
+        if doubtful
+    )
+
+
+def _is_one_of_several(claim: Claim) -> bool:
+    """Return whether the cited words give more figures of a kind than the sentence does."""
+    own = figures(claim.text)
+    return any(
+        not among(rival, own)
+        for index in claim.evidence.clauses(claim.sentence.cited)
+        for figure in claim.facts
+        for part in index.bearing(figure)
+        for rival in index.of_kind(figure.kind or "").get(part, ())
+    )
+
+
+def _is_quoted(claim: Claim, best: Passage) -> bool:
+    """Return whether the sentence is the passage's own words, in their order."""
+    plain = _WORDS_ONLY.sub("", claim.text).casefold()
+    return bool(plain) and plain in _WORDS_ONLY.sub("", best.folded)
+
+
+def _weekdays(claim: Claim) -> list[str]:
+    return [day.casefold() for day in _WEEKDAY.findall(claim.text)]
+
+
+def _is_turned(claim: Claim, best: Passage) -> bool:
+    """Return whether the sentence tells two things in another order than its passage."""
+    named = list(dict.fromkeys([*claim.all_names(), *_weekdays(claim), *han_names(claim.text)]))
+    here = Passage("", claim.text)
+    places = [(here.at(name), best.at(name)) for name in named]
+    order = sorted(pair for pair in places if min(pair) >= 0)
+    return [there for _, there in order] != sorted(there for _, there in order)
