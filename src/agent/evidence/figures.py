@@ -1,7 +1,7 @@
 """Figures in text, read with their units.
 
-A figure is compared by its value: ¥1,234 is 1234元, 3万 is 30,000, 9:00 is 9点 and 9 am. The sign
-is not compared, and small numbers that only count something (three ways, 2 个) are not figures.
+A figure is compared by its value: ¥1,234 is 1234元, 3万 is 30,000, 20:00 is 晚上8点 and 8 pm. Signs
+are not compared, and small numbers that only count something (three ways, 2 个) are not figures.
 """
 
 import re
@@ -121,7 +121,7 @@ MONTHS = (
 Date = tuple[int | None, int | None, int | None]
 """Year, month and day; None for what is not said."""
 _MIN_DIGITS = 3
-_HALF_DAY = 720
+_HOUR, _LATE_NOON, _HALF_DAY, _DAY = 60, 240, 720, 1440
 
 
 def _any(words: Iterable[str]) -> str:
@@ -143,8 +143,8 @@ _FIGURE = re.compile(
     |(?P<named>{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?:,?\ [12]\d{{3}})?(?!\d|:)
         |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?![a-z])(?:,?\ [12]\d{{3}}(?!\d))?
         |{_MONTH}\ [12]\d{{3}}(?!\d))
-    |(?P<clock>\d{{1,2}}:\d{{2}}(?!\d)|\d{{1,2}}\ ?点(?:(?:\d{{1,2}}\ ?分?|半))?(?!\d)
-        |\d{{1,2}}\ ?[ap]\.?m\b)
+    |(?P<clock>\d{{1,2}}:\d{{2}}(?!\d)(?:\ ?[AaPp]\.?[Mm]\b)?
+        |\d{{1,2}}\ ?点(?:(?:\d{{1,2}}\ ?分?|半))?(?!\d)|\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
     |(?:(?P<prefix>{_any(list(PREFIXES))})\ ?)?(?P<amount>{_AMOUNT})
         (?:\ ?(?P<scale>{_any(list(SCALES))}))?
         (?:[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?(?P<unit>{_any(list(UNITS))}))?
@@ -163,12 +163,22 @@ class Figure:
     end: int
     date: Date | None = None
     clock: int | None = None
-    """Minutes after midnight or noon."""
+    """Minutes after midnight."""
+    ambiguous: bool = False
+    """Nothing says in which half of the day the time is: twelve hours later may be meant."""
     value: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
     kind: str | None = None
     """The kind of its unit; empty where nothing follows it, None where some other word does."""
     prefixed: bool = False
+
+    @property
+    def clocks(self) -> tuple[int, ...]:
+        """Return the times of day that may be meant, in minutes after midnight."""
+        if self.clock is None:
+            return ()
+        later = ((self.clock + _HALF_DAY) % _DAY,) if self.ambiguous else ()
+        return (self.clock, *later)
 
     @property
     def telling(self) -> bool:
@@ -193,7 +203,67 @@ def figures(text: str) -> list[Figure]:
         joined = left.prefixed and not right.kind and not right.date and right.clock is None
         if joined and _JOINED.fullmatch(text, left.end, right.start):
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
+    return _in_their_halves(read, text)
+
+
+_HALF_WORD = re.compile(
+    r"(?P<am>凌晨|清晨|早晨|早上|上午|\bmornings?\b)|(?P<noon>中午)"
+    r"|(?P<pm>下午|傍晚|[晚夜][上间里]|深夜|[今明当]晚|\b(?:afternoon|evening|night|tonight)s?\b)",
+    re.I,
+)
+_HALF_WORD_BEHIND = re.compile(
+    r"\s(?:in the|at) (?:(?P<am>morning)|(?P<pm>afternoon|evening|night))"
+)
+_NEAR_WORD = 30
+"""Characters between such a word and the time that it is about."""
+_NOON_WORDS = ("上午", "下午", "afternoon")
+"""Words with which twelve is noon."""
+
+
+def _in_their_halves(read: list[Figure], text: str) -> list[Figure]:
+    """Return the figures with each time of day in the half of the day that the text tells."""
+    times = [i for i, figure in enumerate(read) if figure.clock is not None]
+    on_24_hours = any(not read[i].ambiguous and read[i].text[-1] not in "mM." for i in times)
+    before: Figure | None = None
+    for i in times:
+        if read[i].ambiguous:
+            read[i] = _in_its_half(read[i], before, text, on_24_hours=on_24_hours)
+        before = read[i]
+    for left, right in pairwise(times):
+        end = read[right]
+        joined = _JOINED.fullmatch(text, read[left].end, end.start)
+        if joined and read[left].ambiguous and not end.ambiguous:
+            earlier = [time for time in read[left].clocks if time <= end.clocks[0]]
+            read[left] = _at(read[left], max(earlier, default=read[left].clocks[0]))
     return read
+
+
+def _in_its_half(figure: Figure, before: Figure | None, text: str, *, on_24_hours: bool) -> Figure:
+    """Return a time in the half of the day that a word tells, or the time `before` it."""
+    start = max(0, figure.start - _NEAR_WORD, before.end if before else 0)
+    word = next(reversed([*_HALF_WORD.finditer(text, start, figure.start)]), None)
+    if word and on_24_hours and text[word.end() : figure.start].strip(" 的"):
+        word = None
+    if word := _HALF_WORD_BEHIND.match(text, figure.end) or word:
+        return _at(figure, _by_word(figure.clocks[0] % _HALF_DAY, str(word.lastgroup), word[0]))
+    if on_24_hours:
+        return _at(figure, figure.clocks[0])
+    if before and not before.ambiguous and figure.start - before.end <= _NEAR_WORD:
+        later = [time for time in sorted(figure.clocks) if time > before.clocks[0]]
+        return _at(figure, next(iter(later), min(figure.clocks)))
+    return figure
+
+
+def _by_word(time: int, half: str, word: str) -> int:
+    """Return a time of half a day in the day, by a word for morning, noon or later."""
+    if half == "noon":
+        return time + _HALF_DAY if time < _LATE_NOON else time
+    is_later = word.casefold() in _NOON_WORDS if time < _HOUR else half == "pm"
+    return time + _HALF_DAY * is_later
+
+
+def _at(figure: Figure, time: int) -> Figure:
+    return replace(figure, clock=time, ambiguous=False)
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:
@@ -226,7 +296,8 @@ def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) ->
     if written := match["iso"] or match["han"] or match["named"]:
         return replace(figure, date=_date(written))
     if match["clock"]:
-        return replace(figure, clock=_minutes(match["clock"]))
+        clock, ambiguous = _time(match["clock"])
+        return replace(figure, clock=clock, ambiguous=ambiguous)
     kind, factor = UNITS.get(match["unit"] or "", (None, Decimal(1)))
     kind = PREFIXES.get(match["prefix"] or "", kind)
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
@@ -251,8 +322,10 @@ def _date(written: str) -> Date:
     return year or None, month or None, day or None
 
 
-def _minutes(written: str) -> int:
-    """Return the minutes of a half day, so that 17:00 and 5 pm are the same."""
+def _time(written: str) -> tuple[int, bool]:
+    """Return the minutes after midnight, and whether twelve hours later may be meant."""
     hour, *rest = (int(number) for number in re.findall(r"\d+", written))
-    minutes = 30 if "半" in written else rest[0] if rest else 0
-    return (hour * 60 + minutes) % _HALF_DAY
+    minutes = hour * 60 + (30 if "半" in written else rest[0] if rest else 0)
+    if half := re.search("[AaPp](?=\\.?[Mm])", written):
+        return minutes % _HALF_DAY + _HALF_DAY * (half[0] in "Pp"), False
+    return minutes % _DAY, 0 < hour <= 12 and not written.startswith("0")

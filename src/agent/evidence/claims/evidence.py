@@ -79,7 +79,8 @@ class PassageIndex:
             for part in ((month, day), (month, None), (None, day)):
                 self._days[part].add(passage)
         elif figure.clock is not None:
-            self._clocks[figure.clock].add(passage)
+            for time in figure.clocks:
+                self._clocks[time].add(passage)
         else:
             self._numbers.append((amount(figure), figure, passage))
             self._values[figure.value].add(passage)

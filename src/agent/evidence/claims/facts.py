@@ -330,7 +330,7 @@ class Passage:
         if figure.date:
             return self.has_date(figure.date)
         if figure.clock is not None:
-            return any(f.clock == figure.clock for f in self.figures)
+            return any(figure.clock in f.clocks for f in self.figures)
         low, high = bounds(figure, hedged)
         begin = bisect_left(self.numbers, low, key=amount)
         for other in islice(self.numbers, begin, None):
