@@ -5,8 +5,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -25,7 +23,7 @@ from tests.support.command_line import (
     searches,
     until,
 )
-from tests.support.dev_server import clean_environment
+from tests.support.programs import Program, clean_environment
 from tests.support.run_fixtures import whole_folder
 from tests.support.standins import GeminiService, gemini_error
 
@@ -124,7 +122,7 @@ def test_a_second_ctrl_c_leaves_what_is_in_flight_which_goes_on_later(
     gemini.fail("hang", times=None, match=searches)
     process = cli.start("batch", "questions.jsonl", *TO, **keyed(gemini))
     assert process.stderr is not None
-    until(lambda: searched(gemini) > 2)
+    until(lambda: searched(gemini) == 2)
     process.send_signal(signal.SIGINT)
     for line in process.stderr:
         if "in flight" in line:
@@ -181,12 +179,9 @@ def test_on_a_terminal_a_bar_tells_rate_cost_and_counts(cli: Cli) -> None:
 
     ask_for(cli, 6)
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agent", "batch", "questions.jsonl", *TO, "--offline"],
-        cwd=cli.folder,
-        env=clean_environment(**cli.env, TERM="xterm-256color"),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
-    )  # fmt: skip
+    env = clean_environment(**cli.env, TERM="xterm-256color")
+    command = ("-m", "agent", "batch", "questions.jsonl", *TO, "--offline")
+    process = Program(*command, folder=cli.folder, env=env, stderr=theirs)
     os.close(theirs)
     shown = b""
     with contextlib.suppress(OSError):  # what Linux says at the end of a terminal
@@ -198,7 +193,7 @@ def test_on_a_terminal_a_bar_tells_rate_cost_and_counts(cli: Cli) -> None:
     text = shown.decode("utf-8", "replace")
     for word in ("/min", "0/6", "$0.00", "answered", "left"):
         assert word in text, text
-    assert "questions" in out.decode()
+    assert "questions" in out
 
 
 def test_two_batches_do_not_write_one_file(cli: Cli, here: Here) -> None:

@@ -26,12 +26,12 @@ WORDS = "done", "stopped"
 
 @pytest.fixture
 def server(tmp_path: Path, probe_and_url: tuple[Probe, str]) -> Iterator[DevServer]:
-    with probe_server(tmp_path / "server", probe_and_url[1]) as started:
+    with probe_server(tmp_path / "server", probe_and_url[1], hurried=True) as started:
         yield started
 
 
 def is_on_disk(server: DevServer, run_id: str) -> bool:
-    """Whether a run is in the server's own files, which it writes every ten seconds."""
+    """Whether a run is in the server's own files, which it writes now and then."""
     files = (server.folder / ".langgraph_api").glob("*ops.pckl")
     return any(run_id.encode() in path.read_bytes() for path in files)
 

@@ -19,7 +19,7 @@ MINE = (".langgraph_api", "threads")
 
 @pytest.fixture(name="server")
 def own_server_fixture(tmp_path: Path, usual_umask: None) -> Iterator[DevServer]:
-    with dev_server(tmp_path / "server") as started:
+    with dev_server(tmp_path / "server", hurried=True) as started:
         yield started
 
 

@@ -27,7 +27,8 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, probe_and_url: At) -> Iterator[DevServer]:
-    with probe_server(tmp_path_factory.mktemp("server"), probe_and_url[1]) as started:
+    folder = tmp_path_factory.mktemp("server")
+    with probe_server(folder, probe_and_url[1], hurried=True) as started:
         yield started
 
 

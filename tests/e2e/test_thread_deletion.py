@@ -78,7 +78,7 @@ def house(
             environment["DATABASE_URL"] = database.get_secret_value()
         graphs = {"graphs": {"probe": "tests.support.probe_graph:graph"}}
         folder = tmp_path_factory.mktemp("deletion")
-        with dev_server(folder, env=environment, config=graphs, jobs=24) as started:
+        with dev_server(folder, env=environment, config=graphs, jobs=24, hurried=True) as started:
             yield House(started, probe, database)
 
 
@@ -254,7 +254,7 @@ async def test_after_kill_9_a_deleted_thread_stays_deleted(
     running, _ = await begun_thread(bob, "doomed-running")
     await asyncio.to_thread(house.probe.wait_for, "doomed-running/work-2-again")
     expected = (b"left-alone", b"doomed-words", b"doomed-running")
-    # The server writes its lists every ten seconds: it has all three threads in its file.
+    # All three threads are in the lists that the server writes itself.
     await until(lambda: all(words in house.pickle.read_bytes() for words in expected))
     assert await delete_all(bob, [gone, running]) == [204, 204]
     house.server.kill()

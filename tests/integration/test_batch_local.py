@@ -21,7 +21,7 @@ from agent.core.errors import ConfigurationError
 from agent.runs.threads import open_threads
 from agent.services import build_services
 from agent.settings import read_settings
-from tests.support.command_line import searches
+from tests.support.command_line import ASPECTS_EN, searches
 from tests.support.lab import EN, with_clock
 from tests.support.standins import GeminiService, gemini_error
 
@@ -88,7 +88,7 @@ def written(gemini: GeminiService) -> int:
 async def test_a_question_goes_on_from_its_last_step(
     tmp_path: Path, services: Services, gemini: GeminiService
 ) -> None:
-    given = job(tmp_path)
+    given = job(tmp_path, ASPECTS_EN)
     await left_in_flight(services, gemini, given)
     async with working(services) as worker:
         finished = await worker.work(given)
@@ -99,7 +99,7 @@ async def test_a_question_goes_on_from_its_last_step(
 async def test_the_night_between_two_starts_does_not_count_as_working_time(
     tmp_path: Path, services: Services, gemini: GeminiService
 ) -> None:
-    given = job(tmp_path)
+    given = job(tmp_path, ASPECTS_EN)
     await left_in_flight(services, gemini, given)
     for turn_id in list(services.budgets._open):
         services.budgets.close(turn_id)

@@ -31,6 +31,8 @@ class DevServer:
     forgetful: bool = False
     """Whether it knows nothing of its last life but what we wrote down. Else it writes its own
     runs down every ten seconds, and whether that comes before a kill is chance."""
+    hurried: bool = False
+    """Whether it writes its own lists all the time, and soon gives a lost database up."""
     jobs: int = 10
     port: int = field(default_factory=free_port)
     cold: bool = False
@@ -53,11 +55,12 @@ class DevServer:
     def start(self, *, seconds: float = 240) -> None:
         """Start and wait for /ok; raises with the log's end if it does not come."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        config = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))
-        (self.folder / "langgraph.json").write_text(json.dumps({**config, **self.config}))
+        (self.folder / "langgraph.json").write_text(json.dumps(self._configuration()))
         if self.forgetful:
             shutil.rmtree(self.folder / ".langgraph_api", ignore_errors=True)
         environment = {"TANLU_DATA_DIR": str(self.folder / "threads"), **self.env}
+        if self.hurried:
+            environment["PYTHONPATH"] = str(REPOSITORY)
         with self.log.open("ab") as log:
             self.begins = log.tell()
             self.process = Program(
@@ -71,6 +74,12 @@ class DevServer:
                 cold=self.cold,
             )
         self._wait(seconds)
+
+    def _configuration(self) -> dict[str, Any]:
+        ours = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))
+        if self.hurried:
+            ours["http"]["app"] = "tests.support.hurried_server:app"
+        return {**ours, **self.config}
 
     def _wait(self, seconds: float) -> None:
         assert self.process is not None
