@@ -189,6 +189,8 @@ async def test_a_finished_or_cancelled_run_is_not_begun_again(
     probe.held = {"stopped/work-1"}
     run = await client.runs.create(stopped["thread_id"], "probe", input=question("stopped"))
     await asyncio.to_thread(probe.wait_for, "stopped/work-1")
+    for name in ("work-0-again", "work-2-again"):
+        await asyncio.to_thread(probe.wait_for, f"stopped/{name}", answered=True)
     await client.runs.cancel(stopped["thread_id"], run["run_id"], wait=True)
     await until(lambda: stored(server, OPEN_RUNS) == 0)
     before = dict(probe.arrived)
