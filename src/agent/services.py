@@ -12,7 +12,7 @@ from agent.mcp.map import build_map_client
 from agent.models.client import ModelClient
 from agent.reading.fetch import Fetcher, FetchLimits, page_cache
 from agent.reading.guard import Guard
-from agent.reading.papers import PaperShelf
+from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.server import start_sample_services
@@ -69,7 +69,7 @@ def build_reader(
 
 def build_papers(
     settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
-) -> PaperShelf:
+) -> PaperStore:
     """Download PDFs of papers as pages are fetched, but larger ones, and keeps them."""
     limits = FetchLimits(
         seconds=settings.paper_timeout_seconds,
@@ -79,7 +79,7 @@ def build_papers(
     )
     # They are kept as files, so that there is no need to keep them in memory, too.
     fetcher = Fetcher(calls, limits, guard=Guard(origins=origins), cache=page_cache(0))
-    return PaperShelf(calls, fetcher, settings.tanlu_data_dir / "papers")
+    return PaperStore(calls, fetcher, settings.tanlu_data_dir / "papers")
 
 
 _lock = threading.Lock()

@@ -72,25 +72,27 @@ async def test_the_catalogue_is_the_expected_one(lab: MapLab) -> None:
 async def test_a1_the_city_is_ignored_so_it_goes_into_the_address(lab: MapLab) -> None:
     await lab.call("maps_geo", address="王府井", city="北京")
     assert lab.amap.asked("/v3/geocode/geo") == [{"address": "王府井"}]
-    await lab.survey({"intent": "nearby", "place": "三里屯", "city": "北京", "keywords": ["咖啡"]})
+    await lab.map_result(
+        {"intent": "nearby", "place": "三里屯", "city": "北京", "keywords": ["咖啡"]}
+    )
     assert lab.amap.asked("/v3/geocode/geo")[1] == {"address": "北京三里屯"}
 
 
 async def test_a1_a_place_in_another_city_than_the_asked_one_is_refused(lab: MapLab) -> None:
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "杭州", "keywords": ["咖啡"]}
     )
-    assert survey.places == []
-    assert [gap["code"] for gap in survey.gaps] == ["map_place_not_found"]
+    assert map_result.places == []
+    assert [gap["code"] for gap in map_result.gaps] == ["map_place_not_found"]
 
 
 async def test_a2_searches_drop_the_position_and_details_bring_it_back(lab: MapLab) -> None:
     reply = json.loads(await lab.text("maps_around_search", location=WANGFUJING, keywords="咖啡"))
     assert not {"location", "distance", "rating"} & reply["pois"][0].keys()
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["咖啡"]}
     )
-    for place in survey.places:
+    for place in map_result.places:
         at = (place["location"]["lng"], place["location"]["lat"])
         metres = distance_m((116.411246, 39.913822), at)
         assert place["distance_m"] == pytest.approx(metres, abs=1)
@@ -103,36 +105,36 @@ async def test_a3_a_search_in_a_city_stays_in_it(lab: MapLab) -> None:
     (direct,) = lab.amap.asked("/v3/place/text")
     assert "types" not in direct
     assert direct["citylimit"] == "false"
-    survey = await lab.survey({"intent": "area", "city": "杭州", "keywords": ["咖啡"]})
+    map_result = await lab.map_result({"intent": "area", "city": "杭州", "keywords": ["咖啡"]})
     assert lab.amap.asked("/v3/place/text")[1]["citylimit"] == "true"
-    assert {place["city"] for place in survey.places} == {"杭州市"}
+    assert {place["city"] for place in map_result.places} == {"杭州市"}
 
 
 async def test_a4_a_municipality_without_city_and_the_misspelt_key_are_read(lab: MapLab) -> None:
     reply = json.loads(await lab.text("maps_regeocode", location=WANGFUJING))
     assert reply["provice"] == "北京市"
     assert reply["city"] == []
-    survey = await lab.survey({"intent": "regeo", "place": WANGFUJING})
-    assert survey.places[0]["name"] == "北京市东城区"
-    assert survey.places[0]["city"] is None
+    map_result = await lab.map_result({"intent": "regeo", "place": WANGFUJING})
+    assert map_result.places[0]["name"] == "北京市东城区"
+    assert map_result.places[0]["city"] is None
 
 
 async def test_a5_a_route_has_length_time_and_steps_but_no_line(lab: MapLab) -> None:
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "route", "origin": "王府井", "destination": "三里屯", "city": "北京"}
     )
-    (route,) = survey.routes
+    (route,) = map_result.routes
     assert route["mode"] == "driving"
     assert (route["distance_m"] or 0) > 4000
     assert route["steps"]
-    assert "polyline" not in json.dumps(survey.routes)
+    assert "polyline" not in json.dumps(map_result.routes)
 
 
 async def test_a6_an_unknown_city_has_no_weather_and_says_so(lab: MapLab) -> None:
     assert "Cannot read properties" in await lab.text("maps_weather", city="亚特兰蒂斯")
-    survey = await lab.survey({"intent": "weather", "city": "亚特兰蒂斯"})
-    assert [gap["code"] for gap in survey.gaps] == ["map_place_not_found"]
-    assert "Cannot read" not in survey.gaps[0]["message"]
+    map_result = await lab.map_result({"intent": "weather", "city": "亚特兰蒂斯"})
+    assert [gap["code"] for gap in map_result.gaps] == ["map_place_not_found"]
+    assert "Cannot read" not in map_result.gaps[0]["message"]
 
 
 async def test_a6_a_bicycle_route_that_fails_without_a_reason_is_no_route(lab: MapLab) -> None:
@@ -146,22 +148,22 @@ async def test_a6_a_bicycle_route_that_fails_without_a_reason_is_no_route(lab: M
 async def test_a7_a_refusal_for_frequency_is_waited_out(map_server_script: Path) -> None:
     async with map_lab() as lab:
         lab.amap.qps = 1
-        survey = await lab.survey(
+        map_result = await lab.map_result(
             {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["咖啡"]},
             options={"details": 1},
         )
         assert lab.amap.refused > 0
-        assert survey.gaps == []
-        assert survey.places
+        assert map_result.gaps == []
+        assert map_result.places
 
 
 async def test_a7_paced_as_configured_amap_refuses_nothing(map_server_script: Path) -> None:
     async with map_lab(qps=3, amap_qps=2.5) as lab:
-        survey = await lab.survey(
+        map_result = await lab.map_result(
             {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["咖啡", "书店"]}
         )
         assert lab.amap.refused == 0
-        assert len(survey.places) == 2
+        assert len(map_result.places) == 2
 
 
 async def test_a8_a_missing_key_is_named_and_nothing_is_started() -> None:
@@ -185,8 +187,8 @@ async def test_a8_the_servers_own_complaint_about_its_key_is_understood(
 
 
 async def test_a9_positions_are_given_in_both_systems(lab: MapLab) -> None:
-    survey = await lab.survey({"intent": "poi", "place": "东方新天地", "city": "北京"})
-    (place,) = survey.places
+    map_result = await lab.map_result({"intent": "poi", "place": "东方新天地", "city": "北京"})
+    (place,) = map_result.places
     gcj, wgs = place["location"], place["wgs84"]
     assert gcj["crs"] == "GCJ-02"
     shift = distance_m((gcj["lng"], gcj["lat"]), (wgs["lng"], wgs["lat"]))
@@ -202,44 +204,44 @@ async def test_s1_loaded_tools_work_after_loading(lab: MapLab) -> None:
 
 
 async def test_s2_a_models_tool_call_is_executed_and_its_sources_are_recorded(lab: MapLab) -> None:
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["咖啡"]},
         options={"details": 1},
     )
     options = MapOptions(prefix="a0", language="zh")
     tools = await lab.maps.tools(
-        survey, "问题", options=options, meter=meter(), tell=lambda text: None
+        map_result, "问题", options=options, meter=meter(), on_call=lambda text: None
     )
-    asked = {"id": survey.hits[0]["id"]}
+    asked = {"id": map_result.hits[0]["id"]}
     message = await tools.call(
         ToolCall(name="maps_search_detail", args=asked, id="c1", type="tool_call")
     )
     assert message.status == "success"
     assert message.tool_call_id == "c1"
     assert str(message.content).startswith("[^a0-1] ")
-    assert survey.places[1]["source"] == "a0-1"
+    assert map_result.places[1]["source"] == "a0-1"
 
 
 async def test_s3_without_a_key_the_branch_ends_with_a_gap_and_no_exception() -> None:
     maps = build_map_client(Settings(), Calls())
-    survey = await maps.survey(
+    map_result = await maps.map_result(
         {"intent": "nearby", "place": "王府井"},
         "问题",
         options=MapOptions(prefix="a0", language="zh"),
         meter=meter(),
-        tell=lambda text: None,
+        on_call=lambda text: None,
     )
     await maps.aclose()
-    assert [gap["code"] for gap in survey.gaps] == ["map_key_missing"]
-    assert "AMAP_MAPS_API_KEY" in survey.gaps[0]["message"]
-    assert not survey.open_for_tools
+    assert [gap["code"] for gap in map_result.gaps] == ["map_key_missing"]
+    assert "AMAP_MAPS_API_KEY" in map_result.gaps[0]["message"]
+    assert not map_result.open_for_tools
 
 
 async def test_s4_the_server_is_started_by_node_directly_and_once(lab: MapLab) -> None:
     command = amap_command(lab.settings, redirect=lab.url)
     assert "npx" not in " ".join((command.command, *command.args))
     for number in range(5):
-        await lab.survey({"intent": "poi", "place": "东方新天地"}, prefix=f"a{number}")
+        await lab.map_result({"intent": "poi", "place": "东方新天地"}, prefix=f"a{number}")
     assert lab.maps.session.starts == 1
 
 

@@ -54,30 +54,30 @@ class FakeMaps:
     tools_: list[BaseTool] = field(default_factory=lambda: [maps_weather])
 
     async def tools(
-        self, survey: MapResult, query: str, *, options: MapOptions, meter: Meter,
-        tell: Callable[[str], None],
+        self, map_result: MapResult, query: str, *, options: MapOptions, meter: Meter,
+        on_call: Callable[[str], None],
     ) -> Any:  # fmt: skip
         if self.down:
             raise ProviderUnavailable("amap", "the map server ended", code="map_server_down")
-        return _Tools(self, survey, options)
+        return _Tools(self, map_result, options)
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
 
 class _Tools:
-    def __init__(self, maps: FakeMaps, survey: MapResult, options: MapOptions) -> None:
+    def __init__(self, maps: FakeMaps, map_result: MapResult, options: MapOptions) -> None:
         self.tools, self._maps = maps.tools_, maps
-        self._survey, self._options = survey, options
+        self._map_result, self._options = map_result, options
 
     async def call(self, call: ToolCall) -> ToolMessage:
         self._maps.called.append(call)
         name = f"{self._options.prefix}-0"
-        self._survey.sources.append(
+        self._map_result.sources.append(
             Source(id=name, kind="place", title="天气", url="https://amap.example/w",
                    provider="高德地图", quotes=["晴"])
         )  # fmt: skip
-        self._survey.weather.append(
+        self._map_result.weather.append(
             Weather(id="w", city="杭州", days=[], source=name, fetched_at="2026-11-21T00:00:00Z")
         )
         return ToolMessage("杭州 晴 [^x]", tool_call_id=call["id"] or "", name=call["name"])

@@ -10,7 +10,7 @@ from pypdf import PdfWriter
 
 from agent.core.errors import InputError
 from agent.knowledge.files import Target
-from agent.knowledge.ingest import Quiet
+from agent.knowledge.ingest import SilentListener
 from agent.knowledge.types import Scope
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench, bench_fixture
@@ -154,7 +154,7 @@ async def test_a_file_that_may_not_be_opened_keeps_its_words(bench: Bench) -> No
 async def test_a_file_that_is_removed_before_it_is_read_is_told_so(bench: Bench) -> None:
     bench.write("a.md", "alpha words")
     path = bench.write("b.md", "beta words")
-    (failed,) = (await bench.ingest(tell=_Removes(path))).failed
+    (failed,) = (await bench.ingest(listener=_Removes(path))).failed
     assert (failed.path, failed.reason) == ("docs/b.md", "it was removed meanwhile")
 
 
@@ -266,8 +266,8 @@ async def test_interrupted_it_finishes_what_is_in_flight_and_goes_on_later(bench
     stopped = await run.run()
     assert stopped.stopped
     assert stopped.done == 0
-    run = await bench.started(tell=_StopAt(5))
-    run._tell.run = run  # type: ignore[attr-defined]
+    run = await bench.started(listener=_StopAt(5))
+    run._listener.run = run  # type: ignore[attr-defined]
     stopped = await run.run()
     assert stopped.stopped
     assert 5 <= stopped.done < 12
@@ -275,13 +275,13 @@ async def test_interrupted_it_finishes_what_is_in_flight_and_goes_on_later(bench
     assert (rest.counts["unchanged"], rest.counts["read"]) == (stopped.done, 40 - stopped.done)
 
 
-class _Removes(Quiet):
+class _Removes(SilentListener):
     """Removes a file that was listed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def began(self, total: int) -> None:
+    def begin(self, total: int) -> None:
         self.path.unlink()
 
 
@@ -291,10 +291,10 @@ class _StopAt:
     def __init__(self, count: int) -> None:
         self.count, self.run = count, None
 
-    def began(self, total: int) -> None: ...
+    def begin(self, total: int) -> None: ...
 
-    def said(self, line: str) -> None: ...
+    def notice(self, line: str) -> None: ...
 
-    def told(self, result: object, report: object) -> None:
+    def file_done(self, result: object, report: object) -> None:
         if report.done >= self.count:  # type: ignore[attr-defined]
             self.run.stop()  # type: ignore[attr-defined]

@@ -17,10 +17,10 @@ __all__ = ["lab_fixture", "script_fixture"]
 OPTIONS = MapOptions(prefix="a0", language="zh")
 
 
-async def tool_reply(lab: MapLab, survey: MapResult, name: str, **arguments: object) -> str:
+async def tool_reply(lab: MapLab, map_result: MapResult, name: str, **arguments: object) -> str:
     """Return what a model reads of one call, which must not fail."""
     tools = await lab.maps.tools(
-        survey, "问题", options=OPTIONS, meter=meter(), tell=lambda text: None
+        map_result, "问题", options=OPTIONS, meter=meter(), on_call=lambda text: None
     )
     call = ToolCall(name=name, args=arguments, id="c", type="tool_call")
     message = await tools.call(call)
@@ -29,14 +29,16 @@ async def tool_reply(lab: MapLab, survey: MapResult, name: str, **arguments: obj
 
 
 async def test_all_three_keywords_are_searched_and_said_to_be(lab: MapLab) -> None:
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "北京",
          "keywords": ["coffee shop", "书店", "滑雪场"]},
     )  # fmt: skip
-    assert [(s["keyword"], bool(s["hits"])) for s in survey.searches] == [
+    assert [(s["keyword"], bool(s["hits"])) for s in map_result.searches] == [
         ("coffee shop", True), ("书店", True), ("滑雪场", False),
     ]  # fmt: skip
-    assert {"咖啡", "书店"} <= {word[:2] for place in survey.places for word in place["keywords"]}
+    assert {"咖啡", "书店"} <= {
+        word[:2] for place in map_result.places for word in place["keywords"]
+    }
 
 
 @pytest.mark.parametrize(("calls", "enough"), [(20, True), (8, False)])
@@ -44,46 +46,48 @@ async def test_further_hits_are_looked_up_until_two_meet_the_budget_or_the_share
     lab: MapLab, calls: int, enough: bool
 ) -> None:
     spent = meter(map_calls=calls)
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "place": "上海迪士尼", "city": "上海", "keywords": ["美食"]},
         options={"constraints": Constraints(max_cost=100)},
         meter=spent,
     )
-    assert any((place["cost"] or 0) > 100 for place in survey.places), "or this proves nothing"
-    assert (sum((place["cost"] or 0) <= 100 for place in survey.places) >= 2) is enough
+    assert any((place["cost"] or 0) > 100 for place in map_result.places), "or this proves nothing"
+    assert (sum((place["cost"] or 0) <= 100 for place in map_result.places) >= 2) is enough
     assert spent.left("map_calls") >= CALLS_FOR_TOOLS
-    assert not survey.gaps
+    assert not map_result.gaps
 
 
 async def test_the_anchor_is_not_its_own_neighbour(lab: MapLab) -> None:
     """The street of that name is at the very position: it was the first place near itself."""
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["步行街", "购物"]}
     )
     searched = lab.amap.asked("/v3/place/detail")
     assert "B0SAMPW001" in {asked["id"] for asked in searched}, "or this proves nothing"
-    names = [place["name"] for place in survey.places]
+    names = [place["name"] for place in map_result.places]
     assert "王府井步行街" not in names
     assert len(names) == 2
-    assert not survey.rejected
+    assert not map_result.rejected
 
 
 async def test_an_id_of_the_records_costs_no_call_in_a_tool(lab: MapLab) -> None:
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["书店"]}
     )
-    place, before = survey.places[1], len(lab.amap.requests)
+    place, before = map_result.places[1], len(lab.amap.requests)
     for name in ("a0-1", "[^a0-1]", place["id"], place["id"].removeprefix("amap:")):
-        assert place["name"] in await tool_reply(lab, survey, "maps_search_detail", id=name)
+        assert place["name"] in await tool_reply(lab, map_result, "maps_search_detail", id=name)
     assert len(lab.amap.requests) == before
-    await tool_reply(lab, survey, "maps_around_search", location="a0-1", keywords="咖啡")
+    await tool_reply(lab, map_result, "maps_around_search", location="a0-1", keywords="咖啡")
     at = place["location"]
     assert lab.amap.asked("/v3/place/around")[-1]["location"] == f"{at['lng']:.6f},{at['lat']:.6f}"
 
 
 async def test_an_empty_reply_says_no_results(lab: MapLab) -> None:
-    survey = await lab.survey({"intent": "poi", "place": "东方新天地", "city": "北京"})
-    text = await tool_reply(lab, survey, "maps_text_search", keywords="雷峰塔停车场", city="北京")
+    map_result = await lab.map_result({"intent": "poi", "place": "东方新天地", "city": "北京"})
+    text = await tool_reply(
+        lab, map_result, "maps_text_search", keywords="雷峰塔停车场", city="北京"
+    )
     assert text == "没有找到结果。"
 
 

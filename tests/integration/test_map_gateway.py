@@ -52,9 +52,9 @@ async def test_a_single_fault_of_the_service_is_survived(lab: MapLab, kind: str)
 @pytest.mark.parametrize("kind", ["drop", "html", "empty", "cut_json", "garbage"])
 async def test_a_lasting_fault_is_a_gap_without_the_key(lab: MapLab, kind: str) -> None:
     lab.amap.fail(kind, status=502, times=None)  # type: ignore[arg-type]
-    survey = await lab.survey(NEARBY)
-    assert [gap["code"] for gap in survey.gaps] in (["map_network"], ["map_malformed"])
-    assert CANARY not in json.dumps(survey.gaps)
+    map_result = await lab.map_result(NEARBY)
+    assert [gap["code"] for gap in map_result.gaps] in (["map_network"], ["map_malformed"])
+    assert CANARY not in json.dumps(map_result.gaps)
 
 
 async def test_a_service_that_hangs_costs_no_more_than_the_calls_time(
@@ -63,30 +63,30 @@ async def test_a_service_that_hangs_costs_no_more_than_the_calls_time(
     async with map_lab(map_call_seconds=0.5) as lab:
         lab.amap.fail("hang", times=None)
         began = time.monotonic()
-        survey = await lab.survey(NEARBY)
-        assert [gap["code"] for gap in survey.gaps] == ["map_timeout"]
+        map_result = await lab.map_result(NEARBY)
+        assert [gap["code"] for gap in map_result.gaps] == ["map_timeout"]
         assert time.monotonic() - began < 30
         assert lab.maps.session.starts == 1
 
 
 async def test_a_wrong_key_is_asked_once_and_explained(lab: MapLab) -> None:
     lab.amap.key = "another-key"
-    survey = await lab.survey(NEARBY)
-    again = await lab.survey({"intent": "weather", "city": "北京"})
-    assert [gap["code"] for gap in survey.gaps + again.gaps] == ["map_key_invalid"] * 2
-    assert "Web服务" in survey.gaps[0]["message"]
+    map_result = await lab.map_result(NEARBY)
+    again = await lab.map_result({"intent": "weather", "city": "北京"})
+    assert [gap["code"] for gap in map_result.gaps + again.gaps] == ["map_key_invalid"] * 2
+    assert "Web服务" in map_result.gaps[0]["message"]
     assert len(lab.amap.requests) == 1
 
 
 async def test_a_spent_day_says_when_it_resets_and_is_not_asked_again(lab: MapLab) -> None:
     lab.amap.daily_spent = True
-    survey = await lab.survey(NEARBY, language="en")
-    assert [gap["code"] for gap in survey.gaps] == ["map_quota_day"]
-    assert "00:00" in survey.gaps[0]["message"]
+    map_result = await lab.map_result(NEARBY, language="en")
+    assert [gap["code"] for gap in map_result.gaps] == ["map_quota_day"]
+    assert "00:00" in map_result.gaps[0]["message"]
     asked = len(lab.amap.requests)
-    await lab.survey({"intent": "poi", "place": "东方新天地"})
+    await lab.map_result({"intent": "poi", "place": "东方新天地"})
     assert len(lab.amap.requests) == asked
-    assert (await lab.survey({"intent": "weather", "city": "北京"})).weather
+    assert (await lab.map_result({"intent": "weather", "city": "北京"})).weather
 
 
 async def test_our_own_daily_limit_binds(map_server_script: Path, tmp_path: Path) -> None:
@@ -106,21 +106,21 @@ async def test_a_survey_asks_in_the_same_order_every_time_and_stays_in_its_budge
 ) -> None:
     told: list[str] = []
     account = meter()
-    survey = await lab.survey(NEARBY, told=told, meter=account)
+    map_result = await lab.map_result(NEARBY, told=told, meter=account)
     assert told[:3] == ["maps_geo 王府井", "maps_around_search 咖啡", "maps_around_search 书店"]
     assert [line.split()[0] for line in told[3:]] == ["maps_search_detail"] * 2
     assert account.usage["map_calls"] == 5
-    assert survey.complete
-    assert [source["id"] for source in survey.sources] == ["a0-0", "a0-1"]
-    assert [place["source"] for place in survey.places] == ["a0-0", "a0-1"]
-    assert all(source["title"].startswith("[示例] ") for source in survey.sources)
+    assert map_result.complete
+    assert [source["id"] for source in map_result.sources] == ["a0-0", "a0-1"]
+    assert [place["source"] for place in map_result.places] == ["a0-0", "a0-1"]
+    assert all(source["title"].startswith("[示例] ") for source in map_result.sources)
 
 
 async def test_what_is_known_costs_nothing(lab: MapLab) -> None:
     first, second = meter(), meter()
-    await lab.survey(NEARBY, meter=first)
+    await lab.map_result(NEARBY, meter=first)
     asked = len(lab.amap.requests)
-    await lab.survey(NEARBY, meter=second)
+    await lab.map_result(NEARBY, meter=second)
     assert second.usage["map_calls"] == 0
     assert len(lab.amap.requests) == asked
 
@@ -128,17 +128,17 @@ async def test_what_is_known_costs_nothing(lab: MapLab) -> None:
 async def test_a_small_share_saves_details_first_and_a_branch_that_delivered_leaves_no_gap(
     lab: MapLab,
 ) -> None:
-    survey = await lab.survey(NEARBY, meter=meter(map_calls=4))
-    assert len(survey.places) == 1
-    assert not survey.gaps
-    assert [search["keyword"] for search in survey.searches] == ["咖啡", "书店"]
+    map_result = await lab.map_result(NEARBY, meter=meter(map_calls=4))
+    assert len(map_result.places) == 1
+    assert not map_result.gaps
+    assert [search["keyword"] for search in map_result.searches] == ["咖啡", "书店"]
 
 
 async def test_a_spent_budget_before_any_record_is_a_gap(lab: MapLab) -> None:
-    survey = await lab.survey(NEARBY, meter=meter(map_calls=2))
-    assert [gap["code"] for gap in survey.gaps] == ["budget_max_map_calls"]
-    assert not survey.open_for_tools
-    assert [search["keyword"] for search in survey.searches] == ["咖啡"]
+    map_result = await lab.map_result(NEARBY, meter=meter(map_calls=2))
+    assert [gap["code"] for gap in map_result.gaps] == ["budget_max_map_calls"]
+    assert not map_result.open_for_tools
+    assert [search["keyword"] for search in map_result.searches] == ["咖啡"]
 
 
 async def test_equal_calls_at_once_are_made_once_and_one_spent_budget_hurts_nobody_else(
@@ -160,26 +160,26 @@ async def test_equal_calls_at_once_are_made_once_and_one_spent_budget_hurts_nobo
 
 async def test_few_hits_widen_the_radius_once(lab: MapLab) -> None:
     task: MapTask = {**NEARBY, "keywords": ["书店"], "radius_m": 100}
-    await lab.survey(task)
+    await lab.map_result(task)
     radii = [asked["radius"] for asked in lab.amap.asked("/v3/place/around")]
     assert radii == ["100", "250"]
 
 
 async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> None:
-    survey = await lab.survey(
+    map_result = await lab.map_result(
         {"intent": "nearby", "keywords": ["咖啡"]},
         options={"near": {"lng": 116.405, "lat": 39.912}},
     )
     asked = lab.amap.asked("/v3/place/around")[0]["location"]
     assert asked.startswith("116.411")
-    assert survey.places[0]["distance_from"] == "您的位置"
+    assert map_result.places[0]["distance_from"] == "您的位置"
     assert lab.amap.asked("/v3/geocode/geo") == []
 
 
 async def test_a_tool_call_that_fails_is_an_error_message_in_words(lab: MapLab) -> None:
-    survey = await lab.survey(NEARBY)
+    map_result = await lab.map_result(NEARBY)
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.maps.tools(survey, "问题", options=options, meter=meter(), tell=print)
+    tools = await lab.maps.tools(map_result, "问题", options=options, meter=meter(), on_call=print)
     assert {tool.name for tool in tools.tools} == {
         "maps_geo", "maps_text_search", "maps_around_search", "maps_search_detail",
     }  # fmt: skip
@@ -196,9 +196,9 @@ async def test_a_tool_call_that_fails_is_an_error_message_in_words(lab: MapLab) 
 
 
 async def test_a_models_results_are_small_and_without_empties(lab: MapLab) -> None:
-    survey = await lab.survey({"intent": "poi", "place": "东方新天地", "city": "北京"})
+    map_result = await lab.map_result({"intent": "poi", "place": "东方新天地", "city": "北京"})
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.maps.tools(survey, "问题", options=options, meter=meter(), tell=print)
+    tools = await lab.maps.tools(map_result, "问题", options=options, meter=meter(), on_call=print)
     call = ToolCall(
         name="maps_around_search",
         args={"location": "116.411246,39.913822", "radius": None, "keywords": None},
@@ -220,11 +220,11 @@ async def test_the_key_is_in_no_text_anywhere(
     raw = await lab.text("maps_geo", address="王府井")
     assert CANARY in raw, "the server leaks it, or this test proves nothing"
     error = await failure(lab)
-    survey = await lab.survey(NEARBY)
+    map_result = await lab.map_result(NEARBY)
     options = MapOptions(prefix="a0", language="zh")
-    tools = await lab.maps.tools(survey, "问题", options=options, meter=meter(), tell=print)
+    tools = await lab.maps.tools(map_result, "问题", options=options, meter=meter(), on_call=print)
     call = ToolCall(name="maps_geo", args={"address": "天安门"}, id="c", type="tool_call")
     message = await tools.call(call)
-    texts = [str(error), repr(survey), str(message), repr(lab.maps.session.__dict__)]
+    texts = [str(error), repr(map_result), str(message), repr(lab.maps.session.__dict__)]
     texts += [str(await lab.maps.health()), caplog.text]
     assert not [text for text in texts if CANARY in text]

@@ -75,14 +75,14 @@ async def test_kill_9_under_six_parallel_calls_gives_six_results(lab: MapLab) ->
 
 
 async def test_thirty_surveys_at_once_use_one_server(lab: MapLab) -> None:
-    surveys = await asyncio.gather(*(lab.survey(NEARBY, prefix=f"a{n}") for n in range(30)))
+    map_results = await asyncio.gather(*(lab.map_result(NEARBY, prefix=f"a{n}") for n in range(30)))
     assert lab.maps.session.starts == 1
-    assert all(survey.places for survey in surveys)
+    assert all(map_result.places for map_result in map_results)
     assert len(lab.amap.asked("/v3/geocode/geo")) == 1
 
 
 async def test_after_closing_no_server_is_left(lab: MapLab) -> None:
-    await lab.survey(NEARBY)
+    await lab.map_result(NEARBY)
     pid = lab.maps.session.pid
     assert pid is not None
     await lab.maps.aclose()
@@ -125,8 +125,8 @@ def test_one_server_serves_event_loops_that_come_and_go(map_server_script: Path)
     with serve(amap.app) as running:
         maps = build_map_client(settings, Calls(), redirect=running.url)
         lab = MapLab(amap, running.url, settings, maps)
-        assert asyncio.run(lab.survey(NEARBY)).places
-        assert asyncio.run(lab.survey({"intent": "weather", "city": "上海"})).weather
+        assert asyncio.run(lab.map_result(NEARBY)).places
+        assert asyncio.run(lab.map_result({"intent": "weather", "city": "上海"})).weather
         assert maps.session.starts == 1
         asyncio.run(maps.aclose())
 

@@ -32,22 +32,24 @@ class OneBridge:
         self.opened = 0
 
     async def tools(
-        self, survey: MapResult, query: str, *, options: MapOptions, meter: Any, tell: Any
+        self, map_result: MapResult, query: str, *, options: MapOptions, meter: Any, on_call: Any
     ) -> "OneBridgeTools":
         self.opened += 1
         if self.refuses:
             raise ProviderRefused("amap", "no key", code="map_key_missing")
-        return OneBridgeTools(self, MapRecords(survey, options, presentation=PRESENTATION), tell)
+        return OneBridgeTools(
+            self, MapRecords(map_result, options, presentation=PRESENTATION), on_call
+        )
 
 
 class OneBridgeTools:
-    def __init__(self, bridge: OneBridge, records: MapRecords, tell: Any) -> None:
+    def __init__(self, bridge: OneBridge, records: MapRecords, on_call: Any) -> None:
         self.tools: list[BaseTool] = [maps_around_search]
-        self._bridge, self._reader, self._tell = bridge, AmapReader(records), tell
+        self._bridge, self._reader, self._on_call = bridge, AmapReader(records), on_call
 
     async def call(self, call: ToolCall) -> ToolMessage:
         self._bridge.asked.append(call["name"])
-        self._tell(call["name"])
+        self._on_call(call["name"])
         place = self._reader.add_place(dict(BRIDGE))
         assert place
         return ToolMessage(f"[^{place['source']}] 断桥", tool_call_id=call["id"], name=call["name"])

@@ -8,7 +8,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, UnsafeUrl
 from agent.reading.fetch import page_cache
-from agent.reading.papers import PaperShelf
+from agent.reading.papers import PaperStore
 from tests.support.map_fixtures import meter
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.reading import (
@@ -23,17 +23,17 @@ __all__ = ["inside_fixture", "names_fixture", "outside_fixture"]
 PDF = simple_pdf(2)
 
 
-def shelf(
+def paper_store(
     outside: Outside,
     folder: Path,
     *,
     reply_cache: MemoryReplyCache | None = None,
     max_bytes: int = 1 << 20,
-) -> PaperShelf:
+) -> PaperStore:
     calls = Calls(reply_cache=reply_cache)
     fetcher = outside.fetcher(calls=calls, max_bytes=max_bytes)
     vars(fetcher)["_cache"] = page_cache(0)
-    return PaperShelf(calls, fetcher, folder / "papers")
+    return PaperStore(calls, fetcher, folder / "papers")
 
 
 def kept(folder: Path) -> list[str]:
@@ -43,7 +43,7 @@ def kept(folder: Path) -> list[str]:
 async def test_a_paper_is_kept_under_the_name_of_its_content(
     outside: Outside, tmp_path: Path
 ) -> None:
-    papers = shelf(outside, tmp_path)
+    papers = paper_store(outside, tmp_path)
     one = await papers.get(outside.put("/a.pdf", PDF, "application/pdf"), meter=meter())
     same = await papers.get(outside.put("/b.pdf", PDF, "application/octet-stream"), meter=meter())
     assert one.sha256 == same.sha256
@@ -55,7 +55,7 @@ async def test_a_pdf_may_begin_with_a_little_of_something_else(
     outside: Outside, tmp_path: Path
 ) -> None:
     url = outside.put("/a.pdf", b"\n\n junk " + PDF, "application/pdf")
-    assert (await shelf(outside, tmp_path).get(url, meter=meter())).size == len(PDF) + 8
+    assert (await paper_store(outside, tmp_path).get(url, meter=meter())).size == len(PDF) + 8
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ async def test_what_only_claims_to_be_a_pdf_is_not_kept(
 ) -> None:
     url = outside.put("/a.pdf", body, "application/pdf")
     with pytest.raises(ProviderRefused) as caught:
-        await shelf(outside, tmp_path).get(url, meter=meter())
+        await paper_store(outside, tmp_path).get(url, meter=meter())
     assert caught.value.code == "paper_not_pdf"
     assert not (tmp_path / "papers").exists()
 
@@ -76,7 +76,7 @@ async def test_a_paper_that_is_too_large_is_not_read_to_its_end(
 ) -> None:
     for path in ("/big", "/big?quiet"):
         with pytest.raises(ProviderRefused) as caught:
-            await shelf(outside, tmp_path).get(outside.url(path), meter=meter())
+            await paper_store(outside, tmp_path).get(outside.url(path), meter=meter())
         assert caught.value.code == "too_large"
     assert outside.pages.sent < 100 << 20
 
@@ -87,14 +87,14 @@ async def test_no_paper_is_fetched_from_inside(
     hidden = inside.put("/secret.pdf", PDF, "application/pdf")
     for url in (hidden, outside.url(f"/to/302?url={hidden}"), "file:///etc/passwd"):
         with pytest.raises(UnsafeUrl):
-            await shelf(outside, tmp_path).get(url, meter=meter())
+            await paper_store(outside, tmp_path).get(url, meter=meter())
     assert inside.asked(robots=True) == []
 
 
 async def test_equal_downloads_at_the_same_time_are_one(outside: Outside, tmp_path: Path) -> None:
     url, papers, own = (
         outside.put("/a.pdf", PDF, "application/pdf"),
-        shelf(outside, tmp_path),
+        paper_store(outside, tmp_path),
         meter(),
     )
     await asyncio.gather(*(papers.get(url, meter=own) for _ in range(5)))
@@ -106,8 +106,8 @@ async def test_after_a_crash_a_finished_download_is_not_repeated(
 ) -> None:
     url, reply_cache = outside.put("/a.pdf", PDF, "application/pdf"), MemoryReplyCache()
     own = meter()
-    first = await shelf(outside, tmp_path, reply_cache=reply_cache).get(url, meter=own)
-    again = await shelf(outside, tmp_path, reply_cache=reply_cache).get(url, meter=own)
+    first = await paper_store(outside, tmp_path, reply_cache=reply_cache).get(url, meter=own)
+    again = await paper_store(outside, tmp_path, reply_cache=reply_cache).get(url, meter=own)
     assert first == again
     assert outside.asked() == ["/a.pdf"]
 
@@ -115,7 +115,7 @@ async def test_after_a_crash_a_finished_download_is_not_repeated(
 async def test_a_download_whose_file_is_gone_is_repeated(outside: Outside, tmp_path: Path) -> None:
     url, reply_cache = outside.put("/a.pdf", PDF, "application/pdf"), MemoryReplyCache()
     own = meter()
-    papers = shelf(outside, tmp_path, reply_cache=reply_cache)
+    papers = paper_store(outside, tmp_path, reply_cache=reply_cache)
     papers.path(await papers.get(url, meter=own)).unlink()
     assert papers.path(await papers.get(url, meter=own)).is_file()
 
@@ -126,7 +126,7 @@ async def test_a_cancelled_or_failed_download_leaves_no_half_file(
     url = outside.put("/a.pdf", PDF, "application/pdf")
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(ProviderError, match="No space left"):
-        await shelf(outside, tmp_path).get(url, meter=meter())
+        await paper_store(outside, tmp_path).get(url, meter=meter())
     assert kept(tmp_path) == []
 
 
@@ -135,5 +135,5 @@ async def test_no_time_left_is_said_before_anything_is_fetched(
 ) -> None:
     url = outside.put("/a.pdf", PDF, "application/pdf")
     with pytest.raises(BudgetExceeded):
-        await shelf(outside, tmp_path).get(url, meter=meter(seconds=0))
+        await paper_store(outside, tmp_path).get(url, meter=meter(seconds=0))
     assert outside.asked() == []

@@ -12,7 +12,7 @@ from agent.knowledge.base import build_store
 from agent.mcp.amap.install import installed_server
 from agent.mcp.amap.tools import QUOTA
 from agent.mcp.quota import DailySearches
-from agent.reading.papers import Paper, PaperShelf
+from agent.reading.papers import Paper, PaperStore
 from agent.runs.lease import claim
 from agent.runs.threads import open_threads
 from agent.settings import Settings, read_settings
@@ -86,8 +86,8 @@ def test_the_installed_map_server_is_its_user_s(cache: Path) -> None:
 async def test_papers_and_the_map_s_daily_count_are_their_user_s(tmp_path: Path) -> None:
     data = tmp_path / "new" / "data"
     body = b"%PDF-1.7"
-    shelf: Any = PaperShelf(None, None, data / "papers")  # type: ignore[arg-type]
-    shelf._keep(Paper("https://a.example", "0" * 64, len(body)), body)
+    papers: Any = PaperStore(None, None, data / "papers")  # type: ignore[arg-type]
+    papers._keep(Paper("https://a.example", "0" * 64, len(body)), body)
     await DailySearches(9, QUOTA, file=data / "map-usage.sqlite").spend("maps_text_search")
     assert open_to_others(data) == {}
 

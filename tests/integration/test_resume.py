@@ -30,7 +30,7 @@ from agent.search.document_sources import DocumentSources
 from agent.search.web import WebSearch
 from agent.services import build_papers, build_reader
 from agent.settings import read_settings
-from tests.support.faults import MoodyBrain, at, children
+from tests.support.faults import MoodyModel, at, children
 from tests.support.lab import ZH, answer_of
 from tests.support.map_fixtures import until
 from tests.support.standins import GeminiService
@@ -171,7 +171,7 @@ async def test_a_models_turn_with_tools_is_not_paid_again_when_its_next_one_brea
     gemini = world.sample.services["gemini"]
     assert isinstance(gemini, GeminiService)
     calls = [FunctionCall("maps_search_detail", {"id": f"B0SAMPW00{n}"}) for n in range(1, 5)]
-    moody = gemini.brain = MoodyBrain(gemini.brain)
+    moody = gemini.brain = MoodyModel(gemini.brain)
     moody.say("amap_research", Answer(calls=(*calls, FunctionCall("maps_weather", {}))), 1)
     held = gemini.fail("hang", match=lambda r, body: "functionResponse" in str(body))
     async with process(world, tmp_path) as graph:

@@ -15,7 +15,7 @@ from agent.evidence.types import MapTask
 from agent.graph import build_graph
 from agent.runs.threads import open_saver, run_config
 from agent.sample.model.request import Answer
-from tests.support.faults import MoodyBrain, at
+from tests.support.faults import MoodyModel, at
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 from tests.support.map_fixtures import until
 from tests.support.run_fixtures import a_run
@@ -84,7 +84,7 @@ async def test_the_plan_as_it_was_shown_comes_to_the_same_answer_as_without_a_re
 
 
 async def test_a_query_longer_than_may_come_back_is_shown_as_it_may(lab: Lab) -> None:
-    brain = MoodyBrain(lab.gemini.brain)
+    brain = MoodyModel(lab.gemini.brain)
     lab.gemini.brain = brain
     written = {"query": [{"query": "王府井\u202e " + "书店" * 300}], "rationale": ""}
     brain.say("generate_query", Answer(json=written), None)

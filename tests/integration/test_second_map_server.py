@@ -83,7 +83,7 @@ async def call(
 ) -> ToolMessage:
     """Make a model's call."""
     tools = await maps.tools(
-        result, "huts?", options=OPTIONS, meter=account or meter(), tell=lambda line: None
+        result, "huts?", options=OPTIONS, meter=account or meter(), on_call=lambda line: None
     )
     return await tools.call(ToolCall(name=name, args=arguments, id="c", type="tool_call"))
 
@@ -105,7 +105,11 @@ async def test_its_records_come_out_as_places_of_its_own_name() -> None:
 async def test_a_model_is_offered_its_tools_whatever_the_intent() -> None:
     async with hut_map() as maps:
         tools = await maps.tools(
-            MapResult(intent="weather"), "q", options=OPTIONS, meter=meter(), tell=lambda line: None
+            MapResult(intent="weather"),
+            "q",
+            options=OPTIONS,
+            meter=meter(),
+            on_call=lambda line: None,
         )
         health = await maps.health()
     assert {tool.name for tool in tools.tools} == {"find_huts", "hut_record"}
@@ -114,9 +118,9 @@ async def test_a_model_is_offered_its_tools_whatever_the_intent() -> None:
 
 async def test_without_a_plan_nothing_is_fetched_before_the_model() -> None:
     async with hut_map() as maps:
-        result = await maps.survey(
+        result = await maps.map_result(
             {"intent": "nearby", "place": "Mürren"}, "q",
-            options=OPTIONS, meter=meter(), tell=lambda line: None,
+            options=OPTIONS, meter=meter(), on_call=lambda line: None,
         )  # fmt: skip
         assert maps.session.pid is None
     assert (result.gaps, result.complete, result.open_for_tools) == ([], False, True)

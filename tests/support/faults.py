@@ -64,7 +64,7 @@ def turn_at(stage: str) -> Callable[[Turn], bool]:
 
 
 @dataclass
-class MoodyBrain:
+class MoodyModel:
     """The sample's brain, but in some stage it says what it is told to, `times` times."""
 
     inner: Model
@@ -82,10 +82,10 @@ class MoodyBrain:
         return self.inner.respond(turn)
 
 
-def moody(lab: Lab) -> MoodyBrain:
+def moody(lab: Lab) -> MoodyModel:
     """The laboratory's brain, made moody once."""
-    if not isinstance(lab.gemini.brain, MoodyBrain):
-        lab.gemini.brain = MoodyBrain(lab.gemini.brain)
+    if not isinstance(lab.gemini.brain, MoodyModel):
+        lab.gemini.brain = MoodyModel(lab.gemini.brain)
     return lab.gemini.brain
 
 

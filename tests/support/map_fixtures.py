@@ -123,7 +123,7 @@ class MapLab:
     async def text(self, tool: str, **asked: object) -> str:
         return text_of(await self.call(tool, **asked))
 
-    async def survey(self, task: MapTask, **given: Any) -> MapResult:
+    async def map_result(self, task: MapTask, **given: Any) -> MapResult:
         """One branch on an account of its own, unless `meter` is given."""
         options = MapOptions(
             prefix=given.pop("prefix", "a0"),
@@ -131,12 +131,12 @@ class MapLab:
             **given.pop("options", {}),
         )
         told = given.pop("told", [])
-        return await self.maps.survey(
+        return await self.maps.map_result(
             task,
             given.pop("query", "问题"),
             options=options,
             meter=given.pop("meter", None) or meter(),
-            tell=told.append,
+            on_call=told.append,
         )
 
 

@@ -127,11 +127,11 @@ class ScriptedMaps:
     asked: list[ToolCall] = field(default_factory=list)
 
     async def tools(
-        self, survey: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Any
+        self, map_result: MapResult, query: str, *, options: MapOptions, meter: Meter, on_call: Any
     ) -> "_Tools":
         if self.down:
             raise ProviderUnavailable("amap", "the map cannot be had", code=self.down)
-        return _Tools(self, survey, options, tell)
+        return _Tools(self, map_result, options, on_call)
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -140,22 +140,22 @@ class ScriptedMaps:
 @dataclass
 class _Tools:
     maps: ScriptedMaps
-    survey: MapResult
+    map_result: MapResult
     options: MapOptions
-    tell: Any
+    on_call: Any
     tools: list[BaseTool] = field(default_factory=lambda: [maps_weather])
 
     async def call(self, call: ToolCall) -> ToolMessage:
         self.maps.asked.append(call)
         city, name = call["args"]["city"], f"{self.options.prefix}-0"
-        self.tell(f"maps_weather {city}")
+        self.on_call(f"maps_weather {city}")
         url = f"https://amap.example/{city}"
         source = Source(
             id=name, kind="place", title=f"{city}天气", url=url, provider="高德地图", quotes=["晴"]
         )
-        self.survey.sources.append(source)
+        self.map_result.sources.append(source)
         when = "2026-11-21T00:00:00Z"
-        self.survey.weather.append(
+        self.map_result.weather.append(
             Weather(id=f"w-{city}", city=city, days=[], source=name, fetched_at=when)
         )
         return ToolMessage(f"[^{name}] {city} 晴", tool_call_id=call["id"] or "", name=call["name"])

@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from agent.assistants.common.reading import canonical
 from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
 from agent.assistants.deep_research.tools import (
-    Past,
+    TopicHistory,
     last_thought,
     queries_of,
     ruled,
@@ -16,8 +16,8 @@ from agent.assistants.deep_research.tools import (
 )
 from agent.core.strings import cut_to_tokens, estimated_tokens
 
-FRESH = Past(topic="成本", done=["历史"], thought=False, searched=False)
-WORKED = Past(topic="成本", done=["历史"], thought=False, searched=True)
+FRESH = TopicHistory(topic="成本", done=["历史"], thought=False, searched=False)
+WORKED = TopicHistory(topic="成本", done=["历史"], thought=False, searched=True)
 URLS = {"search_result_of_current_topic": ["https://a.example/1"]}
 
 
@@ -32,7 +32,7 @@ END = call("end_of_research", **URLS)
 
 
 @pytest.mark.parametrize(
-    ("calls", "past", "refusals"),
+    ("calls", "history", "refusals"),
     [
         ([SEARCH], FRESH, ["think_first"]),
         ([THINK, SEARCH], FRESH, [None, None]),
@@ -54,9 +54,9 @@ END = call("end_of_research", **URLS)
     ],
 )
 def test_calls_are_ruled_in_their_order(
-    calls: list[ToolCall], past: Past, refusals: list[str | None]
+    calls: list[ToolCall], history: TopicHistory, refusals: list[str | None]
 ) -> None:
-    assert ruled(calls, past) == refusals
+    assert ruled(calls, history) == refusals
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_new_topic_must_be_new(topic: str, refusal: str | None) -> None:
 
 
 def test_the_maps_tools_are_allowed_where_they_are_offered() -> None:
-    offered = Past("成本", [], thought=False, searched=False, maps=["maps_geo"])
+    offered = TopicHistory("成本", [], thought=False, searched=False, maps=["maps_geo"])
     assert ruled([call("maps_geo", address="杭州")], offered) == [None]
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from agent.cli import COMMANDS, ingest
-from agent.cli.ingest import BarListener, told
+from agent.cli.ingest import BarListener, result_line
 from agent.cli.parser import build_parser
 from agent.cli.search import snippet
 from agent.knowledge.ingest import FileResult, Outcome, Report
@@ -35,12 +35,12 @@ def report_of(*results: FileResult) -> Report:
     ],
 )  # fmt: skip
 def test_what_became_of_a_file_is_one_line(result: FileResult, line: str) -> None:
-    assert told(result) == line
+    assert result_line(result) == line
 
 
 def test_the_name_of_a_file_cannot_steer_the_terminal() -> None:
     hostile = FileResult("docs/\x1b[2Jx\n\u202ey.md", "failed", "it is broken")
-    assert told(hostile) == "failed docs/[2Jx y.md: it is broken"
+    assert result_line(hostile) == "failed docs/[2Jx y.md: it is broken"
 
 
 def test_a_bar_shows_the_rate_and_writes_failures_above_it() -> None:
@@ -49,10 +49,10 @@ def test_a_bar_shows_the_rate_and_writes_failures_above_it() -> None:
     shown = BarListener(console)
     report = report_of(READ, FAILED)
     with shown.bar:
-        shown.began(2)
-        shown.told(READ, report)
-        shown.told(FAILED, report)
-        shown.said("finishing")
+        shown.begin(2)
+        shown.file_done(READ, report)
+        shown.file_done(FAILED, report)
+        shown.notice("finishing")
     text = stream.getvalue()
     assert "failed docs/b.pdf: it is broken" in text
     assert "2/2" in text

@@ -8,7 +8,7 @@ import pytest
 from agent.evidence.citations import cited_ids
 from agent.prompts import Raw, element
 from agent.sample.model.reply import REPLIES, SampleModel, least
-from agent.sample.model.request import Answer, Past, Tool, ToolResult, Turn
+from agent.sample.model.request import Answer, PastMessage, Tool, ToolResult, Turn
 from agent.texts.language import Language
 from tests.support.offline_turns import (
     FINDINGS,
@@ -233,7 +233,7 @@ def test_a_continued_answer_is_the_rest_of_the_same_answer() -> None:
     whole = text_of(reply(turn))
     half = whole[: len(whole) // 2]
     again = f"…\n<cut_off>\n{half[-60:]}\n</cut_off>"
-    past = (Past("user", turn.user), Past("model", half))
+    past = (PastMessage("user", turn.user), PastMessage("model", half))
     assert half + text_of(reply(Turn(turn.system, again, history=past))) == whole
 
 

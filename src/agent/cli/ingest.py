@@ -40,7 +40,7 @@ from agent.cli.knowledge import check_owner, open_knowledge
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import one_line
 from agent.knowledge.files import Target
-from agent.knowledge.ingest import FileResult, Ingest, Outcome, Report, Tell
+from agent.knowledge.ingest import FileResult, Ingest, IngestListener, Outcome, Report
 from agent.knowledge.sqlite import check_names
 from agent.sample.pages import sample_documents
 from agent.settings import read_settings
@@ -49,7 +49,7 @@ _LONGEST = 160
 _WORDS = {"same": "the same", "left_out": "left out"}
 
 
-def told(result: FileResult) -> str:
+def result_line(result: FileResult) -> str:
     """Return a file's outcome in one printable line."""
     word = _WORDS.get(result.outcome, result.outcome)
     reason = result.reason or result.note
@@ -62,14 +62,14 @@ def told(result: FileResult) -> str:
 class LineListener:
     """For pipes and logs; unchanged files are not told."""
 
-    def began(self, total: int) -> None:
-        self.said(f"{total} files")
+    def begin(self, total: int) -> None:
+        self.notice(f"{total} files")
 
-    def told(self, result: FileResult, report: Report) -> None:
+    def file_done(self, result: FileResult, report: Report) -> None:
         if result.outcome != "unchanged":
-            self.said(f"[{report.done}/{report.total}] {told(result)}")
+            self.notice(f"[{report.done}/{report.total}] {result_line(result)}")
 
-    def said(self, line: str) -> None:
+    def notice(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
@@ -100,23 +100,23 @@ class BarListener:
         )
         self._task = self.bar.add_task("", total=None)
 
-    def began(self, total: int) -> None:
+    def begin(self, total: int) -> None:
         self.bar.update(self._task, total=total)
 
-    def told(self, result: FileResult, report: Report) -> None:
+    def file_done(self, result: FileResult, report: Report) -> None:
         failed = report.counts["failed"]
         description = one_line(printable(result.path), longest=40)
         description += f"  {failed} failed" if failed else ""
         self.bar.update(self._task, completed=report.done, description=description)
         if result.outcome == "failed":
-            self._console.print(Text(told(result), style="yellow"))
+            self._console.print(Text(result_line(result), style="yellow"))
 
-    def said(self, line: str) -> None:
+    def notice(self, line: str) -> None:
         self._console.print(Text(line))
 
 
 @contextmanager
-def telling() -> Iterator[Tell]:
+def open_listener() -> Iterator[IngestListener]:
     """Open the listener that fits this standard error; a bar leaves nothing behind."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:
@@ -167,18 +167,18 @@ def run(arguments: Namespace) -> int:
 
 async def _ingest(arguments: Namespace) -> Report:
     async with open_knowledge() as (base, _):
-        with telling() as tell:
+        with open_listener() as listener:
             ingest = await base.ingest(
                 [Path(path) for path in arguments.paths],
                 target=Target(arguments.collection, arguments.owner, arguments.shared),
                 retry=arguments.retry,
                 prune=arguments.prune,
-                tell=tell,
+                listener=listener,
             )
-            return await _interruptible(ingest, tell)
+            return await _interruptible(ingest, listener)
 
 
-async def _interruptible(ingest: Ingest, tell: Tell) -> Report:
+async def _interruptible(ingest: Ingest, listener: IngestListener) -> Report:
     """The first Ctrl-C lets the files in flight be finished, the second leaves them."""
     running = asyncio.ensure_future(ingest.run())
 
@@ -187,7 +187,9 @@ async def _interruptible(ingest: Ingest, tell: Tell) -> Report:
             running.cancel()
             return
         ingest.stop()
-        tell.said("finishing the files in flight; Ctrl-C again leaves them for the next start")
+        listener.notice(
+            "finishing the files in flight; Ctrl-C again leaves them for the next start"
+        )
 
     restore = _on_interrupt(interrupt)
     try:
@@ -242,7 +244,7 @@ def _show(report: Report, *, as_json: bool) -> None:
     noted = [result for result in report.of("read") if result.note]
     for results in (noted, *(list(report.of(outcome)) for outcome in _LISTED_OUTCOMES)):
         for result in results[:_LISTED]:
-            print(f"  {told(result)}")  # noqa: T201
+            print(f"  {result_line(result)}")  # noqa: T201
         if len(results) > _LISTED:
             print(f"  … and {len(results) - _LISTED} more")  # noqa: T201
     if report.counts["gone"]:

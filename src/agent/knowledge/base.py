@@ -17,7 +17,7 @@ from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
 from agent.knowledge.embeddings import build_embedder
 from agent.knowledge.files import FileRegister, Filing, Source, Target, Tools
 from agent.knowledge.formats import FAILURES, CannotRead
-from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestPlan, Tell
+from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestListener, IngestPlan
 from agent.knowledge.mineru import MinerU
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.sqlite import SqliteKnowledgeStore
@@ -61,11 +61,13 @@ class KnowledgeBase:
         target: Target,
         retry: bool = False,
         prune: bool = False,
-        tell: Tell | None = None,
+        listener: IngestListener | None = None,
     ) -> Ingest:
         """Return a run over these files and folders, to be started with its `run`."""
         plan = IngestPlan(tuple(paths), target, retry=retry, prune=prune)
-        return Ingest(await self._tools(), plan, own_meter(), tell=tell, limits=self._limits)
+        return Ingest(
+            await self._tools(), plan, own_meter(), listener=listener, limits=self._limits
+        )
 
     async def add_pdf(
         self,

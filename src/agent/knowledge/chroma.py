@@ -41,7 +41,7 @@ _COSINE = {"hnsw:space": "cosine"}
 _COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
 
 
-class Shelf(Protocol):
+class VectorIndex(Protocol):
     """Hold vectors by name of a collection; each belongs to an edition of a document."""
 
     def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None: ...
@@ -57,12 +57,12 @@ class Shelf(Protocol):
     def close(self) -> None: ...
 
 
-def open_shelf(folder: Path, url: str | None) -> Shelf:
+def open_index(folder: Path, url: str | None) -> VectorIndex:
     """Return the index on the server where there is a URL; raise ConfigurationError."""
-    return ServerShelf(url) if url else FolderShelf(folder)
+    return ServerIndex(url) if url else FolderIndex(folder)
 
 
-class FolderShelf:
+class FolderIndex:
     """Hold Chroma's files in a folder; one process at a time may write them."""
 
     def __init__(self, folder: Path) -> None:
@@ -118,7 +118,7 @@ class FolderShelf:
             raise ProviderUnavailable("chroma", f"Chroma fails: {error}") from None
 
 
-class ServerShelf:
+class ServerIndex:
     """Ask a Chroma server (1.x, its second REST interface), at most 30 s a call."""
 
     def __init__(self, url: str) -> None:
@@ -233,7 +233,7 @@ class ChromaKnowledgeStore:
                 "EMBEDDING_MODEL", "must be set for KNOWLEDGE_STORE=chroma; nothing is downloaded"
             )
         self._model = embedder
-        self._shelf = open_shelf(folder / FOLDER, url)
+        self._index = open_index(folder / FOLDER, url)
         self.text = SqliteKnowledgeStore(folder, embedder=f"chroma {embedder}")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chroma")
 
@@ -256,7 +256,7 @@ class ChromaKnowledgeStore:
         if vectors:
             name = self._collection_name(owner, document["collection"])
             numbered = dict(zip([c["number"] for c in chunks], vectors, strict=True))
-            await self._do(self._shelf.add, name, ready.edition, numbered)
+            await self._do(self._index.add, name, ready.edition, numbered)
         ready.vectors.clear()
         ready.signs.clear()
         await self.text.keep(ready)
@@ -294,7 +294,7 @@ class ChromaKnowledgeStore:
     async def aclose(self) -> None:
         await self.text.aclose()
         with contextlib.suppress(RuntimeError):
-            await self._do(self._shelf.close)
+            await self._do(self._index.close)
         self._thread.shutdown(wait=True)
 
     async def _near(self, vector: Sequence[float], scope: Scope, most: int) -> Nearest:
@@ -302,7 +302,7 @@ class ChromaKnowledgeStore:
         names = sorted({self._collection_name(owner, name) for owner, name in homes.collections})
         matches: list[tuple[float, str]] = []
         for name in names:
-            matches += await self._do(self._shelf.nearest, name, vector, most, homes.editions)
+            matches += await self._do(self._index.nearest, name, vector, most, homes.editions)
         matches.sort()
         keys = [key for _, key in matches[:most]]
         return lambda db, within, _: _places(db, keys, within)
@@ -312,7 +312,7 @@ class ChromaKnowledgeStore:
         try:
             for owner, collection, edition in homes:
                 await self._do(
-                    self._shelf.remove, self._collection_name(owner, collection), edition
+                    self._index.remove, self._collection_name(owner, collection), edition
                 )
         except ProviderUnavailable as error:
             log.warning("vectors of replaced documents stay in Chroma: %s", error)

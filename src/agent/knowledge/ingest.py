@@ -75,24 +75,24 @@ class Report:
         return sum(n for outcome, n in self.counts.items() if outcome not in ("gone", "removed"))
 
 
-class Tell(Protocol):
+class IngestListener(Protocol):
     """Report progress to a listener."""
 
-    def began(self, total: int) -> None: ...
+    def begin(self, total: int) -> None: ...
 
-    def told(self, result: FileResult, report: Report) -> None: ...
+    def file_done(self, result: FileResult, report: Report) -> None: ...
 
-    def said(self, line: str) -> None: ...
+    def notice(self, line: str) -> None: ...
 
 
-class Quiet:
+class SilentListener:
     """Tell nobody."""
 
-    def began(self, total: int) -> None: ...
+    def begin(self, total: int) -> None: ...
 
-    def told(self, result: FileResult, report: Report) -> None: ...
+    def file_done(self, result: FileResult, report: Report) -> None: ...
 
-    def said(self, line: str) -> None: ...
+    def notice(self, line: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -260,11 +260,11 @@ class Ingest:
         plan: IngestPlan,
         meter: Meter,
         *,
-        tell: Tell | None = None,
+        listener: IngestListener | None = None,
         limits: ReadLimits | None = None,
     ) -> None:
         self._tools, self._plan, self._meter = tools, plan, meter
-        self._tell = tell or Quiet()
+        self._listener = listener or SilentListener()
         self._limits = limits
         self._known: dict[bytes, Entry] = {}
         self._first: dict[str, tuple[bytes, str]] = {}
@@ -282,7 +282,7 @@ class Ingest:
         result = await asyncio.to_thread(walk, plan.paths)
         await self._learn()
         self.report.total = len(result.files) + len(result.problems)
-        self._tell.began(self.report.total)
+        self._listener.begin(self.report.total)
         for problem in result.problems:
             self._tell_of(problem)
         workers = plan.workers or min(4, os.cpu_count() or 1)
@@ -330,7 +330,7 @@ class Ingest:
 
     def _tell_of(self, result: FileResult) -> None:
         self.report.add(result)
-        self._tell.told(result, self.report)
+        self._listener.file_done(result, self.report)
 
     async def _one(self, file: FoundFile, filing: Filing) -> FileResult:
         """Ingest one file, or find that it needs no reading."""

@@ -15,7 +15,7 @@ from agent.mcp.records import MapRecords
 from agent.mcp.servers import SERVERS, Notify
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
-from agent.mcp.types import BranchCalls, MapOptions, MapResult, Tell
+from agent.mcp.types import BranchCalls, MapOptions, MapResult, OnCall
 from agent.settings import Settings
 from agent.texts.language import Language
 
@@ -33,25 +33,25 @@ class MapClient:
     ) -> None:
         self._server, self.session, self._gateway, self._now = server, session, gateway, now
 
-    async def survey(
-        self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, tell: Tell
+    async def map_result(
+        self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
     ) -> MapResult:
         """Fetch in code what the task needs; failures are gaps."""
         result = MapResult(intent=task["intent"])
         records = self._records(result, options)
-        await self._server.prefetch(task, query, records, self._calling(meter, tell)).run()
+        await self._server.prefetch(task, query, records, self._calling(meter, on_call)).run()
         return result
 
     async def district(self, near: Point, language: Language, *, meter: Meter) -> str:
         """Return the city and district of a position; empty where the map does not know them."""
-        survey = await self.survey(
+        map_result = await self.map_result(
             MapTask(intent="regeo"),
             "",
             options=MapOptions(prefix="here", language=language, near=near),
             meter=meter,
-            tell=lambda call: None,
+            on_call=lambda call: None,
         )
-        return next((place["name"] for place in survey.places), "")
+        return next((place["name"] for place in map_result.places), "")
 
     async def look_up_more(
         self,
@@ -61,22 +61,22 @@ class MapClient:
         *,
         options: MapOptions,
         meter: Meter,
-        tell: Tell,
+        on_call: OnCall,
     ) -> None:
         """Look up further hits, until `options.details` + `options.more` places are known.
 
         To be called when the model has what it asked for: these calls are the first to go.
         """
-        records, call = self._records(result, options), self._calling(meter, tell)
+        records, call = self._records(result, options), self._calling(meter, on_call)
         wanted = options.details + options.more - len(result.places)
         await self._server.prefetch(task, query, records, call).more(min(wanted, call.left()))
 
     async def tools(
-        self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, tell: Tell
+        self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
     ) -> BranchTools:
         """Return the tools a model may call; raise ProviderError if the server cannot be had."""
         records = self._records(result, options)
-        return await branch_tools(self.session, records, query, self._calling(meter, tell))
+        return await branch_tools(self.session, records, query, self._calling(meter, on_call))
 
     async def health(self) -> dict[str, Any]:
         """Return {provider, configured, works, message, …} for `doctor`; never raise."""
@@ -106,9 +106,9 @@ class MapClient:
         presentation = self._server.presentation
         return MapRecords(result, options, presentation=presentation, now=self._now)
 
-    def _calling(self, meter: Meter, tell: Tell) -> BranchCalls:
+    def _calling(self, meter: Meter, on_call: OnCall) -> BranchCalls:
         async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-            tell(f"{tool} {subject_of(arguments)}"[:120].strip())
+            on_call(f"{tool} {subject_of(arguments)}"[:120].strip())
             return await self._gateway.call(tool, arguments, meter=meter)
 
         return BranchCalls(call, left=lambda: meter.left("map_calls"))

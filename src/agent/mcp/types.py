@@ -23,7 +23,7 @@ from agent.texts.language import Language
 
 CALLS_FOR_TOOLS = 3
 """Calls of a branch's share that are left to a model; with fewer it is offered no tools."""
-Tell = Callable[[str], None]
+OnCall = Callable[[str], None]
 """Takes one short line about a call of the map: the tool and its argument."""
 CallTool = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Calls one tool of the map with its arguments."""

@@ -186,13 +186,13 @@ class ModelClient:
         if fallback and parse(fallback) != names[0]:
             names.append(parse(fallback))
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
-        telling = AnswerStream(
+        answer_stream = AnswerStream(
             self._calls, self._vendor, self._policy, self._account, meter=meter, thinking=level
         )
         request = _identity(Request(names[0].id, tuple(messages), thinking=level))
         written, began = "", time.monotonic()
         try:
-            async with aclosing(telling.tell(names, messages)) as texts:
+            async with aclosing(answer_stream.tell(names, messages)) as texts:
                 async for text in texts:
                     written += text
                     yield text

@@ -50,40 +50,42 @@ async def amap_research(
     began = time.monotonic()
     branch.emit(event("map_started", NODE, id=branch.id, text=branch.query))
     try:
-        survey, text = await branch.run()
+        map_result, text = await branch.run()
     except AgentError as error:
-        survey, text = MapResult(gaps=[branch.lost(error)]), ""
-    for gap in survey.gaps:
+        map_result, text = MapResult(gaps=[branch.lost(error)]), ""
+    for gap in map_result.gaps:
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
-    count = len(survey.places) + len(survey.routes) + len(survey.weather)
+    count = len(map_result.places) + len(map_result.routes) + len(map_result.weather)
     seconds = time.monotonic() - began
-    log.info("turn=%s %s %s: %d records, %d gaps, %.1f s",
-             state["turn"]["id"], NODE, branch.id, count, len(survey.gaps), seconds)  # fmt: skip
+    log.info(
+        "turn=%s %s %s: %d records, %d gaps, %.1f s",
+        state["turn"]["id"], NODE, branch.id, count, len(map_result.gaps), seconds,
+    )  # fmt: skip
     branch.emit(
         event("map_done", NODE, id=branch.id, text=branch.query, count=count, seconds=seconds)
     )
     return Update(
         search_query=[branch.query] if state.get("alone") else [],
         amap_research_result=[text] if text else [],
-        sources_gathered=survey.sources,
-        places=survey.places,
-        routes=survey.routes,
-        weather=survey.weather,
-        places_rejected=survey.rejected,
-        anchors=[survey.anchor] if survey.anchor else [],
-        map_searched=_searched(branch.task, survey),
-        gaps=survey.gaps,
+        sources_gathered=map_result.sources,
+        places=map_result.places,
+        routes=map_result.routes,
+        weather=map_result.weather,
+        places_rejected=map_result.rejected,
+        anchors=[map_result.anchor] if map_result.anchor else [],
+        map_searched=_searched(branch.task, map_result),
+        gaps=map_result.gaps,
         usage=branch.meter.usage,
     )
 
 
-def _searched(task: MapTask, survey: MapResult) -> list[MapTask]:
+def _searched(task: MapTask, map_result: MapResult) -> list[MapTask]:
     """Return the task with the keywords that the map was asked for; nothing where it was not."""
     if task["intent"] in _KEYWORD_INTENTS:
-        words = [search["keyword"] for search in survey.searches if search["keyword"]]
-        return [MapTask(**{**task, "keywords": words})] if survey.searches else []
-    unanswered = any(gap["code"].startswith("budget_") for gap in survey.gaps)
-    return [] if unanswered and not survey.complete else [task]
+        words = [search["keyword"] for search in map_result.searches if search["keyword"]]
+        return [MapTask(**{**task, "keywords": words})] if map_result.searches else []
+    unanswered = any(gap["code"].startswith("budget_") for gap in map_result.gaps)
+    return [] if unanswered and not map_result.complete else [task]
 
 
 def backed_by_records(text: str, places: Sequence[Place]) -> str:
@@ -142,50 +144,52 @@ class _Branch:
         """Return the gap that an error leaves."""
         return map_gap(error, self.query, self.options.language)
 
-    def tell(self, call: str) -> None:
+    def on_call(self, call: str) -> None:
         """Report a map call as progress."""
         self.emit(event("map_call", NODE, id=self.id, text=call))
 
     async def run(self) -> tuple[MapResult, str]:
         """Return the records, and a text over them in which each sentence rests on one."""
         maps = self.services.maps
-        survey = await maps.survey(
-            self.task, self.query, options=self.options, meter=self.meter, tell=self.tell
+        map_result = await maps.map_result(
+            self.task, self.query, options=self.options, meter=self.meter, on_call=self.on_call
         )
-        text = await self._text(survey)
+        text = await self._text(map_result)
         # Last, so that it takes no call that the model asks for.
         await maps.look_up_more(
-            survey, self.task, self.query,
-            options=self.options, meter=self.meter, tell=self.tell,
+            map_result, self.task, self.query,
+            options=self.options, meter=self.meter, on_call=self.on_call,
         )  # fmt: skip
-        return survey, text or "\n".join(self._records(survey).values()).strip()
+        return map_result, text or "\n".join(self._records(map_result).values()).strip()
 
-    async def _text(self, survey: MapResult) -> str:
+    async def _text(self, map_result: MapResult) -> str:
         """Return what the model wrote and the records bear; empty where it failed."""
-        if not survey.sources and survey.gaps and not survey.open_for_tools:
+        if not map_result.sources and map_result.gaps and not map_result.open_for_tools:
             return ""
         try:
-            text = await self._loop(survey)
+            text = await self._loop(map_result)
         except AgentError as error:
-            survey.gaps.append(self.lost(error))
+            map_result.gaps.append(self.lost(error))
             return ""
-        known = {source["id"]: source["id"] for source in survey.sources}
-        text = borne_out(restamp(text, known), self._evidence(survey))
-        return backed_by_records(text, survey.places)
+        known = {source["id"]: source["id"] for source in map_result.sources}
+        text = borne_out(restamp(text, known), self._evidence(map_result))
+        return backed_by_records(text, map_result.places)
 
-    def _evidence(self, survey: MapResult) -> Evidence:
+    def _evidence(self, map_result: MapResult) -> Evidence:
         """Return what the text may say: the records, and what was asked."""
-        by_source = {place["source"]: place for place in survey.places}
-        texts = record_texts(survey.places, survey.routes, survey.weather, self.options.language)
+        by_source = {place["source"]: place for place in map_result.places}
+        texts = record_texts(
+            map_result.places, map_result.routes, map_result.weather, self.options.language
+        )
         records = {name: record(name, [text], by_source.get(name)) for name, text in texts.items()}
-        return Evidence(records, question=self.query, known=self._known(survey).values())
+        return Evidence(records, question=self.query, known=self._known(map_result).values())
 
-    async def _loop(self, survey: MapResult) -> str:
+    async def _loop(self, map_result: MapResult) -> str:
         """Return the model's last reply; it may call tools while its share of calls lasts."""
         tools = await self.services.maps.tools(
-            survey, self.query, options=self.options, meter=self.meter, tell=self.tell
+            map_result, self.query, options=self.options, meter=self.meter, on_call=self.on_call
         )
-        messages = self._opening(survey)
+        messages = self._opening(map_result)
         for left in range(self.configuration.map_rounds, -1, -1):
             offered = left and self.meter.left("map_calls") >= CALLS_FOR_TOOLS
             reply: Reply[BaseModel] = await self.services.models.ask(
@@ -202,26 +206,26 @@ class _Branch:
             messages = [*messages, reply.message, *answers]
         return ""
 
-    def _opening(self, survey: MapResult) -> Sequence[BaseMessage]:
+    def _opening(self, map_result: MapResult) -> Sequence[BaseMessage]:
         language = self.options.language
-        blocks = {"query": self.query, **self._known(survey), **self._records(survey)}
+        blocks = {"query": self.query, **self._known(map_result), **self._records(map_result)}
         return [
             SystemMessage(render("amap_research_system", language)),
             HumanMessage(render("amap_research", language, **blocks)),
         ]
 
-    def _known(self, survey: MapResult) -> dict[str, str]:
+    def _known(self, map_result: MapResult) -> dict[str, str]:
         """Return what tools can start from: the centre, what was searched, further hits by id."""
-        centre, name = survey.centre, survey.centre_name
+        centre, name = map_result.centre, map_result.centre_name
         return {
             "centre": f"{name} {lnglat(centre)}" if centre and name else "",
-            "tried": "\n".join(self._tried(survey)),
+            "tried": "\n".join(self._tried(map_result)),
             "more": say("punctuation.semicolon", self.options.language).join(
-                f"{hit['id']}: {hit['name']}" for hit in survey.hits[:_SHOWN_HITS]
+                f"{hit['id']}: {hit['name']}" for hit in map_result.hits[:_SHOWN_HITS]
             ),
         }
 
-    def _tried(self, survey: MapResult) -> list[str]:
+    def _tried(self, map_result: MapResult) -> list[str]:
         """Return a line for each search, with the number of its hits."""
         language = self.options.language
         return [
@@ -232,15 +236,15 @@ class _Branch:
                 words=search["words"],
                 count=search["hits"],
             )
-            for search in survey.searches
+            for search in map_result.searches
         ]
 
-    def _records(self, survey: MapResult) -> dict[str, str]:
+    def _records(self, map_result: MapResult) -> dict[str, str]:
         """Return the records as lines, each with its marker."""
         language = self.options.language
-        places = judged(survey.places, self.options.constraints, language)
+        places = judged(map_result.places, self.options.constraints, language)
         return {
             "places": place_lines(places, language),
-            "routes": route_lines(survey.routes, language),
-            "weather": weather_lines(survey.weather, language),
+            "routes": route_lines(map_result.routes, language),
+            "weather": weather_lines(map_result.weather, language),
         }

@@ -11,7 +11,7 @@ from agent.assistants.common.services import GetServices
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
 from agent.core.progress import event
-from agent.search.types import Findings, WebTask
+from agent.search.types import WebResult, WebTask
 from agent.state import Update, WebSearchState
 
 log = logging.getLogger(__name__)
@@ -36,22 +36,22 @@ async def web_research(
     )
     runtime.stream_writer(event("search_started", NODE, id=task.prefix, text=query))
     try:
-        findings = await services.web.research(task, meter=meter)
+        web_result = await services.web.research(task, meter=meter)
     except AgentError as error:
-        findings = Findings(text="", gaps=[gap_of(query, error, "web", turn["language"])])
-    for gap in findings.gaps:
+        web_result = WebResult(text="", gaps=[gap_of(query, error, "web", turn["language"])])
+    for gap in web_result.gaps:
         runtime.stream_writer(event("gap", NODE, id=task.prefix, text=gap["message"]))
-    seconds, count = time.monotonic() - began, len(findings.sources)
+    seconds, count = time.monotonic() - began, len(web_result.sources)
     log.info("turn=%s %s %s: %d sources, %d gaps, %.1f s",
-             turn["id"], NODE, task.prefix, count, len(findings.gaps), seconds)  # fmt: skip
+             turn["id"], NODE, task.prefix, count, len(web_result.gaps), seconds)  # fmt: skip
     runtime.stream_writer(
         event("search_done", NODE, id=task.prefix, text=query, count=count, seconds=seconds)
     )
     return Update(
         search_query=[query],
-        web_research_result=[findings.text] if findings.text else [],
-        sources_gathered=findings.sources,
-        search_entry_points=findings.search_entry_points,
-        gaps=findings.gaps,
+        web_research_result=[web_result.text] if web_result.text else [],
+        sources_gathered=web_result.sources,
+        search_entry_points=web_result.search_entry_points,
+        gaps=web_result.gaps,
         usage=meter.usage,
     )

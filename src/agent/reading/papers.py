@@ -37,7 +37,7 @@ class Paper:
         return f"{self.sha256}.pdf"
 
 
-class PaperShelf:
+class PaperStore:
     """Fetch PDFs into a folder, each content once; usable from any event loop."""
 
     def __init__(self, calls: Calls, fetcher: Fetcher, folder: Path) -> None:

@@ -148,17 +148,17 @@ def run_config(run: AcceptedRun) -> RunnableConfig:
 async def continue_interrupted(
     threads: Threads,
     graph_of: Callable[[str], Pregel[Any, Any, Any, Any]],
-    tell: Callable[[AcceptedRun, End | Literal["continuing"]], None],
+    on_status: Callable[[AcceptedRun, End | Literal["continuing"]], None],
 ) -> None:
     """Bring the local runs of dead processes to their end, one after the other.
 
-    `graph_of(assistant)` is a graph compiled with `threads.saver`; `tell(run, status)` hears
+    `graph_of(assistant)` is a graph compiled with `threads.saver`; `on_status(run, status)` hears
     "continuing" and how each ended.
     """
     for run in await threads.runs.unfinished():
         if run.url is None and (mine := await threads.runs.take(run)):
-            tell(mine, "continuing")
-            tell(mine, await _to_the_end(threads, mine, graph_of(mine.assistant)))
+            on_status(mine, "continuing")
+            on_status(mine, await _to_the_end(threads, mine, graph_of(mine.assistant)))
 
 
 async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any, Any, Any]) -> End:

@@ -11,7 +11,7 @@ from agent.sample.model.request import (
     Answer,
     FunctionCall,
     GroundedSentence,
-    Past,
+    PastMessage,
     Tool,
     ToolResult,
     Turn,
@@ -140,12 +140,12 @@ def _is_said(content: Mapping[str, Any]) -> bool:
     return bool(_text(content) or _of(content, "functionCall"))
 
 
-def _past(content: Mapping[str, Any]) -> Past:
+def _past(content: Mapping[str, Any]) -> PastMessage:
     calls = tuple(
         FunctionCall(c["name"], c.get("args") or {}, c.get("id") or "")
         for c in _of(content, "functionCall")
     )
-    return Past("model" if content.get("role") == "model" else "user", _text(content), calls)
+    return PastMessage("model" if content.get("role") == "model" else "user", _text(content), calls)
 
 
 def _text(content: Mapping[str, Any]) -> str:

@@ -9,7 +9,15 @@ from aiohttp import web
 
 from agent.models.validation import SCHEMA_INTRO
 from agent.sample.gemini_wire import tokens
-from agent.sample.model.request import Answer, FunctionCall, Model, Past, Tool, ToolResult, Turn
+from agent.sample.model.request import (
+    Answer,
+    FunctionCall,
+    Model,
+    PastMessage,
+    Tool,
+    ToolResult,
+    Turn,
+)
 from agent.sample.service import BODY, StreamingService
 
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
@@ -157,12 +165,12 @@ def _schema(body: Mapping[str, Any], system: str) -> dict[str, Any] | None:
     return {} if response_format.get("type") == "json_object" else None
 
 
-def _past(message: Mapping[str, Any]) -> Past:
+def _past(message: Mapping[str, Any]) -> PastMessage:
     calls = tuple(
         FunctionCall(c["function"]["name"], json.loads(c["function"]["arguments"]), c["id"])
         for c in message.get("tool_calls") or ()
     )
-    return Past("model" if message["role"] == "assistant" else "user", _text(message), calls)
+    return PastMessage("model" if message["role"] == "assistant" else "user", _text(message), calls)
 
 
 def _tool(function: Mapping[str, Any]) -> Tool:

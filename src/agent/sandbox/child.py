@@ -237,18 +237,18 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.read() or "null")
     if request is None:
         return
-    out, tell, encode = Counted(1, "w", closefd=False), os.write, json.dumps
+    out, write, encode = Counted(1, "w", closefd=False), os.write, json.dumps
     try:
         confine(request)
     except (Refused, OSError, ValueError, AttributeError) as problem:
-        tell(2, encode({"refused": f"{type(problem).__name__}: {problem}"}).encode())
+        write(2, encode({"refused": f"{type(problem).__name__}: {problem}"}).encode())
         os._exit(1)
-    tell(2, b"ready\n")
+    write(2, b"ready\n")
     try:
         report = encode({"error": outcome(request["code"], out, request["output_bytes"])})
     except BaseException as problem:  # noqa: BLE001 - describing an error can fail as well
         report = encode({"error": type(problem).__name__})
-    tell(2, report.encode())
+    write(2, report.encode())
     os._exit(0)
 
 

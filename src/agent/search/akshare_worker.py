@@ -42,37 +42,37 @@ def main() -> None:
     with _own_output() as out:
         request = json.load(sys.stdin)
 
-        def tell(**line: Any) -> None:
+        def send(**line: Any) -> None:
             out.write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
             out.flush()
 
-        answer(request, tell)
+        answer(request, send)
     os._exit(0)
 
 
-def answer(request: Mapping[str, Any], tell: Callable[..., None]) -> None:
+def answer(request: Mapping[str, Any], send: Callable[..., None]) -> None:
     """Look the query's company up and tell each table of it."""
     try:
         library = __import__("akshare")
     except Exception as error:  # noqa: BLE001 - a broken installation raises anything
-        tell(missing=f"{type(error).__name__}: {error}"[:_MOST_TEXT])
+        send(missing=f"{type(error).__name__}: {error}"[:_MOST_TEXT])
         return
     names = request.get("names")
     if names is None:
         try:
             names = _names(library)
         except Exception as error:  # noqa: BLE001 - the library raises what its sites cause
-            tell(table=NAMES, error=_said(error))
+            send(table=NAMES, error=_said(error))
             names = []
         else:
-            tell(names=names)
+            send(names=names)
     company = find_company(str(request.get("query", "")), names)
-    tell(company=company)
+    send(company=company)
     if company:
         asked = [table for table in request.get("tables", ()) if table in TABLES]
         for table in asked:
-            _tell_table(library, table, company[0], int(request.get("rows", 4)), tell)
-    tell(done=True)
+            _send_table(library, table, company[0], int(request.get("rows", 4)), send)
+    send(done=True)
 
 
 def find_company(query: str, names: Iterable[Sequence[str]]) -> list[str] | None:
@@ -94,14 +94,14 @@ def find_company(query: str, names: Iterable[Sequence[str]]) -> list[str] | None
     return [code, listed[code]]
 
 
-def _tell_table(library: Any, table: str, code: str, most: int, tell: Callable[..., None]) -> None:
+def _send_table(library: Any, table: str, code: str, most: int, send: Callable[..., None]) -> None:
     try:
         frame = getattr(library, table)(**TABLES[table](code))
-        tell(table=table, rows=_rows(frame, most))
+        send(table=table, rows=_rows(frame, most))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - the library raises what its sites cause
-        tell(table=table, error=_said(error))
+        send(table=table, error=_said(error))
 
 
 def _names(library: Any) -> list[list[str]]:

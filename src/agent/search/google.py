@@ -19,7 +19,7 @@ from agent.reading.guard import Guard
 from agent.search.gaps import search_gap
 from agent.search.hits import MAX_QUERY, make_hit
 from agent.search.http import SearchHttp
-from agent.search.types import Findings, Hit, WebTask
+from agent.search.types import Hit, WebResult, WebTask
 from agent.texts import say
 from agent.texts.language import detect_language
 
@@ -90,7 +90,7 @@ class GoogleSearch:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def research(self, task: WebTask, *, meter: Meter) -> Findings:
+    async def research(self, task: WebTask, *, meter: Meter) -> WebResult:
         """Return marked text; text that no source supports is a gap, never a finding.
 
         Raises ProviderError or BudgetExceeded where not even a first answer came.
@@ -98,7 +98,7 @@ class GoogleSearch:
         answers = await self.ask(task, meter=meter)
         best = max(answers, key=_worth)
         marked = _marked(best)
-        return Findings(
+        return WebResult(
             text=best.text if marked else "",
             sources=best.sources if marked else [],
             gaps=[] if marked else [self._gap(task, best)],

@@ -14,7 +14,7 @@ from agent.models.types import Models, Reply
 from agent.prompts import Raw, element, render
 from agent.search.gaps import failure_gap, search_gap
 from agent.search.hits import only_known
-from agent.search.types import Findings, Hit, WebTask
+from agent.search.types import Hit, WebResult, WebTask
 
 _RUN = re.compile(rf"(?:\[\^{ID}\])+")
 _ID = re.compile(ID)
@@ -33,10 +33,10 @@ class HitWriter:
 
     async def write_up(
         self, task: WebTask, hits: Sequence[Hit], *, provider: str, meter: Meter
-    ) -> Findings:
+    ) -> WebResult:
         """Never raises ProviderError or BudgetExceeded: what went wrong is a gap."""
         if not hits:
-            return Findings("", gaps=[search_gap(task, provider, "no_results")])
+            return WebResult("", gaps=[search_gap(task, provider, "no_results")])
         shown = {f"{task.prefix}-{index}": hit for index, hit in enumerate(hits)}
         gaps: list[Gap] = []
         text = ""
@@ -49,7 +49,7 @@ class HitWriter:
             gaps = [failure_gap(task, provider, error, text="writeup_failed")]
         text = text or _excerpts(shown)
         gaps = [Gap(**{**gap, "recovered": True}) for gap in gaps]
-        return Findings(text, sources=_sources(shown, text, provider), gaps=gaps)
+        return WebResult(text, sources=_sources(shown, text, provider), gaps=gaps)
 
     async def _written(self, task: WebTask, shown: dict[str, Hit], meter: Meter) -> str:
         results = Raw("\n".join(_result(name, hit) for name, hit in shown.items()))

@@ -53,7 +53,7 @@ class WebTask:
 
 
 @dataclass(frozen=True)
-class Findings:
+class WebResult:
     """Marked text (`[^w0-2]`) with its sources, and what went wrong on the way."""
 
     text: str

@@ -23,7 +23,7 @@ from agent.search.hits import Endpoint, HitSearch
 from agent.search.http import SearchHttp
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
-from agent.search.types import Findings, PageContent, SearchProvider, WebChoice, WebTask
+from agent.search.types import PageContent, SearchProvider, WebChoice, WebResult, WebTask
 
 REGISTRY: dict[str, type[HitSearch]] = {
     kind.name: kind for kind in (BochaSearch, TavilySearch, SerperSearch)
@@ -80,22 +80,22 @@ class WebSearch:
         self._writer = HitWriter(models)
         self._today = today
 
-    async def research(self, task: WebTask, *, meter: Meter) -> Findings:
+    async def research(self, task: WebTask, *, meter: Meter) -> WebResult:
         """One query to findings; a failure of every kind is a gap in them."""
         routes = self._routes(task.choice, task.model)
         if not routes:
-            return Findings("", gaps=[self._missing(task)])
+            return WebResult("", gaps=[self._missing(task)])
         gaps: list[Gap] = []
         for name, following in zip(routes, [*routes[1:], None], strict=True):
             try:
-                findings = await self._by(name, task, meter)
+                web_result = await self._by(name, task, meter)
             except BudgetExceeded as error:
-                return Findings("", gaps=[*gaps, failure_gap(task, name, error, text="failed")])
+                return WebResult("", gaps=[*gaps, failure_gap(task, name, error, text="failed")])
             except (ProviderError, ConfigurationError) as error:
                 gaps.append(_failed(task, name, following, error))
             else:
-                return _with_gaps(findings, gaps)
-        return Findings("", gaps=gaps)
+                return _with_gaps(web_result, gaps)
+        return WebResult("", gaps=gaps)
 
     def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
         """A service that answers with hits; Google's by way of `model`, where that can search.
@@ -152,12 +152,12 @@ class WebSearch:
             return GoogleHits(self._google, model, today=self._today)
         return self._hits[name]
 
-    async def _by(self, name: str, task: WebTask, meter: Meter) -> Findings:
+    async def _by(self, name: str, task: WebTask, meter: Meter) -> WebResult:
         if name == "google":
             return await self._google.research(task, meter=meter)
         hits = await self._hits[name].search(task.query, meter=meter)
         found = await self._writer.write_up(task, hits, provider=name, meter=meter)
-        return Findings(found.text, found.sources, found.gaps, executed=[task.query])
+        return WebResult(found.text, found.sources, found.gaps, executed=[task.query])
 
     def _missing(self, task: WebTask) -> Gap:
         match task.choice:
@@ -223,7 +223,7 @@ def _failed(task: WebTask, name: str, following: str | None, error: AgentError) 
     return failure_gap(task, name, error, text="fallback", other=LABELS[following])
 
 
-def _with_gaps(findings: Findings, gaps: list[Gap]) -> Findings:
+def _with_gaps(web_result: WebResult, gaps: list[Gap]) -> WebResult:
     """Return the findings of a service that stood in for those that left these gaps."""
-    recovered = [Gap(**{**gap, "recovered": True}) for gap in gaps] if findings.text else gaps
-    return replace(findings, gaps=[*recovered, *findings.gaps])
+    recovered = [Gap(**{**gap, "recovered": True}) for gap in gaps] if web_result.text else gaps
+    return replace(web_result, gaps=[*recovered, *web_result.gaps])

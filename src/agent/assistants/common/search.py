@@ -15,7 +15,7 @@ from agent.state import Turn
 
 
 @dataclass
-class Brought:
+class SearchResult:
     """What one query brought: the hits that can be linked to, by the service of this name."""
 
     query: str
@@ -44,7 +44,7 @@ def providers_of(
 
 async def ask_providers(
     query: str, providers: Sequence[SearchProvider], *, turn: Turn, model: str, meter: Meter
-) -> Brought:
+) -> SearchResult:
     """Asks one service after another until one answers; never raises for a failure.
 
     `model` is the research model. A spent budget ends it: another service would not be paid for.
@@ -64,12 +64,12 @@ async def ask_providers(
                 gaps.append(failure_gap(task, service.name, error, text="fallback", other=other))
         else:
             linked = [hit for hit in hits if link_url(hit.url)]
-            return Brought(query, linked, service.name, gaps)
+            return SearchResult(query, linked, service.name, gaps)
     return _failed(query, gaps)
 
 
-def _failed(query: str, gaps: list[Gap]) -> Brought:
-    return Brought(query, gaps=gaps, failure=gaps[-1]["message"] if gaps else "")
+def _failed(query: str, gaps: list[Gap]) -> SearchResult:
+    return SearchResult(query, gaps=gaps, failure=gaps[-1]["message"] if gaps else "")
 
 
 def result_element(query: str, rows: Sequence[str], **attributes: str) -> str:

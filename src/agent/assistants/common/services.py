@@ -10,7 +10,7 @@ from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import MapClient
 from agent.models.client import ModelClient
-from agent.reading.papers import PaperShelf
+from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.server import SampleServices
@@ -38,7 +38,7 @@ class Services:
     library: DocumentSources
     maps: MapClient
     reader: Reader
-    papers: PaperShelf
+    papers: PaperStore
     reranker: RerankClient
     knowledge: KnowledgeBase
     code: CodeSandbox

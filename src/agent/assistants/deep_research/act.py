@@ -30,8 +30,8 @@ from agent.assistants.deep_research.tools import (
     OWN,
     SEARCH,
     THINK,
-    Past,
     Refusal,
+    TopicHistory,
     new_topic_of,
     offers_maps,
     queries_of,
@@ -133,11 +133,11 @@ class Searching:
 
     async def _asked(self, query: str, providers: list[SearchProvider]) -> Found:
         model = self.configuration.research_model
-        brought = await ask_providers(
+        result = await ask_providers(
             query, providers, turn=self.turn, model=model, meter=self.meter
         )
-        pages = [_page(hit, brought.service) for hit in brought.hits]
-        return Found(query, pages, brought.gaps, brought.failure)
+        pages = [_page(hit, result.service) for hit in result.hits]
+        return Found(query, pages, result.gaps, result.failure)
 
     def _failed(self, gap: Gap) -> Found:
         return Found(gap["query"], gaps=[gap], failure=gap["message"])
@@ -181,12 +181,12 @@ class _Step:
     services: Services
     meter: Meter
     emit: Emit
-    survey: MapResult = field(default_factory=MapResult)
+    map_result: MapResult = field(default_factory=MapResult)
 
     async def run(self) -> DeepUpdate:
         message = cast(AIMessage, self.state["messages"][-1])
         calls = message.tool_calls
-        refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._past())
+        refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._history())
         refusals += ["leaving"] * len(calls[_MAX_CALLS:])
         done = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
         found, mapped, opened = await asyncio.gather(
@@ -199,10 +199,10 @@ class _Step:
         ]
         return self._update(done, answers, results, refused=len(calls) - len(done))
 
-    def _past(self) -> Past:
+    def _history(self) -> TopicHistory:
         state = self.state
         before = topic_messages(state)[:-1]
-        return Past(
+        return TopicHistory(
             topic=state["topic"],
             done=[entry["topic"] for entry in state.get("search_results", [])],
             thought=thought_since_search(before),
@@ -240,11 +240,15 @@ class _Step:
         options = MapOptions(prefix=f"a{number}", language=turn["language"], near=turn["near"])
         try:
             tools = await self.services.maps.tools(
-                self.survey, turn["question"], options=options, meter=self.meter, tell=self._tell
+                self.map_result,
+                turn["question"],
+                options=options,
+                meter=self.meter,
+                on_call=self._report_call,
             )
         except AgentError as error:
             gap = map_gap(error, topic_name(self.state), turn["language"])
-            self.survey.gaps.append(gap)
+            self.map_result.gaps.append(gap)
             return {id(call): gap["message"] for call in asked}
         answers = await asyncio.gather(*(tools.call(call) for call in asked))
         return {id(c): str(a.text) for c, a in zip(asked, answers, strict=True)}
@@ -269,7 +273,7 @@ class _Step:
         pages = await reading.open_all(wanted, left=left, tokens=tokens)
         return {id(call): page for call, page in zip(calls, pages, strict=True)}
 
-    def _tell(self, asked: str) -> None:
+    def _report_call(self, asked: str) -> None:
         self.emit(event("map_call", NODE, text=asked))
 
     def _answer(
@@ -314,7 +318,7 @@ class _Step:
         *,
         refused: int,
     ) -> DeepUpdate:
-        state, survey, found = self.state, self.survey, results.found
+        state, map_result, found = self.state, self.map_result, results.found
         opened = [page for page in results.opened.values() if not page.failure]
         intent = _intent_of(done)
         thoughts = [thought_of(call) for call in done if call["name"] == THINK]
@@ -337,11 +341,11 @@ class _Step:
             ],
             links_found=[url for page in opened for url in page.links],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in found],
-            sources_gathered=survey.sources,
-            places=survey.places,
-            routes=survey.routes,
-            weather=survey.weather,
-            gaps=[*gaps, *survey.gaps],
+            sources_gathered=map_result.sources,
+            places=map_result.places,
+            routes=map_result.routes,
+            weather=map_result.weather,
+            gaps=[*gaps, *map_result.gaps],
             counts=Counts(thoughts=len(thoughts), refused_calls=refused, pages_opened=len(opened)),
             usage=self.meter.usage,
         )

@@ -231,7 +231,7 @@ async def _tools(
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
         maps = await services.maps.tools(
-            MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+            MapResult(), turn["question"], options=options, meter=meter, on_call=lambda asked: None
         )
     except AgentError as error:
         return own, [map_gap(error, turn["question"][:60], turn["language"])]

@@ -114,7 +114,7 @@ Refusal = Literal[
 
 
 @dataclass(frozen=True)
-class Past:
+class TopicHistory:
     """What matters of what was done before these calls."""
 
     topic: str
@@ -153,22 +153,22 @@ def same_topic(one: str, other: str) -> bool:
     return _plain(one) == _plain(other)
 
 
-def ruled(calls: Sequence[ToolCall], past: Past) -> list[Refusal | None]:
+def ruled(calls: Sequence[ToolCall], history: TopicHistory) -> list[Refusal | None]:
     """For each call why it is refused, or None where it may be done; in the order given."""
-    order = _Order(past)
+    order = _Order(history)
     return [order.judge(call) for call in calls]
 
 
 class _Order:
     """Walks through the calls of one message."""
 
-    def __init__(self, past: Past) -> None:
-        self._past = past
-        self._thought, self._leaving, self._searching = past.thought, False, False
+    def __init__(self, history: TopicHistory) -> None:
+        self._history = history
+        self._thought, self._leaving, self._searching = history.thought, False, False
 
     def judge(self, call: ToolCall) -> Refusal | None:
         name = call["name"]
-        if name not in OWN and name not in self._past.maps:
+        if name not in OWN and name not in self._history.maps:
             return "unknown_tool"
         if name in (CHANGE, END):
             return self._closing(call)
@@ -202,7 +202,7 @@ class _Order:
             return "think_first"
         if call["name"] == CHANGE and (refusal := self._unfit(new_topic_of(call))):
             return refusal
-        if call["name"] == END and not self._past.searched:
+        if call["name"] == END and not self._history.searched:
             return "search_first"
         self._leaving = True
         return None
@@ -210,9 +210,9 @@ class _Order:
     def _unfit(self, topic: str) -> Refusal | None:
         if not topic:
             return "no_topic"
-        if same_topic(topic, self._past.topic):
+        if same_topic(topic, self._history.topic):
             return "same_topic"
-        if any(same_topic(topic, done) for done in self._past.done):
+        if any(same_topic(topic, done) for done in self._history.done):
             return "done_topic"
         return None
 

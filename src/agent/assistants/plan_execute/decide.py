@@ -71,11 +71,11 @@ async def offered_tools(run: ExecutorRun) -> tuple[list[BaseTool], list[Gap]]:
     try:
         if run.maps is None:
             run.maps = await run.services.maps.tools(
-                run.survey,
+                run.map_result,
                 query,
                 options=run.map_options,
                 meter=run.meter,
-                tell=run.tell_map_call,
+                on_call=run.report_map_call,
             )
     except AgentError as error:
         run.maps_failed = True
@@ -155,7 +155,7 @@ _SHARE = 2
 
 
 @dataclass
-class _Done:
+class _ToolOutcome:
     """What came of one call: whole, and as the model is shown it."""
 
     call: ToolCall
@@ -176,7 +176,7 @@ async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) ->
     """Answers every call of the last message; a failure is an answer, never raised."""
     run = runtime.context
     asked = cast(AIMessage, state["executor_messages"][-1])
-    doing = _Doing(run, _asked_before(state), _tokens(run, len(asked.tool_calls)))
+    doing = _ToolExecutor(run, _asked_before(state), _tokens(run, len(asked.tool_calls)))
     done = await doing.all(asked.tool_calls)
     messages: list[AnyMessage] = [each.message(each.shown) for each in done]
     return ExecutorState(
@@ -189,14 +189,14 @@ async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) ->
 
 
 @dataclass(frozen=True)
-class _Doing:
+class _ToolExecutor:
     run: ExecutorRun
     before: set[str]
     tokens: int
 
-    async def all(self, calls: Sequence[ToolCall]) -> list[_Done]:
+    async def all(self, calls: Sequence[ToolCall]) -> list[_ToolOutcome]:
         """In the order of the calls; the map's in turn, so that its records get the same ids."""
-        slots: list[_Done | None] = [self._refused(n, call) for n, call in enumerate(calls)]
+        slots: list[_ToolOutcome | None] = [self._refused(n, call) for n, call in enumerate(calls)]
         open_ = [n for n, slot in enumerate(slots) if slot is None]
         searches = [n for n in open_ if _source(calls[n])]
         found = await asyncio.gather(*(self._search(calls[n]) for n in searches))
@@ -207,43 +207,43 @@ class _Doing:
                 slots[n] = await self._map(calls[n])
         return [slot for slot in slots if slot]
 
-    def _refused(self, position: int, call: ToolCall) -> _Done | None:
+    def _refused(self, position: int, call: ToolCall) -> _ToolOutcome | None:
         """The answer to a call that is not done."""
         language, source = self.run.language, _source(call)
         names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
         names += [tool.name for tool in self.run.maps.tools] if self.run.maps else []
         if position >= MAX_CALLS or call["name"] not in names:
-            return _Done(
+            return _ToolOutcome(
                 call, "", say("plan_execute.no_tool", language, tools=", ".join(names)), failed=True
             )
         if source and not query_of(call):
-            return _Done(call, "", say("plan_execute.no_query", language), failed=True)
+            return _ToolOutcome(call, "", say("plan_execute.no_query", language), failed=True)
         if (key := _key(call)) in self.before:
-            return _Done(call, "", say("plan_execute.asked_before", language))
+            return _ToolOutcome(call, "", say("plan_execute.asked_before", language))
         self.before.add(key)
         return None
 
-    async def _search(self, call: ToolCall) -> _Done:
+    async def _search(self, call: ToolCall) -> _ToolOutcome:
         run, source, query = self.run, _source(call), query_of(call)
         line = f"{call['name']}: {query}"
         value, gaps = await ask_source(run, source, query)
         if gaps:
             text = say("plan_execute.failed", run.language, reason=gaps[0]["message"])
-            return _Done(call, text, text, True, gaps, line)
+            return _ToolOutcome(call, text, text, True, gaps, line)
         found = documents_of(value, source)
         whole = json.dumps(found, ensure_ascii=False)
         shown = crop_observation(found, run.language, tokens=self.tokens)
-        return _Done(call, whole, shown, line=line)
+        return _ToolOutcome(call, whole, shown, line=line)
 
-    async def _map(self, call: ToolCall) -> _Done:
+    async def _map(self, call: ToolCall) -> _ToolOutcome:
         run = self.run
         assert run.maps is not None
-        seen = len(run.survey.gaps)
+        seen = len(run.map_result.gaps)
         answer = await run.maps.call(call)
-        text, gaps = str(answer.text), list(run.survey.gaps[seen:])
+        text, gaps = str(answer.text), list(run.map_result.gaps[seen:])
         line = f"{call['name']}: {subject_of(call['args'])}"
         shown = cut_to_tokens(text, self.tokens)
-        return _Done(call, text, shown, answer.status == "error", gaps, line)
+        return _ToolOutcome(call, text, shown, answer.status == "error", gaps, line)
 
 
 def _source(call: ToolCall) -> str:

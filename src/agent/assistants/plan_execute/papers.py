@@ -52,7 +52,7 @@ async def download(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> Execu
     papers = await _all(run, offered[:limit])
     missing = sum(paper["error"] is not None for paper in papers)
     papers += await _all(run, offered[limit : limit + missing])
-    survey = run.survey
+    map_result = run.map_result
     result = ExecutorResult(
         task=run.task["id"],
         query=run.task["query"],
@@ -65,10 +65,10 @@ async def download(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> Execu
     return ExecutorState(
         downloaded_papers=papers,
         executor_result=result,
-        sources_gathered=survey.sources,
-        places=survey.places,
-        routes=survey.routes,
-        weather=survey.weather,
+        sources_gathered=map_result.sources,
+        places=map_result.places,
+        routes=map_result.routes,
+        weather=map_result.weather,
     )
 
 
@@ -109,8 +109,13 @@ def _tell(run: ExecutorRun, paper: DownloadedPaper, seconds: float) -> None:
 
 
 def _status(state: ExecutorState, run: ExecutorRun) -> TaskStatus:
-    survey = run.survey
-    if state.get("reranked_results") or survey.places or survey.routes or survey.weather:
+    map_result = run.map_result
+    if (
+        state.get("reranked_results")
+        or map_result.places
+        or map_result.routes
+        or map_result.weather
+    ):
         return "done"
     return "failed" if state.get("gaps") else "empty"
 

@@ -179,17 +179,17 @@ async def plan(
         emit(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
     shown = [each for each in known if each["name"] in readable]
-    asking = _Asking(
+    request = _PlanRequest(
         turn, configuration, services, meter, _prompt(turn, said, shown, configuration)
     )
-    tasks, note = await asking.tasks()
-    _tell(tasks, [*gaps, *asking.gaps], emit)
+    tasks, note = await request.tasks()
+    _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
     opened["turn"], opened["previous"], opened["conversation"] = turn, previous, said
     opened["owner"], opened["readable"] = owner, readable
     opened["tasks"], opened["plan_note"] = tasks, note
-    opened["gaps"] = replaced([*gaps, *asking.gaps])
+    opened["gaps"] = replaced([*gaps, *request.gaps])
     opened["usage"] = replaced(meter.usage)
     return opened
 
@@ -239,7 +239,7 @@ def _prompt(
 
 
 @dataclass
-class _Asking:
+class _PlanRequest:
     """Asks for a plan, and once more where it cannot be carried out."""
 
     turn: Turn

@@ -56,7 +56,7 @@ class ExecutorRun:
     off: Mapping[str, str]
     """Why a source is off, by its name."""
     shared: Shared = field(default_factory=Shared)
-    survey: MapResult = field(default_factory=MapResult)
+    map_result: MapResult = field(default_factory=MapResult)
     maps: BranchTools | None = None
     maps_failed: bool = False
 
@@ -89,7 +89,7 @@ class ExecutorRun:
         """A progress event of this task."""
         self.emit(event(kind, NODE, id=self.task["id"], text=text, **more))
 
-    def tell_map_call(self, asked: str) -> None:
+    def report_map_call(self, asked: str) -> None:
         self.tell("map_call", asked)
 
     def tell_searching(self, source: str, query: str) -> float:

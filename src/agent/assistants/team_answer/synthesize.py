@@ -72,7 +72,7 @@ class Settled(BaseModel):
 
 
 @dataclass(frozen=True)
-class Settlement:
+class SynthesizedAnswer:
     """The part of a settled answer that can be shown; an empty answer is an honest none."""
 
     outcome: Outcome = "not_found"
@@ -86,7 +86,7 @@ class Settlement:
     contested: bool = False
 
 
-def settled(reply: Settled, state: TeamState) -> Settlement:
+def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     """Return a model's answer as far as pages, places or lookups of this turn bear it."""
     explanation = without_signals(reply.explanation)
     known, unknown = _issued([*reply.evidence, *_marked(reply.answer)], state)
@@ -96,7 +96,7 @@ def settled(reply: Settled, state: TeamState) -> Settlement:
     outcome = _OUTCOMES.get(reply.outcome.strip().lower(), "not_found")
     claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
     kept = claimed and bool(evidence)
-    return Settlement(
+    return SynthesizedAnswer(
         outcome=outcome if kept else "not_found",
         answer=answer if kept else "",
         explanation=_BRACKET.sub(_without_lookups, explanation),
@@ -107,16 +107,16 @@ def settled(reply: Settled, state: TeamState) -> Settlement:
     )
 
 
-def likely(state: TeamState) -> Settlement:
+def likely(state: TeamState) -> SynthesizedAnswer:
     """Return, without a model, the answer that the verifier agreed to, if a source bears it."""
     turn = _agreement(state)
     if turn is None:
-        return Settlement()
+        return SynthesizedAnswer()
     alive = [branch for branch in state.get("hypotheses", []) if not branch["pruned"]]
     best = max(alive, key=lambda branch: branch["score"], default=None)
     answer = turn.get("agreed", "") or (best["text"] if best and best["score"] >= _LIKELY else "")
     if not answer or NOT_FOUND.search(answer) or PREMISE_FALSE.search(answer):
-        return Settlement()
+        return SynthesizedAnswer()
     explanation = best["text"] if best and best["score"] >= _LIKELY else turn["text"]
     return settled(Settled(outcome="answer", answer=answer, explanation=explanation), state)
 
@@ -127,7 +127,7 @@ def _agreement(state: TeamState) -> ChatTurn | None:
     return turns[-1] if turns and turns[-1]["verdict"] == "agree" else None
 
 
-def unverified_reason(settlement: Settlement, state: TeamState) -> str:
+def unverified_reason(synthesized: SynthesizedAnswer, state: TeamState) -> str:
     """Return the key of `team_answer.answer` for why the answer is not verified; "" if it is."""
     turns = [t for t in state.get("transcript") or [] if t["verdict"]]
     agreement = _agreement(state)
@@ -135,28 +135,28 @@ def unverified_reason(settlement: Settlement, state: TeamState) -> str:
         return "unverified_none"
     if agreement is None:
         return "unverified_disagreed"
-    if not agrees(agreement.get("agreed", ""), settlement):
+    if not agrees(agreement.get("agreed", ""), synthesized):
         return "unverified_other"
     if not has_looked(state.get("transcript") or []):
         return "unverified_unlooked"
-    return "unverified_figures" if missing_figures(settlement, state) else ""
+    return "unverified_figures" if missing_figures(synthesized, state) else ""
 
 
-def agrees(agreed: str, settlement: Settlement) -> bool:
+def agrees(agreed: str, synthesized: SynthesizedAnswer) -> bool:
     """Return True if the verifier's words agree to this answer; NOT FOUND agrees to none."""
     if NOT_FOUND.search(agreed):
-        return settlement.outcome == "not_found"
+        return synthesized.outcome == "not_found"
     if PREMISE_FALSE.search(agreed):
-        return settlement.outcome == "premise_false"
-    return settlement.outcome != "not_found" and same_answer(agreed, settlement.answer)
+        return synthesized.outcome == "premise_false"
+    return synthesized.outcome != "not_found" and same_answer(agreed, synthesized.answer)
 
 
-def missing_figures(settlement: Settlement, state: TeamState) -> list[str]:
+def missing_figures(synthesized: SynthesizedAnswer, state: TeamState) -> list[str]:
     """Return the figures of the answer that no evidence it rests on has, rounding allowed."""
-    passages = [Passage("", text) for text in evidence_texts(settlement.evidence, state)]
+    passages = [Passage("", text) for text in evidence_texts(synthesized.evidence, state)]
     return [
         figure.text
-        for figure in figures(settlement.answer)
+        for figure in figures(synthesized.answer)
         if not any(passage.has(figure) for passage in passages)
     ]
 
@@ -184,16 +184,16 @@ def evidence_texts(names: Sequence[str], state: TeamState) -> list[str]:
     return texts
 
 
-def problem_of(settlement: Settlement, state: TeamState) -> str:
+def problem_of(synthesized: SynthesizedAnswer, state: TeamState) -> str:
     """Return what is wrong with a settled answer, for the one repair; empty if nothing is."""
     language = state["turn"]["language"]
-    if settlement.unsupported:
+    if synthesized.unsupported:
         return say("team_answer.problem_unsupported", language)
-    if missing := missing_figures(settlement, state):
+    if missing := missing_figures(synthesized, state):
         return say("team_answer.problem_figures", language, figures=", ".join(missing))
     agreement = _agreement(state)
     agreed = agreement.get("agreed", "") if agreement else ""
-    if agreed and not agrees(agreed, settlement):
+    if agreed and not agrees(agreed, synthesized):
         return say("team_answer.problem_agreed", language, agreed=agreed)
     return ""
 
@@ -304,34 +304,34 @@ async def synthesize(
     services, configuration = get_services(), configuration_of(runtime)
     # A discussion may spend all but what is kept for the answer; this is the answer.
     meter = meter_of(state, configuration, services, answering=True)
-    settling = _Settling(state, configuration, services, meter)
-    settlement, gaps = await settling.run()
-    reason = unverified_reason(settlement, state)
-    if settlement.unsupported:
+    synthesis = _Synthesis(state, configuration, services, meter)
+    synthesized, gaps = await synthesis.run()
+    reason = unverified_reason(synthesized, state)
+    if synthesized.unsupported:
         gaps.append(run_gap("team_answer.answer_unsupported", state["turn"]["language"]))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     log.info("turn=%s %s: %s, %d pieces of evidence, %d unknown ids, %s", state["turn"]["id"], NODE,
-             settlement.outcome, len(settlement.evidence), settlement.unknown,
+             synthesized.outcome, len(synthesized.evidence), synthesized.unknown,
              reason or "verified")  # fmt: skip
     return TeamUpdate(
-        outcome=settlement.outcome,
-        contested=settlement.contested,
-        raw_answer=settlement.answer,
-        explanation=settlement.explanation,
-        answer_evidence=settlement.evidence,
-        unknown_ids=settlement.unknown,
-        unsettled=settling.failed,
+        outcome=synthesized.outcome,
+        contested=synthesized.contested,
+        raw_answer=synthesized.answer,
+        explanation=synthesized.explanation,
+        answer_evidence=synthesized.evidence,
+        unknown_ids=synthesized.unknown,
+        unsettled=synthesis.failed,
         verified=not reason,
         unverified_reason=reason,
-        reasoning_trace=[TraceEntry(step=NODE, text=_trace(settlement))],
+        reasoning_trace=[TraceEntry(step=NODE, text=_trace(synthesized))],
         gaps=gaps,
         usage=meter.usage,
     )
 
 
 @dataclass
-class _Settling:
+class _Synthesis:
     """Ask for the settled answer, of the second model where the first fails; repair it once."""
 
     state: TeamState
@@ -341,7 +341,7 @@ class _Settling:
     failed: bool = False
     """True where no model settled it."""
 
-    async def run(self) -> tuple[Settlement, list[Gap]]:
+    async def run(self) -> tuple[SynthesizedAnswer, list[Gap]]:
         """Return what can be kept of the answer, and gaps."""
         prompt, model = (
             settle_prompt(self.state, self.configuration),
@@ -360,17 +360,19 @@ class _Settling:
         self.failed = True
         return likely(self.state), gaps
 
-    async def _repaired(self, model: str, prompt: list[BaseMessage], reply: Settled) -> Settlement:
+    async def _repaired(
+        self, model: str, prompt: list[BaseMessage], reply: Settled
+    ) -> SynthesizedAnswer:
         """Return the settlement, of a second reply where code finds fault with the first."""
-        settlement = settled(reply, self.state)
-        problem = problem_of(settlement, self.state)
+        synthesized = settled(reply, self.state)
+        problem = problem_of(synthesized, self.state)
         if not problem:
-            return settlement
+            return synthesized
         again, _ = await self._asked(
             model, [*prompt, AIMessage(reply.model_dump_json()), HumanMessage(problem)]
         )
-        second = settled(again, self.state) if again else settlement
-        return settlement if settlement.answer and second.unsupported else second
+        second = settled(again, self.state) if again else synthesized
+        return synthesized if synthesized.answer and second.unsupported else second
 
     async def _asked(
         self, model: str, prompt: list[BaseMessage]
@@ -382,5 +384,5 @@ class _Settling:
         return (reply.parsed if reply else None), gaps
 
 
-def _trace(settlement: Settlement) -> str:
-    return "\n".join(filter(None, [settlement.answer or "–", settlement.explanation]))
+def _trace(synthesized: SynthesizedAnswer) -> str:
+    return "\n".join(filter(None, [synthesized.answer or "–", synthesized.explanation]))

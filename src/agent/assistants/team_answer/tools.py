@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.reading import READING
-from agent.assistants.common.search import Brought, page_row, providers_of, result_element
+from agent.assistants.common.search import SearchResult, page_row, providers_of, result_element
 from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import Evidence, TeamState
 from agent.configuration import Configuration
@@ -106,15 +106,15 @@ def searches_saved(pool: Iterable[Evidence]) -> int:
 
 
 def results_text(
-    name: str, tool: str, brought: Brought, ids: Sequence[str], language: Language
+    name: str, tool: str, result: SearchResult, ids: Sequence[str], language: Language
 ) -> str:
     """All results of a search as the models read them, one line each; `ids` are the sources'."""
     rows = [
         page_row(hit.snippet, id=source, title=hit.title, site=hit.site, date=hit.published)
-        for source, hit in zip(ids, brought.hits, strict=True)
+        for source, hit in zip(ids, result.hits, strict=True)
     ]
     return result_element(
-        brought.query, rows or [say("tools.nothing", language)], id=name, tool=tool
+        result.query, rows or [say("tools.nothing", language)], id=name, tool=tool
     )
 
 
@@ -253,7 +253,7 @@ async def _map_tools(
     options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
     try:
         maps = await services.maps.tools(
-            MapResult(), turn["question"], options=options, meter=meter, tell=lambda asked: None
+            MapResult(), turn["question"], options=options, meter=meter, on_call=lambda asked: None
         )
     except AgentError as error:
         return Offered(gaps=[map_gap(error, turn["question"][:60], turn["language"])])

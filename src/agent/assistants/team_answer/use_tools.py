@@ -18,7 +18,7 @@ from agent.assistants.common.reading import (
     wanted_page,
 )
 from agent.assistants.common.records import prompt_tokens
-from agent.assistants.common.search import Brought, ask_providers
+from agent.assistants.common.search import SearchResult, ask_providers
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.state import (
     Evidence,
@@ -69,20 +69,20 @@ class SourceRegister:
         self.sources = [Source(**{**each, "quotes": [*each["quotes"]]}) for each in sources]
         self._known = {_key(each): each for each in self.sources}
 
-    def add_hits(self, name: str, brought: Brought) -> list[str]:
+    def add_hits(self, name: str, result: SearchResult) -> list[str]:
         """The id of each hit's source: `name-0`, `name-1`, … unless its page is known already.
 
         A known page gains the new excerpt, so that what is cited from it can be checked.
         """
         ids = []
-        for number, hit in enumerate(brought.hits):
+        for number, hit in enumerate(result.hits):
             source = self._entered(
                 Source(
                     id=f"{name}-{number}",
                     kind="page",
                     title=hit.title,
                     url=link_url(hit.url),
-                    provider=brought.service,
+                    provider=result.service,
                     quotes=[],
                 )
             )
@@ -104,9 +104,9 @@ class SourceRegister:
         source["quotes"] = [page.best, *passages, *others]
         return source["id"]
 
-    def add_survey(self, survey: MapResult) -> dict[str, str]:
-        """By the survey's ids those under which its sources stand here."""
-        return {each["id"]: self._entered(each)["id"] for each in survey.sources}
+    def add_map_result(self, map_result: MapResult) -> dict[str, str]:
+        """By the map result's ids those under which its sources stand here."""
+        return {each["id"]: self._entered(each)["id"] for each in map_result.sources}
 
     def _entered(self, source: Source) -> Source:
         known = self._known.setdefault(_key(source), source)
@@ -284,8 +284,8 @@ _LINE = 80
 
 
 @dataclass
-class Doing:
-    """Does jobs at once; what they brought is kept by the job's id until it is settled."""
+class ToolExecutor:
+    """Execute jobs concurrently; keep their results by the job's id until they are recorded."""
 
     services: Services
     configuration: Configuration
@@ -297,8 +297,8 @@ class Doing:
     runner: CodeRunner | None
     planner: Planner
     gaps: list[Gap] = field(default_factory=list)
-    brought: dict[str, Brought] = field(default_factory=dict)
-    surveys: dict[str, MapResult] = field(default_factory=dict)
+    search_results: dict[str, SearchResult] = field(default_factory=dict)
+    map_results: dict[str, MapResult] = field(default_factory=dict)
     reading: PageReading | None = None
     reads_left: int = 0
     pages: dict[str, OpenedPage] = field(default_factory=dict)
@@ -318,12 +318,12 @@ class Doing:
         self.tell("search_started", job, job.asked)
         service = self.engines.providers[job.call["name"]]
         model = self.configuration.research_model
-        brought = await ask_providers(
+        result = await ask_providers(
             job.asked, [service], turn=self.turn, model=model, meter=self.meter
         )
-        self.brought[job.id] = brought
+        self.search_results[job.id] = result
         seconds = time.monotonic() - began
-        self.tell("search_done", job, job.asked, count=len(brought.hits), seconds=seconds)
+        self.tell("search_done", job, job.asked, count=len(result.hits), seconds=seconds)
 
     async def _open_page(self, job: Job) -> None:
         assert self.reading is not None
@@ -334,20 +334,20 @@ class Doing:
         )
 
     async def _ask_map(self, job: Job) -> None:
-        turn, survey = self.turn, MapResult()
+        turn, map_result = self.turn, MapResult()
         options = MapOptions(prefix=job.id, language=turn["language"], near=turn["near"])
-        self.surveys[job.id] = survey
+        self.map_results[job.id] = map_result
         try:
             maps = await self.services.maps.tools(
-                survey,
+                map_result,
                 turn["question"],
                 options=options,
                 meter=self.meter,
-                tell=lambda asked: self.tell("map_call", job, asked),
+                on_call=lambda asked: self.tell("map_call", job, asked),
             )
         except AgentError as error:
             gap = map_gap(error, job.asked, turn["language"])
-            survey.gaps.append(gap)
+            map_result.gaps.append(gap)
             job.fail(gap["message"])
             return
         names = [tool.name for tool in maps.tools]
@@ -413,7 +413,7 @@ async def use_tools(
         language=state["turn"]["language"],
     )
     meter = meter_of(state, configuration, services)
-    doing = Doing(
+    executor = ToolExecutor(
         services=services,
         configuration=configuration,
         turn=state["turn"],
@@ -427,8 +427,10 @@ async def use_tools(
         reads_left=reads_left(state, configuration),
     )
     jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))
-    await asyncio.gather(*(doing.do(job) for job in jobs if job.is_open))
-    return _Settling(state, doing, SourceRegister(state.get("sources_gathered", []))).update(jobs)
+    await asyncio.gather(*(executor.do(job) for job in jobs if job.is_open))
+    return _ResultRecorder(
+        state, executor, SourceRegister(state.get("sources_gathered", []))
+    ).update(jobs)
 
 
 def _reading(
@@ -448,11 +450,11 @@ def _reading(
 
 
 @dataclass
-class _Settling:
+class _ResultRecorder:
     """Enters what came of the jobs, in the order of the calls, so that ids are the same again."""
 
     state: TeamState
-    doing: Doing
+    executor: ToolExecutor
     register: SourceRegister
     gaps: list[Gap] = field(default_factory=list)
 
@@ -465,23 +467,25 @@ class _Settling:
             job.text, job.source_ids = job.twin.text, list(job.twin.source_ids)
             if job.twin.failed:
                 job.failed, job.hint = True, ""
-        elif job.id in self.doing.brought:
-            self._settle_search(job, self.doing.brought[job.id])
-        elif job.id in self.doing.pages:
-            self._settle_page(job, self.doing.pages[job.id])
-        elif job.id in self.doing.surveys:
-            self._settle_map(job, self.doing.surveys[job.id])
+        elif job.id in self.executor.search_results:
+            self._settle_search(job, self.executor.search_results[job.id])
+        elif job.id in self.executor.pages:
+            self._settle_page(job, self.executor.pages[job.id])
+        elif job.id in self.executor.map_results:
+            self._settle_map(job, self.executor.map_results[job.id])
         if job.kind == "search" and job.cached:
-            self.doing.tell("search_done", job, job.asked, count=len(job.source_ids), seconds=0.0)
+            self.executor.tell(
+                "search_done", job, job.asked, count=len(job.source_ids), seconds=0.0
+            )
 
-    def _settle_search(self, job: Job, brought: Brought) -> None:
-        self.gaps += brought.gaps
-        if brought.failure:
-            job.fail(self._failure(job, brought))
+    def _settle_search(self, job: Job, result: SearchResult) -> None:
+        self.gaps += result.gaps
+        if result.failure:
+            job.fail(self._failure(job, result))
             return
-        ids = self.register.add_hits(job.id, brought)
+        ids = self.register.add_hits(job.id, result)
         job.source_ids = list(dict.fromkeys(ids))
-        job.text = results_text(job.id, job.call["name"], brought, ids, self.language)
+        job.text = results_text(job.id, job.call["name"], result, ids, self.language)
 
     def _settle_page(self, job: Job, page: OpenedPage) -> None:
         if page.gap:
@@ -492,29 +496,29 @@ class _Settling:
         job.source_ids, job.links = [self.register.add_page(job.id, page)], list(page.links)
         job.text = page.shown(self.language, id=job.source_ids[0])
 
-    def _failure(self, job: Job, brought: Brought) -> str:
+    def _failure(self, job: Job, result: SearchResult) -> str:
         """Why there is nothing, and what else the model can do."""
-        failing = {gap["provider"] for gap in (*self.state.get("gaps", []), *brought.gaps)}
-        spent = any(gap["code"].startswith("budget_") for gap in brought.gaps)
+        failing = {gap["provider"] for gap in (*self.state.get("gaps", []), *result.gaps)}
+        spent = any(gap["code"].startswith("budget_") for gap in result.gaps)
         others = [
             name
-            for name, service in self.doing.engines.providers.items()
+            for name, service in self.executor.engines.providers.items()
             if name != job.call["name"] and service.name not in failing and not spent
         ]
-        reason = brought.failure.rstrip("。.")
+        reason = result.failure.rstrip("。.")
         if not others:
             return say("team_answer.tools.no_tools", self.language, reason=reason)
         return say(
             "team_answer.tools.other_tools", self.language, reason=reason, tools=", ".join(others)
         )
 
-    def _settle_map(self, job: Job, survey: MapResult) -> None:
-        self.gaps += survey.gaps
-        ids = self.register.add_survey(survey)
+    def _settle_map(self, job: Job, map_result: MapResult) -> None:
+        self.gaps += map_result.gaps
+        ids = self.register.add_map_result(map_result)
         for new, known in ids.items():
             job.text = job.text.replace(f"[^{new}]", f"[^{known}]")
         job.source_ids = list(dict.fromkeys(ids.values()))
-        for records in (survey.places, survey.routes, survey.weather):
+        for records in (map_result.places, map_result.routes, map_result.weather):
             told = cast(list[Any], records)
             told[:] = [each for each in told if ids.get(each["source"]) == each["source"]]
 
@@ -528,25 +532,25 @@ class _Settling:
         notes = [job.note(shown[id(job)]) for job in done]
         answers: list[AnyMessage] = [job.message(shown[id(job)]) for job in jobs]
         asked = [job.asked for job in done if job.kind == "search" and not job.cached]
-        surveys = self.doing.surveys.values()
+        map_results = self.executor.map_results.values()
         return TeamUpdate(
             pending=[*state["pending"], *answers],
             pending_tools=[*state.get("pending_tools", []), *notes],
             tool_rounds=state.get("tool_rounds", 0) + 1,
-            evidence_pool=[job.evidence(self.doing.speaker, round_) for job in done],
+            evidence_pool=[job.evidence(self.executor.speaker, round_) for job in done],
             reasoning_trace=[self._trace(jobs, round_)],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in asked],
             sources_gathered=replaced(self.register.sources),
-            places=[place for survey in surveys for place in survey.places],
-            routes=[route for survey in surveys for route in survey.routes],
-            weather=[weather for survey in surveys for weather in survey.weather],
+            places=[place for map_result in map_results for place in map_result.places],
+            routes=[route for map_result in map_results for route in map_result.routes],
+            weather=[weather for map_result in map_results for weather in map_result.weather],
             gaps=self._new_gaps(),
-            usage=self.doing.meter.usage,
+            usage=self.executor.meter.usage,
         )
 
     def _shown(self, jobs: Sequence[Job]) -> dict[int, str]:
         """What the speaker reads of each job: whole results share what its prompt can hold."""
-        limit = self.doing.configuration.context_token_limit
+        limit = self.executor.configuration.context_token_limit
         free = (limit - prompt_tokens(self.state["pending"])) // 2
         share = max(_LEAST_TOKENS, free // max(len(jobs), 1))
         shown = {}
@@ -562,11 +566,13 @@ class _Settling:
     def _new_gaps(self) -> list[Gap]:
         """Each reason of each provider once in a turn; a spent budget is nobody's own."""
         known, fresh = {_reason(gap) for gap in self.state.get("gaps", [])}, []
-        for gap in (*self.gaps, *self.doing.gaps):
+        for gap in (*self.gaps, *self.executor.gaps):
             if _reason(gap) not in known:
                 known.add(_reason(gap))
                 fresh.append(gap)
-                self.doing.emit(event("gap", NODE, text=gap["message"], speaker=self.doing.speaker))
+                self.executor.emit(
+                    event("gap", NODE, text=gap["message"], speaker=self.executor.speaker)
+                )
         return fresh
 
     def _trace(self, jobs: Sequence[Job], round_: int) -> TraceEntry:
@@ -574,7 +580,7 @@ class _Settling:
         return TraceEntry(
             step=NODE,
             text="\n".join(lines),
-            speaker=self.doing.speaker,
+            speaker=self.executor.speaker,
             round=round_,
             tools=[job.call["name"] for job in jobs],
         )

@@ -37,7 +37,7 @@ class GroundedSentence:
 
 
 @dataclass(frozen=True)
-class Past:
+class PastMessage:
     """Hold an earlier message of the conversation; `role` is user or model."""
 
     role: str
@@ -73,7 +73,7 @@ class Turn:
 
     system: str
     user: str
-    history: tuple[Past, ...] = ()
+    history: tuple[PastMessage, ...] = ()
     tools: tuple[Tool, ...] = ()
     tool_results: tuple[ToolResult, ...] = ()
     schema: dict[str, Any] | None = None
