@@ -54,7 +54,7 @@ async def test_every_question_gets_one_row_with_all_its_fields(path: Path) -> No
         "config": "config",
         "attempt": 0,
     }  # fmt: skip
-    assert (runner.counts.done, runner.counts.left) == (20, 0)
+    assert (runner.counts.rows_done, runner.counts.left) == (20, 0)
     assert runner.counts.cost_usd == pytest.approx(0.2)
 
 

@@ -69,13 +69,13 @@ class ScriptedWorker:
 class Quiet:
     """Progress that shows and keeps nothing."""
 
-    def began(self, counts: Counts) -> None:
+    def begin(self, counts: Counts) -> None:
         """Nothing to show."""
 
-    def told(self, row: Row, counts: Counts) -> None:
+    def row_done(self, row: Row, counts: Counts) -> None:
         """Nothing to show."""
 
-    def said(self, line: str) -> None:
+    def notice(self, line: str) -> None:
         """Nothing to show."""
 
 

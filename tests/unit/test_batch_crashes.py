@@ -35,7 +35,7 @@ async def test_cut_anywhere_the_file_keeps_exactly_its_whole_rows(path: Path) ->
             found = [r["id"] for r in await file.rows()]
             assert found == ["1", "2", "3"][: sum(end <= cut for end in ends)]
             clean = cut == 0 or whole[cut - 1 : cut] == b"\n"
-            assert (file.broken, file.repaired) == (0, not clean)
+            assert (file.broken, file.was_repaired) == (0, not clean)
             await file.append(row("4"))
         assert [line["id"] for line in lines_of(path)] == [*found, "4"]
 
@@ -105,7 +105,7 @@ async def test_foreign_lines_are_counted_left_alone_and_dropped_by_compact(path:
         file.write(b'not json\n{"id": "x"}\n\n\xff\xfe\n{"id": 1, "status": "answered"}')
     before = content_of(path)
     async with await RowFile.open(path) as rows:
-        assert (rows.broken, rows.repaired) == (4, True)
+        assert (rows.broken, rows.was_repaired) == (4, True)
         assert content_of(path) == before + b"\n"
         await rows.append(row("2"))
         await rows.compact()

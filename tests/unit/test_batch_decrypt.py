@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from agent.batch.questions import decrypted, is_encrypted
+from agent.batch.questions import decrypt_row, is_encrypted
 from tests.unit.batch_samples import CANARY, encrypt
 
 KEYS = {"browsecomp": hashlib.sha256(CANARY.encode()).digest(), "xbench": CANARY.encode()}
@@ -25,7 +25,7 @@ def test_question_and_answer_come_back_under_either_key(
     scheme: str, question: str, answer: str
 ) -> None:
     key = KEYS[scheme]
-    assert decrypted(encrypt(question, key), encrypt(answer, key), CANARY) == (
+    assert decrypt_row(encrypt(question, key), encrypt(answer, key), CANARY) == (
         question.strip(),
         answer,
     )
@@ -34,19 +34,19 @@ def test_question_and_answer_come_back_under_either_key(
 @pytest.mark.parametrize("answer", [None, ""])
 def test_an_absent_or_empty_answer_stays_so(answer: str | None) -> None:
     secret = encrypt("Who was the second person there?", KEYS["xbench"])
-    assert decrypted(secret, answer, CANARY)[1] == answer
+    assert decrypt_row(secret, answer, CANARY)[1] == answer
 
 
 def test_a_wrong_canary_is_an_error_and_no_garbage() -> None:
     secret = encrypt("Who was the second person there?", KEYS["browsecomp"])
     with pytest.raises(ValueError, match="canary"):
-        decrypted(secret, None, "another canary")
+        decrypt_row(secret, None, "another canary")
 
 
 def test_an_answer_that_is_not_encrypted_like_its_question_is_an_error() -> None:
     secret = encrypt("Who was the second person there?", KEYS["browsecomp"])
     with pytest.raises(ValueError, match="canary"):
-        decrypted(secret, "plain text!", CANARY)
+        decrypt_row(secret, "plain text!", CANARY)
 
 
 def test_a_text_in_clear_is_not_taken_for_an_encrypted_one() -> None:
@@ -63,4 +63,4 @@ def test_every_text_survives_both_keys() -> None:
         text = "".join(chance.choices(signs, k=chance.randint(8, 200))).strip() or "x"
         for key in KEYS.values():
             secret = encrypt(text, key)
-            assert decrypted(secret, secret, CANARY) == (text, text)
+            assert decrypt_row(secret, secret, CANARY) == (text, text)

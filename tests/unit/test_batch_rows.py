@@ -23,7 +23,7 @@ async def test_a_row_is_read_back_as_it_was_written(path: Path) -> None:
     assert content_of(path).count(b"\n") == 2
     async with await RowFile.open(path) as file:
         assert await file.rows() == [row("1"), row("2", answer="a\u2028b\n c", error="x")]
-        assert (file.broken, file.repaired, file.path) == (0, False, path)
+        assert (file.broken, file.was_repaired, file.path) == (0, False, path)
 
 
 async def test_half_a_character_in_an_answer_does_not_lose_the_row(path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Many questions from one file: read, run, written row by row, resumed, scored."""
+"""Run many questions from one file: read, answer, write row by row, resume, score."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
 from typing_extensions import TypedDict
 
-from agent.batch.disk import FileLock, replace_file, sync_folder, unfinished
+from agent.batch.disk import FileLock, replace_file, sync_folder, unfinished_path
 from agent.core.errors import AgentError, InputError
 
 Status = Literal["answered", "no_answer", "failed", "skipped", "paused"]
@@ -28,7 +28,7 @@ class RowSource(TypedDict):
 
 
 class Row(TypedDict):
-    """One answered (or not answered) question; `config` says under which configuration."""
+    """Hold the row of one question; `config` says under which configuration it was asked."""
 
     id: str
     question: str
@@ -60,33 +60,33 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def parsed(line: bytes) -> Row | None:
-    """Return a line's row, or None; a field that a foreign hand left out or broke is empty."""
+def parse_row(line: bytes) -> Row | None:
+    """Parse a line as a row, or return None; a missing or mistyped field is empty."""
     try:
-        found = json.loads(line)
+        row = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or found.get("status") not in get_args(Status):
+    if not isinstance(row, dict) or row.get("status") not in get_args(Status):
         return None
-    if not all(isinstance(found.get(name), str) for name in ("id", "config")):
+    if not all(isinstance(row.get(name), str) for name in ("id", "config")):
         return None
     for name, kinds in _KINDS.items():
-        if name not in found or not isinstance(found[name], kinds):
-            found[name] = None if name == "error" else kinds[0]()
-    if not found["earlier_cost_usd"]:
-        del found["earlier_cost_usd"]
-    return cast(Row, found)
+        if name not in row or not isinstance(row[name], kinds):
+            row[name] = None if name == "error" else kinds[0]()
+    if not row["earlier_cost_usd"]:
+        del row["earlier_cost_usd"]
+    return cast(Row, row)
 
 
 def line_of(row: Row) -> bytes:
-    """With its newline; half characters, which UTF-8 cannot hold, become question marks."""
+    """Return the line with its newline; lone surrogates become question marks."""
     ordered = {"id": row["id"], **row}
     text = json.dumps(ordered, ensure_ascii=False, default=str)
     return f"{text}\n".encode(errors="replace")
 
 
 def cost_of(row: Row) -> float:
-    """Of this attempt alone, US dollars."""
+    """Return the cost of this attempt alone, in US dollars."""
     cost = row["usage"].get("cost_usd")
     return float(cost) if isinstance(cost, int | float) and cost > 0 else 0.0
 
@@ -119,7 +119,7 @@ class _Index:
         self.cost_usd = 0.0
 
     def add(self, line: bytes) -> None:
-        row = parsed(line)
+        row = parse_row(line)
         if row is not None:
             key = (row["id"], row["config"])
             before = self.entries.get(key)
@@ -143,12 +143,15 @@ class _Index:
 
 
 class Store:
-    """InputError("ANSWERS", …) from `open`, AgentError from the rest."""
+    """Read and write the file of rows, blocking.
+
+    `open` raises InputError("ANSWERS", …), the other methods raise AgentError.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().resolve()
         self.index = _Index()
-        self.repaired = False
+        self.was_repaired = False
         self._file: FileIO | None = None
         self._lock = FileLock(self.path.with_name(f"{self.path.name}.lock"))
 
@@ -156,7 +159,7 @@ class Store:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
-            unfinished(self.path).unlink(missing_ok=True)
+            unfinished_path(self.path).unlink(missing_ok=True)
             if self.path.exists() and not self.path.is_file():
                 raise InputError("ANSWERS", f"{self.path} is not a file")
             self._load()
@@ -166,14 +169,14 @@ class Store:
             raise InputError("ANSWERS", f"{self.path}: {_reason(error)}") from error
 
     def _load(self) -> None:
-        """Reads the index, mends the end, and opens the file for writing."""
+        """Read the index, repair the end, and open the file for writing."""
         index = _Index()
         tail = self._scan(index) if self.path.exists() else b""
         size = index.size
         whole = tail.rstrip().endswith(b"}") and _is_json(tail)
         if whole:
             index.add(tail + b"\n")
-        if not index.entries and (index.broken or not _is_begun(tail)):
+        if not index.entries and (index.broken or not _is_unfinished_line(tail)):
             problem = f"{self.path} is not a file of answers; it was left as it is"
             raise InputError("ANSWERS", problem)
         self._file = FileIO(self.path, "a")
@@ -183,7 +186,7 @@ class Store:
         self.index = index
 
     def _scan(self, index: _Index) -> bytes:
-        """Returns what comes after the last newline."""
+        """Fill the index and return the bytes after the last newline."""
         with self.path.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
@@ -192,14 +195,14 @@ class Store:
         return b""
 
     def _mend(self, cut_at: int | None) -> None:
-        """Completes the last line with its newline, or cuts it off."""
+        """Complete the last line with its newline, or cut it off."""
         assert self._file is not None
         if cut_at is None:
             self._file.write(b"\n")
         else:
             self._file.truncate(cut_at)
         os.fsync(self._file.fileno())
-        self.repaired = True
+        self.was_repaired = True
 
     def append(self, row: Row) -> None:
         assert self._file is not None, "append after close"
@@ -217,19 +220,19 @@ class Store:
         self.index.add(line)
 
     def _check_untouched(self, file: FileIO) -> None:
-        """A row must not go into a file that was removed, nor behind somebody else's text."""
+        """Raise AgentError where another program removed or changed the file."""
         now = os.fstat(file.fileno())
         if now.st_nlink == 0 or now.st_size != self.index.size:
             problem = f"{self.path} was changed or removed by another program"
             raise AgentError(problem, code="answers_changed")
 
-    def kept(self, order: Sequence[str], config: str | None) -> Iterator[Row]:
-        """The last row of each key; its earlier attempts' cost is in `earlier_cost_usd`."""
+    def last_rows(self, order: Sequence[str], config: str | None) -> Iterator[Row]:
+        """Yield the last row of each key, the cost of earlier attempts in `earlier_cost_usd`."""
         with self.path.open("rb") as file:
             for key in self.index.keys(order, config):
                 entry = self.index.entries[key]
                 file.seek(entry.offset)
-                row = parsed(file.read(entry.length))
+                row = parse_row(file.read(entry.length))
                 if row is None:
                     problem = f"{self.path} was changed by another program"
                     raise AgentError(problem, code="answers_changed")
@@ -239,7 +242,7 @@ class Store:
                 yield row
 
     def compact(self, order: Sequence[str]) -> None:
-        lines = (line_of(row) for row in self.kept(order, None))
+        lines = (line_of(row) for row in self.last_rows(order, None))
         self._close_file()
         try:
             replace_file(self.path, lines)
@@ -270,8 +273,8 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def _is_begun(tail: bytes) -> bool:
-    """Return True for the beginning of one of our lines, or for a block never filled."""
+def _is_unfinished_line(tail: bytes) -> bool:
+    """Return True for the beginning of one of our lines, or for a block of zero bytes."""
     return _FIRST.startswith(tail[: len(_FIRST)]) or not tail.strip(b"\0 \r\n\t")
 
 
@@ -283,15 +286,15 @@ _T = TypeVar("_T")
 
 
 def config_key(assistant: str, context: Mapping[str, Any]) -> str:
-    """A short stable hash of all that changes an answer; the order of `context` does not."""
-    told = json.dumps([assistant, context], sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(told.encode()).hexdigest()[:12]
+    """Return a short stable hash of all that changes an answer; `context` in any order."""
+    text = json.dumps([assistant, context], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class RowFile:
-    """Append-only JSON lines; by (id, config) the last row wins.
+    """Append rows to a file of JSON lines; by (id, config) the last row wins.
 
-    `async with await RowFile.open(path) as file:` holds the lock until the end. Only places
+    `async with await RowFile.open(path) as file:` holds the lock until the end. Only offsets
     in the file are kept in memory. Every access to the disk runs on one thread, in turn.
     """
 
@@ -301,7 +304,7 @@ class RowFile:
 
     @classmethod
     async def open(cls, path: Path) -> Self:
-        """InputError("ANSWERS", …) if another batch has it, or it is no file of rows."""
+        """Open and lock the file; raise InputError if another batch has it, or it has no rows."""
         store = Store(path)
         self = cls(store, ThreadPoolExecutor(1, thread_name_prefix="rows"))
         try:
@@ -313,42 +316,42 @@ class RowFile:
 
     @property
     def path(self) -> Path:
-        """Absolute, links followed."""
+        """Return the absolute path, links followed."""
         return self._store.path
 
     @property
     def broken(self) -> int:
-        """Lines that are no rows; they are left alone, and dropped by `compact`."""
+        """Return the number of lines that are no rows; `compact` drops them."""
         return self._store.index.broken
 
     @property
-    def repaired(self) -> bool:
-        """The last line had been cut short: it was removed, or got its newline."""
-        return self._store.repaired
+    def was_repaired(self) -> bool:
+        """Return True if the last line was cut short, so that it was removed or completed."""
+        return self._store.was_repaired
 
     @property
     def cost_usd(self) -> float:
-        """Of all that is in the file: each attempt, each configuration."""
+        """Return the cost of every attempt in the file, in US dollars."""
         return self._store.index.cost_usd
 
     def entry(self, id: str, config: str) -> Entry | None:
-        """Return what the file holds about this question under this configuration."""
+        """Return the entry of a question under a configuration."""
         return self._store.index.entries.get((id, config))
 
     async def append(self, row: Row) -> None:
-        """Returns when the row is on disk, flushed and synced; AgentError if it cannot be."""
+        """Write a row and sync it to disk; raise AgentError if it cannot be."""
         await self._run(lambda: self._store.append(row))
 
     async def rows(self, config: str | None = None, order: Sequence[str] = ()) -> list[Row]:
-        """The last row of each (id, config): ids of `order` first, then as first written."""
-        return await self._run(lambda: list(self._store.kept(order, config)))
+        """Return the last row of each (id, config): ids of `order` first, then as first written."""
+        return await self._run(lambda: list(self._store.last_rows(order, config)))
 
     async def compact(self, order: Sequence[str] = ()) -> None:
-        """Rewrites the file atomically: each (id, config) once, ids of `order` first."""
+        """Rewrite the file atomically: each (id, config) once, ids of `order` first."""
         await self._run(lambda: self._store.compact(order))
 
     async def close(self) -> None:
-        """Gives the lock back; may be called twice."""
+        """Close the file and release the lock; may be called twice."""
         if not self._closed:
             self._closed = True
             closing = asyncio.wrap_future(self._thread.submit(self._store.close))
@@ -375,7 +378,7 @@ Format = Literal["rows", "gaia", "minimal"]
 
 
 def rows_path(answers: Path, format: Format) -> Path:
-    """The rows file: ANSWERS itself, or ANSWERS + ".rows.jsonl" beside it."""
+    """Return the path of the rows: ANSWERS itself, or ANSWERS + ".rows.jsonl" beside it."""
     return answers if format == "rows" else answers.with_name(answers.name + ".rows.jsonl")
 
 
@@ -385,17 +388,19 @@ def write_answers(
     format: Format,
     trace_of: Callable[[Row], str] | None = None,
 ) -> int:
-    """Writes ANSWERS atomically from rows of one configuration; how many lines. Blocking.
+    """Write ANSWERS atomically from rows of one configuration; return the number of lines.
 
-    `rows` writes nothing (the rows file is ANSWERS). Paused rows are left out. `trace_of`
-    gives GAIA's reasoning_trace.
+    Blocking. The format `rows` writes nothing (the rows file is ANSWERS). Paused rows are left
+    out. `trace_of` gives GAIA's reasoning_trace.
     """
     if format == "rows":
         return 0
-    kept = (row for row in rows if row["status"] != "paused")
+    complete = (row for row in rows if row["status"] != "paused")
     if format == "minimal":
-        return write_lines(answers, ({"id": row["id"], "answer": row["answer"]} for row in kept))
-    return write_lines(answers, (_gaia(row, trace_of) for row in kept))
+        return write_lines(
+            answers, ({"id": row["id"], "answer": row["answer"]} for row in complete)
+        )
+    return write_lines(answers, (_gaia(row, trace_of) for row in complete))
 
 
 def _gaia(row: Row, trace_of: Callable[[Row], str] | None) -> dict[str, str]:
@@ -407,7 +412,7 @@ def _gaia(row: Row, trace_of: Callable[[Row], str] | None) -> dict[str, str]:
 
 
 def write_lines(path: Path, objects: Iterable[Mapping[str, Any]]) -> int:
-    """JSON lines, written atomically; how many. Blocking. AgentError if they cannot be."""
+    """Write JSON lines atomically and return their number; raise AgentError. Blocking."""
     count = 0
 
     def lines() -> Iterator[bytes]:

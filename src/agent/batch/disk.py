@@ -1,4 +1,4 @@
-"""Files that survive a crash: replaced atomically, locked by one process at a time."""
+"""Write files that survive a crash: replace them atomically, lock them for one process."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ if sys.platform != "win32":
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     """Replace a file so that the whole new or the whole old content survives a crash."""
     path = path.resolve()
-    temporary = unfinished(path)
+    temporary = unfinished_path(path)
     try:
         with temporary.open("wb") as file:
             for part in parts:
@@ -30,51 +30,51 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     sync_folder(path.parent)
 
 
-def unfinished(path: Path) -> Path:
+def unfinished_path(path: Path) -> Path:
     """Return the path of an unfinished replacement, which a crash leaves and nobody reads."""
     return path.with_name(f".{path.name}.tmp")
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes a new or renamed file's name durable; Windows cannot, and need not be asked."""
+    """Make the name of a new or renamed file durable; does nothing on Windows."""
     if sys.platform == "win32":
         return
-    opened = os.open(folder, os.O_RDONLY)
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(handle)
     finally:
-        os.close(opened)
+        os.close(handle)
 
 
 class FileLock:
-    """One holder at a time. It is the system's lock on `path`, so it dies with its process.
+    """Lock a file for one holder at a time; the system drops the lock when the process ends.
 
     `acquire` raises BlockingIOError where another holds it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._opened: int | None = None
+        self._handle: int | None = None
 
     def acquire(self) -> None:
-        while self._opened is None:
-            self._opened = _opened_alone(self._path)
+        while self._handle is None:
+            self._handle = _open_locked(self._path)
 
     def release(self) -> None:
-        """Removes the file while it is still held, so that nobody else's is removed."""
-        if self._opened is None:
+        """Remove the file while it is still locked, so that no other holder's is removed."""
+        if self._handle is None:
             return
         if sys.platform != "win32":
             with contextlib.suppress(OSError):
                 self._path.unlink()
-        os.close(self._opened)
-        self._opened = None
+        os.close(self._handle)
+        self._handle = None
 
 
 if sys.platform == "win32":
 
-    def _opened_alone(path: Path) -> int | None:
-        """A file that the system removes when its only handle closes, be it by a crash."""
+    def _open_locked(path: Path) -> int | None:
+        """Open a file that the system removes when its only handle closes, also by a crash."""
         try:
             return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_TEMPORARY)
         except (FileExistsError, PermissionError):
@@ -82,17 +82,17 @@ if sys.platform == "win32":
 
 else:
 
-    def _opened_alone(path: Path) -> int | None:
-        """None where the former holder removed the file between opening and locking it."""
-        opened = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    def _open_locked(path: Path) -> int | None:
+        """Open and lock the file; return None where its former holder removed it meanwhile."""
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(opened), path.stat()):
-                return opened
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                return handle
         except FileNotFoundError:
             pass
         except BaseException:
-            os.close(opened)
+            os.close(handle)
             raise
-        os.close(opened)
+        os.close(handle)
         return None

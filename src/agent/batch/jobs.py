@@ -36,12 +36,12 @@ class Job:
     def graph_input(self, *, formatted: bool) -> dict[str, Any]:
         """Return the input of the run; `formatted` means that the assistant takes a format."""
         message = {"role": "user", "content": self.question.text, "id": self.message_id}
-        given: dict[str, Any] = {"messages": [message]}
+        values: dict[str, Any] = {"messages": [message]}
         if formatted and self.question.format_requirement:
-            given["format_requirement"] = self.question.format_requirement
-        return given
+            values["format_requirement"] = self.question.format_requirement
+        return values
 
-    def accepted(
+    def accepted_run(
         self, assistant: str, context: Mapping[str, Any], *, formatted: bool
     ) -> AcceptedRun:
         """Return the run as `threads.run_config` takes it."""
@@ -71,8 +71,8 @@ def job_of(question: Question, attempt: int, place: Place) -> Job:
     )
 
 
-def unreviewed() -> AgentError:
-    """Return the error of a run that a server's own setting pauses."""
+def review_error() -> AgentError:
+    """Return the error of a run that a setting of the server pauses for a review."""
     return AgentError("review_plan: the run waits for a review, which a batch cannot give")
 
 
@@ -90,7 +90,7 @@ class Worker(Protocol):
 
     @property
     def models(self) -> Mapping[str, str]:
-        """The models by what they are for, as far as they are known here."""
+        """Return the models by purpose, as far as they are known here."""
         ...
 
     async def work(self, job: Job) -> Finished:
@@ -101,5 +101,5 @@ class Worker(Protocol):
         ...
 
     async def forget(self, job: Job, finished: Finished | None) -> None:
-        """The row is on disk: what was kept to resume the question can go."""
+        """Delete what was kept to resume a question, now that its row is on disk."""
         ...

@@ -14,7 +14,7 @@ from langgraph.types import StateSnapshot
 from agent.assistants.common.budget import limits_of
 from agent.assistants.common.services import Services
 from agent.assistants.registry import compiled
-from agent.batch.jobs import Finished, Job, unreviewed
+from agent.batch.jobs import Finished, Job, review_error
 from agent.configuration import MODEL_FIELDS, Configuration
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.runs.threads import Threads, open_threads, run_config
@@ -50,12 +50,12 @@ class LocalWorker:
     ) -> None:
         # A turn's paid replies are kept until its row is on disk, not only until its last step:
         # between the two the process may be killed. So the graph itself cannot forget them.
-        kept = replace(services, reply_cache=None)
+        without_cache = replace(services, reply_cache=None)
         self._assistant, self._context = assistant, dict(context)
         self._threads, self._services = threads, services
-        self._graph = compiled(assistant, threads.saver, lambda: kept)
-        known = self._graph.get_input_jsonschema().get("properties", {})
-        self._formatted = "format_requirement" in known
+        self._graph = compiled(assistant, threads.saver, lambda: without_cache)
+        properties = self._graph.get_input_jsonschema().get("properties", {})
+        self._formatted = "format_requirement" in properties
         schema: type[Configuration] = self._graph.context_schema or Configuration
         self._configuration = schema(**self._context)
 
@@ -64,19 +64,19 @@ class LocalWorker:
         return {name: getattr(self._configuration, name) for name in MODEL_FIELDS}
 
     async def work(self, job: Job) -> Finished:
-        """Run it, or go on with it, or find it finished."""
+        """Run the question, continue it, or return its finished run."""
         began = time.monotonic()
         values, error = await self._values(job)
         return Finished(values, self._seconds(values, began), error)
 
     async def _values(self, job: Job) -> tuple[Values, AgentError | None]:
-        found = await self._found(job)
-        if found.values and not found.next and not found.tasks:
-            return found.values, None
-        idle = self._go_on_counting(found)
-        run = job.accepted(self._assistant, self._context, formatted=self._formatted)
+        snapshot = await self._snapshot(job)
+        if snapshot.values and not snapshot.next and not snapshot.tasks:
+            return snapshot.values, None
+        idle = self._go_on_counting(snapshot)
+        run = job.accepted_run(self._assistant, self._context, formatted=self._formatted)
         log.info("question=%s run=%s thread=%s attempt=%d%s", job.question.id, job.run_id,
-                 job.thread_id, job.attempt, " (continued)" if found.values else "")  # fmt: skip
+                 job.thread_id, job.attempt, " (continued)" if snapshot.values else "")  # fmt: skip
         try:
             config = run_config(run)
             config["metadata"] = {**config["metadata"], _IDLE: idle}
@@ -96,11 +96,11 @@ class LocalWorker:
             unexpected = AgentError(f"unexpected {type(error).__name__}: {error}")
             return await self._left(job), unexpected
         if "__interrupt__" in values:
-            return values, unreviewed()
+            return values, review_error()
         return values, None
 
     async def forget(self, job: Job, finished: Finished | None) -> None:
-        """Remove thread, paid replies and account."""
+        """Remove thread, paid replies and budget."""
         await self._threads.saver.adelete_thread(job.thread_id)
         turn = (finished.values.get("turn") or {}) if finished else {}
         if turn_id := turn.get("id"):
@@ -108,29 +108,29 @@ class LocalWorker:
             if self._services.reply_cache:
                 await self._services.reply_cache.forget(turn_id)
 
-    async def _found(self, job: Job) -> StateSnapshot:
+    async def _snapshot(self, job: Job) -> StateSnapshot:
         return await self._graph.aget_state({"configurable": {"thread_id": job.thread_id}})
 
     async def _left(self, job: Job) -> Values:
-        """Return what the steps before a failure had found and spent."""
-        values: Values = (await self._found(job)).values
+        """Return the values of the steps before a failure."""
+        values: Values = (await self._snapshot(job)).values
         return values
 
-    def _go_on_counting(self, found: StateSnapshot) -> float:
-        """Open the account of a question from a dead process; the seconds nobody worked on it.
+    def _go_on_counting(self, snapshot: StateSnapshot) -> float:
+        """Open the budget of a dead process's question; return the seconds nobody worked on it.
 
-        They do not count: a batch may lie still for nights. Every checkpoint says how many it were.
+        They do not count: a batch may lie still for nights. Every checkpoint holds their number.
         """
-        turn = found.values.get("turn") if found.values else None
-        if not turn or not found.created_at:
+        turn = snapshot.values.get("turn") if snapshot.values else None
+        if not turn or not snapshot.created_at:
             return 0.0
-        until = datetime.fromisoformat(found.created_at).timestamp()
-        known: Mapping[str, Any] = found.metadata or {}
-        before = float(known.get(_IDLE) or 0.0)
+        until = datetime.fromisoformat(snapshot.created_at).timestamp()
+        metadata: Mapping[str, Any] = snapshot.metadata or {}
+        before = float(metadata.get(_IDLE) or 0.0)
         self._services.budgets.of(
             turn["id"],
             limits_of(self._configuration),
-            spent=found.values.get("usage"),
+            spent=snapshot.values.get("usage"),
             elapsed=max(0.0, until - turn["started_at"] - before),
         )
         return before + max(0.0, self._services.now().timestamp() - until)
@@ -138,6 +138,6 @@ class LocalWorker:
     def _seconds(self, values: Values, began: float) -> float:
         """Return the run's own seconds, which count earlier processes; else ours."""
         messages = values.get("messages") or []
-        kept = getattr(messages[-1], "additional_kwargs", {}) if messages else {}
-        counted = (kept.get("usage") or {}).get("seconds")
+        metadata = getattr(messages[-1], "additional_kwargs", {}) if messages else {}
+        counted = (metadata.get("usage") or {}).get("seconds")
         return float(counted) if counted else time.monotonic() - began

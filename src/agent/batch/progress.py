@@ -27,44 +27,44 @@ from agent.core.redaction import scrub
 from agent.texts.language import count_noun
 
 _LONGEST = 160
-_SHOWN: tuple[Status, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
+_STATUSES: tuple[Status, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
 
 
 def money(dollars: float) -> str:
-    """Cents where they matter, fractions of them below."""
+    """Format dollars with cents, small amounts with four digits."""
     return f"${dollars:.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
 
 
 def _line(text: str) -> str:
-    """One printable line; whatever a model or a file brought cannot steer the terminal."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split())
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    """Return one printable line, without control characters of models or files."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def _told(row: Row) -> str:
+def _row_line(row: Row) -> str:
     cost = row["usage"].get("cost_usd", 0.0)
     priced = "cost unknown" if cost is None else money(cost)
-    told = f"{row['status']} {row['id']} ({row['seconds']:.1f} s, {priced})"
+    head = f"{row['status']} {row['id']} ({row['seconds']:.1f} s, {priced})"
     what = row["error"] or row["answer"]
-    return _line(f"{told}: {what}" if what else told)
+    return _line(f"{head}: {what}" if what else head)
 
 
 class LineProgress:
-    """For pipes and logs."""
+    """Write a line for each question, for pipes and logs."""
 
-    def began(self, counts: Counts) -> None:
+    def begin(self, counts: Counts) -> None:
         already = f", {counts.before} already done" if counts.before else ""
-        self.said(f"{count_noun(counts.asked, 'question')}{already}")
+        self.notice(f"{count_noun(counts.total, 'question')}{already}")
 
-    def told(self, row: Row, counts: Counts) -> None:
-        self.said(f"[{counts.before + counts.done}/{counts.asked}] {_told(row)}")
+    def row_done(self, row: Row, counts: Counts) -> None:
+        self.notice(f"[{counts.before + counts.rows_done}/{counts.total}] {_row_line(row)}")
 
-    def said(self, line: str) -> None:
+    def notice(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
 class _Rate(ProgressColumn):
-    """Questions a minute."""
+    """Show questions a minute."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -72,7 +72,7 @@ class _Rate(ProgressColumn):
 
 
 class BarProgress:
-    """A bar with rate, time left, cost so far, and how many were answered or failed."""
+    """Show a bar with rate, time left, cost, and the numbers answered and failed."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -92,19 +92,19 @@ class BarProgress:
         )
         self._task = self.bar.add_task("", total=None)
 
-    def began(self, counts: Counts) -> None:
+    def begin(self, counts: Counts) -> None:
         # Earlier starts are not part of the rate, so the bar is of what is left.
-        self.bar.reset(self._task, total=counts.asked - counts.before)
+        self.bar.reset(self._task, total=counts.total - counts.before)
         self.bar.update(self._task, description=_state(counts))
         if counts.before:
-            self.said(f"{count_noun(counts.asked, 'question')}, {counts.before} already done")
+            self.notice(f"{count_noun(counts.total, 'question')}, {counts.before} already done")
 
-    def told(self, row: Row, counts: Counts) -> None:
-        self.bar.update(self._task, completed=counts.done, description=_state(counts))
+    def row_done(self, row: Row, counts: Counts) -> None:
+        self.bar.update(self._task, completed=counts.rows_done, description=_state(counts))
         if row["status"] in ("failed", "paused"):
-            self._console.print(Text(_told(row), style="yellow"))
+            self._console.print(Text(_row_line(row), style="yellow"))
 
-    def said(self, line: str) -> None:
+    def notice(self, line: str) -> None:
         self._console.print(Text(line))
 
 
@@ -115,8 +115,8 @@ def _state(counts: Counts) -> str:
 
 
 @contextmanager
-def showing() -> Iterator[Progress]:
-    """The progress that fits this standard error; a bar leaves nothing behind."""
+def open_progress() -> Iterator[Progress]:
+    """Open the progress that fits this standard error; a bar is removed at its end."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:
         yield LineProgress()
@@ -127,13 +127,13 @@ def showing() -> Iterator[Progress]:
 
 
 def summary_table(counts: Counts, *, file_cost: float) -> Table:
-    """Counts, seconds, tokens and cost of this start, and what the file has cost in all."""
+    """Tabulate counts, seconds, tokens and cost of this start, and the cost of the file."""
     table = Table(title="batch", show_header=False, title_justify="left")
     table.add_column()
     table.add_column(justify="right")
-    table.add_row("questions", str(counts.asked))
+    table.add_row("questions", str(counts.total))
     table.add_row("done before", str(counts.before))
-    for status in _SHOWN:
+    for status in _STATUSES:
         table.add_row(status, str(counts.rows.get(status, 0)))
     table.add_row("left", str(counts.left))
     table.add_row("seconds", f"{_seconds(counts):.1f}")
@@ -150,7 +150,7 @@ def _seconds(counts: Counts) -> float:
 
 
 def score_table(summary: Summary) -> Table:
-    """Accuracy with its 95% interval, in all and by level."""
+    """Tabulate accuracy with its 95% interval, in all and by level."""
     table = Table(title="score (GAIA's rule, 95% interval)", title_justify="left")
     for heading in ("", "correct", "of", "accuracy", "interval"):
         table.add_column(heading, justify="right" if heading else "left")

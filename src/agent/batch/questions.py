@@ -23,12 +23,12 @@ from agent.core.strings import valid_text
 
 
 def is_encrypted(text: str, canary: str) -> bool:
-    """Return True if `text` is encrypted by the row's canary, which decrypted copies keep."""
+    """Return True if `text` is encrypted; decrypted copies keep their canary."""
     return bool(canary and text) and _cipher(text) is not None
 
 
-def decrypted(question: str, answer: str | None, canary: str) -> tuple[str, str | None]:
-    """Both in clear; an empty answer stays as it is. ValueError if no known key fits."""
+def decrypt_row(question: str, answer: str | None, canary: str) -> tuple[str, str | None]:
+    """Decrypt both; an empty answer stays as it is. Raise ValueError if no known key fits."""
     for key in (hashlib.sha256(canary.encode()).digest(), canary.encode()):
         text = _clear(question, key)
         expected = _clear(answer, key) if answer else answer
@@ -45,7 +45,7 @@ def _cipher(text: str) -> bytes | None:
 
 
 def _clear(text: str, key: bytes) -> str | None:
-    """None where the key is not the right one: the result is then no readable text."""
+    """Decrypt a text; return None for a wrong key, which makes no readable text."""
     cipher = _cipher(text)
     if cipher is None:
         return None
@@ -71,13 +71,13 @@ class Record(NamedTuple):
     problem: str | None = None
 
 
-def records(raw: bytes, suffix: str, wanted: frozenset[str]) -> Iterator[Record]:
-    """Every row of the file; `wanted` are the columns of which a CSV header must have one."""
+def records(raw: bytes, suffix: str, columns: frozenset[str]) -> Iterator[Record]:
+    """Yield every row of the file; a CSV header must have one of `columns`."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("QUESTIONS", "the file is UTF-16; save it as UTF-8")
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     if _is_csv(raw, suffix):
-        return _csv_records(raw, wanted)
+        return _csv_records(raw, columns)
     if _is_one_array(raw):
         problem = "the file is one JSON array; write one object on each line instead"
         raise InputError("QUESTIONS", problem)
@@ -85,7 +85,7 @@ def records(raw: bytes, suffix: str, wanted: frozenset[str]) -> Iterator[Record]
 
 
 def plain_name(column: str) -> str:
-    """`Final answer`, ` final-answer` and `final_answer` are one column."""
+    """Normalise a column: `Final answer`, ` final-answer` and `final_answer` are one."""
     return re.sub(r"[\s_-]+", "_", column.strip().casefold())
 
 
@@ -114,25 +114,25 @@ def _json_record(number: int, line: bytes) -> Record:
     if len(line) > MAX_LINE:
         return Record(number, {}, f"longer than {MAX_LINE:,} bytes")
     try:
-        found = json.loads(line.decode())
+        value = json.loads(line.decode())
     except UnicodeDecodeError:
         return Record(number, {}, _NOT_UTF8)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
         return Record(number, {}, f"not valid JSON ({reason})")
-    if not isinstance(found, dict):
-        return Record(number, {}, f"not a JSON object but {_kind(found)}")
-    return Record(number, _by_name(found.items()))
+    if not isinstance(value, dict):
+        return Record(number, {}, f"not a JSON object but {_kind(value)}")
+    return Record(number, _by_name(value.items()))
 
 
-def _kind(found: object) -> str:
-    if isinstance(found, list):
+def _kind(value: object) -> str:
+    if isinstance(value, list):
         return "an array"
-    return "a text" if isinstance(found, str) else "a bare value"
+    return "a text" if isinstance(value, str) else "a bare value"
 
 
 def _by_name(pairs: Any) -> dict[str, Any]:
-    """Of two columns with one name the first that says something counts."""
+    """Key fields by normalised name; of two with one name the first that is not empty counts."""
     fields: dict[str, Any] = {}
     for column, value in pairs:
         name = plain_name(column)
@@ -141,10 +141,10 @@ def _by_name(pairs: Any) -> dict[str, Any]:
     return fields
 
 
-def _csv_records(raw: bytes, wanted: frozenset[str]) -> Iterator[Record]:
+def _csv_records(raw: bytes, columns: frozenset[str]) -> Iterator[Record]:
     lines = raw.decode(errors="surrogateescape").split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
-    delimiter = _delimiter(lines, wanted)
+    delimiter = _delimiter(lines, columns)
     rows = _cells(lines, delimiter)
     header = next(([plain_name(cell) for cell in cells] for _, cells, _ in rows if cells), [])
     for line, cells, problem in rows:
@@ -162,20 +162,22 @@ def _csv_record(line: int, header: list[str], cells: list[str]) -> Record:
     return Record(line, _by_name(zip(header, cells, strict=False)))
 
 
-def _delimiter(lines: list[str], wanted: frozenset[str]) -> str:
-    """The one under which the header names a question; the most columns decide a tie."""
+def _delimiter(lines: list[str], columns: frozenset[str]) -> str:
+    """Return the delimiter under which the header names a question; most columns win."""
     best, most = "", 0
     for delimiter in _DELIMITERS:
         header: list[str] = next((cells for _, cells, _ in _cells(lines, delimiter) if cells), [])
-        if len(header) > most and wanted.intersection(plain_name(cell) for cell in header):
+        if len(header) > most and columns.intersection(plain_name(cell) for cell in header):
             best, most = delimiter, len(header)
     if lines and not best:
-        raise InputError("QUESTIONS", f"the first line names no column {', '.join(sorted(wanted))}")
+        raise InputError(
+            "QUESTIONS", f"the first line names no column {', '.join(sorted(columns))}"
+        )
     return best or ","
 
 
 class _Lines:
-    """The lines from one on, and how far the reader has come."""
+    """Iterate over lines from a position, which shows how far the reader has come."""
 
     def __init__(self, lines: list[str], at: int) -> None:
         self.lines, self.at = lines, at
@@ -191,7 +193,7 @@ class _Lines:
 
 
 def _cells(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str], str | None]]:
-    """Row by row. After a row that cannot be read it begins again on that row's second line."""
+    """Yield row by row; after an unreadable row start again on that row's second line."""
     at = 0
     while at < len(lines):
         feed = _Lines(lines, at)
@@ -249,25 +251,25 @@ class BadLine:
 
 
 def read_questions(path: Path, *, decrypt: bool = False) -> tuple[list[Question], list[BadLine]]:
-    """Every usable question in the file's order, and every line that is not one.
+    """Return the usable questions in the file's order, and the lines that are none.
 
     Raises InputError("QUESTIONS", …) where the file as a whole cannot be used.
     """
     raw = _read(path)
-    found: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     bad: list[BadLine] = []
     for line, fields, problem in records(raw, path.suffix.casefold(), frozenset(_TEXT)):
         if problem is None:
-            problem = _take(found, line, fields, decrypt=decrypt)
+            problem = _take(questions, line, fields, decrypt=decrypt)
         if problem is not None:
             bad.append(BadLine(line, problem))
-    if not found and not bad:
+    if not questions and not bad:
         raise InputError("QUESTIONS", f"{path} holds no question")
-    return list(found.values()), bad
+    return list(questions.values()), bad
 
 
 def _take(
-    found: dict[str, Question], line: int, fields: Mapping[str, Any], *, decrypt: bool
+    questions: dict[str, Question], line: int, fields: Mapping[str, Any], *, decrypt: bool
 ) -> str | None:
     """Add the row's question; return the problem of one that cannot be used."""
     if _is_too_deep(list(fields.values())):
@@ -276,9 +278,9 @@ def _take(
         question = _question(line, fields, decrypt=decrypt)
     except ValueError as error:
         return str(error)
-    if question.id in found:
-        return f"the id {question.id!r} is that of line {found[question.id].line}"
-    found[question.id] = question
+    if question.id in questions:
+        return f"the id {question.id!r} is that of line {questions[question.id].line}"
+    questions[question.id] = question
     return None
 
 
@@ -295,7 +297,7 @@ def _read(path: Path) -> bytes:
 
 
 def _is_too_deep(values: list[Any]) -> bool:
-    """Return whether JSON is nested beyond `_DEEPEST`; interpreters differ in what they bear."""
+    """Return whether JSON is nested beyond `_DEEPEST`; interpreters differ in their own limits."""
     for _ in range(_DEEPEST):
         insides = [v.values() if isinstance(v, dict) else v for v in values if _holds_others(v)]
         values = [value for inside in insides for value in inside]
@@ -309,16 +311,16 @@ def _holds_others(value: Any) -> bool:
 
 
 def _question(line: int, fields: Mapping[str, Any], *, decrypt: bool) -> Question:
-    """Raises ValueError with what is wrong in the row."""
+    """Return the question of a row; raise ValueError saying what is wrong with it."""
     text = _pick(fields, _TEXT)
     if text is None:
         raise ValueError(f"no question (a column {', '.join(_TEXT)})")
-    expected = _expected(fields)
+    expected = _expected_answer(fields)
     canary = _pick(fields, ("canary",)) or ""
     if is_encrypted(text, canary):
         if not decrypt:
             raise ValueError("encrypted; --decrypt reads it with its canary")
-        text, expected = decrypted(text, expected, canary)
+        text, expected = decrypt_row(text, expected, canary)
     return Question(
         id=_id(fields, text),
         text=text,
@@ -340,7 +342,7 @@ def _id(fields: Mapping[str, Any], text: str) -> str:
 
 
 def _optional(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """As `_pick`, but what is no text is as good as absent: the question can be asked."""
+    """Return `_pick` of an optional column, which is ignored where it is no text."""
     for name in names:
         with contextlib.suppress(ValueError):
             text = _pick(fields, (name,))
@@ -350,7 +352,7 @@ def _optional(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _pick(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The first of these columns that has text; None where none has."""
+    """Return the first of these columns that has text; None where none has."""
     for name in names:
         value = fields.get(name)
         text = None if value is None else _text(name, value)
@@ -360,7 +362,7 @@ def _pick(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _text(name: str, value: object) -> str:
-    """One column as text; a list reads as its elements with commas between."""
+    """Return one column as text, a list as its elements with commas between."""
     if isinstance(value, list):
         return ", ".join(_text(name, part) for part in value)
     if isinstance(value, bool):
@@ -370,8 +372,8 @@ def _text(name: str, value: object) -> str:
     return valid_text(str(value)).strip()
 
 
-def _expected(fields: Mapping[str, Any]) -> str | None:
-    """ "" only where the file says that there is no answer."""
+def _expected_answer(fields: Mapping[str, Any]) -> str | None:
+    """Return the expected answer; "" only where the file says that there is none."""
     answerable = fields.get("answerable")
     if answerable is not None and _text("answerable", answerable).casefold() in (
         "false",
@@ -379,14 +381,14 @@ def _expected(fields: Mapping[str, Any]) -> str | None:
         "0",
     ):
         return ""
-    given = _pick(fields, _EXPECTED)
-    if given is not None or (answerable is not None and answerable != ""):
-        return given
+    answer = _pick(fields, _EXPECTED)
+    if answer is not None or (answerable is not None and answerable != ""):
+        return answer
     return "" if any(name in fields for name in _EXPECTED) else None
 
 
 def _level(fields: Mapping[str, Any]) -> str | None:
-    """The row's own level, else the one in WebWalkerQA's `info` or SimpleQA's `metadata`."""
+    """Return the row's own level, else that in WebWalkerQA's `info` or SimpleQA's `metadata`."""
     own = _optional(fields, _LEVEL)
     if own is not None:
         return own
@@ -398,7 +400,7 @@ def _level(fields: Mapping[str, Any]) -> str | None:
 
 
 def _notes(value: object) -> Mapping[str, Any]:
-    """An object, or one written as text in JSON or in Python's way; anything else is empty."""
+    """Parse an object, also from JSON or Python text; anything else is empty."""
     if isinstance(value, dict):
         return value
     if not isinstance(value, str) or not value.startswith("{") or len(value) > _MAX_NOTES:

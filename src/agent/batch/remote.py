@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.batch.jobs import Finished, Job, unreviewed
+from agent.batch.jobs import Finished, Job, review_error
 from agent.client.connection import connected, find_assistant, refusal
 from agent.client.follow import (
     FollowLimits,
@@ -76,14 +76,14 @@ class RemoteWorker:
 
     @property
     def models(self) -> Mapping[str, str]:
-        """Return those this batch chose; the others are the server's business."""
+        """Return the models this batch chose; the others are settings of the server."""
         chosen = self._target.context
         return {name: str(chosen[name]) for name in MODEL_FIELDS if name in chosen}
 
     async def work(self, job: Job) -> Finished:
-        """Bring a question to its end there, or to an error: no wait is without a limit.
+        """Run a question to its end there, or to an error; every wait has a limit.
 
-        Raises AgentError for what every other question would meet.
+        Raises AgentError for a problem that every other question would meet, too.
         """
         began = time.monotonic()
         run = await self._follower(job).follow()
@@ -91,7 +91,7 @@ class RemoteWorker:
         if isinstance(error, ConfigurationError) or (error and error.code == StoreFailed.code):
             raise error
         if pause_of(run.values):
-            error = unreviewed()
+            error = review_error()
         return Finished(run.values, _seconds(run.values, began), error)
 
     def _follower(self, job: Job) -> RunFollower:

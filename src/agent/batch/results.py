@@ -27,8 +27,8 @@ def spent_quota(gaps: Iterable[Gap], error: AgentError | None = None) -> str | N
         return error.message
     for gap in gaps:
         if gap["code"] in SPENT:
-            said = gap["message"]
-            return said if gap["provider"] in said else f"{gap['provider']}: {said}"
+            message = gap["message"]
+            return message if gap["provider"] in message else f"{gap['provider']}: {message}"
     return None
 
 
@@ -38,7 +38,7 @@ _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 
 
 def safe_name(id: str) -> str:
-    """The id as a file name on every system; a changed one ends with a hash, so none collide."""
+    """Return the id as a file name for every system; a changed one ends with a hash."""
     name = _UNSAFE.sub("_", id).strip(".")[:_LONGEST]
     # Upper case is hashed, too: some systems take A.json and a.json for one file.
     if name == id and name == name.lower() and name and not _RESERVED.match(name):
@@ -49,7 +49,7 @@ def safe_name(id: str) -> str:
 
 
 class TraceFolder:
-    """DIR/<safe id>.json; the last attempt's trace stays. All methods block."""
+    """Keep the last trace of each question in DIR/<safe id>.json. All methods block."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -64,7 +64,7 @@ class TraceFolder:
         return self._folder / f"{safe_name(id)}.json"
 
     def write(self, id: str, trace: Mapping[str, Any]) -> None:
-        """Atomically: a reader never sees half a trace. AgentError if it cannot be written."""
+        """Write a trace atomically; raise AgentError if it cannot be written."""
         path = self.path(id)
         try:
             replace_file(path, [json.dumps(trace, ensure_ascii=False, indent=1).encode()])
@@ -73,7 +73,7 @@ class TraceFolder:
             raise AgentError(problem) from error
 
     def reasoning(self, id: str) -> str:
-        """The steps of the reasoning as text, for submissions that ask for it."""
+        """Return the steps of the reasoning as text, for submissions that ask for it."""
         try:
             trace = json.loads(self.path(id).read_text("utf-8"))
         except (OSError, ValueError):
@@ -104,7 +104,7 @@ class Result:
 def result_of(
     job: Job, finished: Finished, *, config: str, assistant: str, models: Mapping[str, str]
 ) -> Result:
-    """The row of a finished run; paused where a spent quota kept it from an answer."""
+    """Return the row of a finished run; paused where a spent quota prevented an answer."""
     values, error = finished.values, finished.error
     outcome: Outcome | None = None
     if error is None:
@@ -136,12 +136,12 @@ def result_of(
         config=config,
         attempt=job.attempt,
     )
-    cleaned: Row = scrubbed(row)
+    cleaned: Row = scrub_values(row)
     return Result(cleaned, _trace(cleaned, values, outcome, job), quota)
 
 
 def skipped_row(job: Job, *, config: str) -> Row:
-    """The row of a question that cannot be asked in words alone."""
+    """Return the row of a question that cannot be asked in words alone."""
     return Row(
         id=job.question.id,
         question=job.question.text,
@@ -158,7 +158,7 @@ def skipped_row(job: Job, *, config: str) -> Row:
 
 
 def _answer(outcome: Outcome | None) -> tuple[str, Status]:
-    """The bare answer where the assistant gives one, else its whole text."""
+    """Return the bare answer where the assistant gives one, else its whole text."""
     if outcome is None:
         return "", "failed"
     if outcome.final_answer is not None:
@@ -180,7 +180,7 @@ def _sources(outcome: Outcome | None) -> list[RowSource]:
 
 
 def _usage(values: Mapping[str, Any], outcome: Outcome | None, seconds: float) -> dict[str, Any]:
-    """Of the answer; of a run without one, what its steps had written down."""
+    """Return the usage of the answer, or of the steps of a run without one."""
     if outcome is not None:
         return dict(outcome.usage)
     spent = values.get("usage") or {}
@@ -193,23 +193,23 @@ def _usage(values: Mapping[str, Any], outcome: Outcome | None, seconds: float) -
 def _trace(
     row: Row, values: Mapping[str, Any], outcome: Outcome | None, job: Job
 ) -> dict[str, Any]:
-    """The row, and how the assistant came to it."""
+    """Return the row with the steps that led to it."""
     steps = {name: values[name] for name in _TRACED if values.get(name)}
     text = outcome.answer if outcome else ""
     sources = outcome.sources if outcome else values.get("sources_gathered") or []
     whole = {**row, "thread_id": job.thread_id, "text": text, **steps, "sources": sources}
-    cleaned: dict[str, Any] = scrubbed(whole)
+    cleaned: dict[str, Any] = scrub_values(whole)
     return cleaned
 
 
-def scrubbed(value: Any) -> Any:
+def scrub_values(value: Any) -> Any:
     """Return plain JSON values without any key in any text."""
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, Mapping):
-        return {str(name): scrubbed(inner) for name, inner in value.items()}
+        return {str(name): scrub_values(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [scrubbed(inner) for inner in value]
+        return [scrub_values(inner) for inner in value]
     if value is None or isinstance(value, bool | int | float):
         return value
     return scrub(json.dumps(value, ensure_ascii=False, default=str))

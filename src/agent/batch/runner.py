@@ -1,4 +1,4 @@
-"""Run the questions that are left, a few at a time; every row is on disk before it is counted."""
+"""Run the remaining questions, a few at a time; a row is on disk before it is counted."""
 
 import asyncio
 import contextlib
@@ -22,9 +22,9 @@ Stop = Literal["interrupted", "max_cost", "quota", "error"]
 
 @dataclass
 class Counts:
-    """Count what this start of the batch did; rows of earlier starts are in `before`."""
+    """Count the rows of this start of the batch; those of earlier starts are in `before`."""
 
-    asked: int = 0
+    total: int = 0
     """Questions this start was to see to, those of earlier starts included."""
     before: int = 0
     rows: dict[Status, int] = field(default_factory=dict)
@@ -37,13 +37,13 @@ class Counts:
     began: float = field(default_factory=time.monotonic)
 
     @property
-    def done(self) -> int:
+    def rows_done(self) -> int:
         return sum(self.rows.values())
 
     @property
     def left(self) -> int:
-        """Without a row, or with one that a later start replaces."""
-        return self.asked - self.before - self.done + self.rows.get("paused", 0)
+        """Return the number of questions without a row, or with one that a later start replaces."""
+        return self.total - self.before - self.rows_done + self.rows.get("paused", 0)
 
     def count(self, row: Row) -> None:
         status, usage = row["status"], row["usage"]
@@ -57,16 +57,16 @@ class Counts:
 
 
 class Progress(Protocol):
-    """Show how a batch goes."""
+    """Show the progress of a batch."""
 
-    def began(self, counts: Counts) -> None: ...
+    def begin(self, counts: Counts) -> None: ...
 
-    def told(self, row: Row, counts: Counts) -> None:
-        """A row is on disk."""
+    def row_done(self, row: Row, counts: Counts) -> None:
+        """Show a row that is on disk."""
         ...
 
-    def said(self, line: str) -> None:
-        """Something a person should read at once."""
+    def notice(self, line: str) -> None:
+        """Show a line that a person should read at once."""
         ...
 
 
@@ -81,7 +81,7 @@ class Limits:
 
 
 class Runner:
-    """One start of a batch."""
+    """Run one start of a batch."""
 
     def __init__(
         self,
@@ -103,14 +103,14 @@ class Runner:
         """Why it stopped, in words."""
 
     async def run(self, questions: Sequence[Question]) -> Counts:
-        """Bring every question that is left to its row, or stop as `stopped` says.
+        """Write a row for every remaining question, or stop as `stopped` says.
 
         Raises AgentError where a row cannot be written; what is in flight then resumes later.
         """
         self._waiting.extend(q for q in questions if self._is_left(q))
-        self.counts.asked = len(questions)
+        self.counts.total = len(questions)
         self.counts.before = len(questions) - len(self._waiting)
-        self._progress.began(self.counts)
+        self._progress.begin(self.counts)
         lanes = min(self._limits.concurrency, len(self._waiting))
         self._lanes = [asyncio.create_task(self._lane()) for _ in range(lanes)]
         if self._lanes:
@@ -121,13 +121,13 @@ class Runner:
         return self.counts
 
     def stop(self, why: Stop, reason: str) -> None:
-        """Begin nothing new; what is in flight comes to its end."""
+        """Start no further question; those in flight are finished."""
         if self.stopped is None:
             self.stopped, self.reason = why, reason
             log.info("stopping: %s", reason)
 
     def cancel(self) -> None:
-        """Leave what is in flight where it is; it goes on from its last step another time."""
+        """Leave the questions in flight; a later start continues them from their last step."""
         for lane in self._lanes:
             lane.cancel()
 
@@ -187,7 +187,7 @@ class Runner:
         self.counts.count(row)
         log.info("question=%s %s in %.1f s%s", row["id"], row["status"], row["seconds"],
                  f": {row['error']}" if row["error"] else "")  # fmt: skip
-        self._progress.told(row, self.counts)
+        self._progress.row_done(row, self.counts)
         if finished is not None:
             with contextlib.suppress(AgentError, StoreFailed):
                 await self._worker.forget(job, finished)

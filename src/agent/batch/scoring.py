@@ -29,7 +29,7 @@ class Tally:
 
     @property
     def accuracy(self) -> float:
-        """0 to 1; 0 where nothing was scored."""
+        """Return the share of correct rows; 0 where nothing was scored."""
         return self.correct / self.total if self.total else 0.0
 
     @property
@@ -39,7 +39,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Summary:
-    """Scored are rows answered, no_answer and failed whose question has an expected answer."""
+    """Hold the score of the rows answered, no_answer and failed with an expected answer."""
 
     overall: Tally
     levels: dict[str, Tally]
@@ -61,7 +61,7 @@ class Wrong(TypedDict):
 
 
 def is_correct(answer: str, expected: str, status: Status) -> bool:
-    """GAIA's rule. An `expected` of "" asks for the status no_answer, whatever the text.
+    """Apply GAIA's rule; an `expected` of "" asks for the status no_answer, whatever the text.
 
     A number is compared as a number, without `$`, `%` and the commas of thousands; a list
     (`,`, `;` or `、`) element by element in order; all else without space, punctuation, case.
@@ -70,14 +70,14 @@ def is_correct(answer: str, expected: str, status: Status) -> bool:
         return status == "no_answer"
     if status != "answered":
         return False
-    given, wanted = _ascii_width(answer), _ascii_width(expected)
-    number = _expected_number(wanted)
+    answer, expected = _ascii_width(answer), _ascii_width(expected)
+    number = _expected_number(expected)
     # "100,200,300" may be one number or three: the answer may be right in either reading.
-    if number is not None and _given_number(given) == number:
+    if number is not None and _answer_number(answer) == number:
         return True
-    if _SEPARATOR.search(wanted):
-        return _same_lists(given, wanted)
-    return number is None and _same_texts(given, wanted)
+    if _SEPARATOR.search(expected):
+        return _same_lists(answer, expected)
+    return number is None and _same_texts(answer, expected)
 
 
 def _ascii_width(text: str) -> str:
@@ -85,34 +85,34 @@ def _ascii_width(text: str) -> str:
 
 
 def _expected_number(text: str) -> Decimal | None:
-    """Its commas must stand between groups of three digits: "1, 2" is a list."""
+    """Parse a number whose commas stand between groups of three digits; "1, 2" is a list."""
     bare = text.translate(_UNITS).strip()
     if _GROUPED.fullmatch(bare):
         bare = bare.replace(",", "")
     return Decimal(bare) if _NUMBER.fullmatch(bare) else None
 
 
-def _given_number(text: str) -> Decimal | None:
+def _answer_number(text: str) -> Decimal | None:
     bare = text.translate(_UNITS).replace(",", "").strip()
     return Decimal(bare) if _NUMBER.fullmatch(bare) else None
 
 
-def _same_lists(given: str, wanted: str) -> bool:
-    answers, expected = _SEPARATOR.split(given), _SEPARATOR.split(wanted)
-    return len(answers) == len(expected) and all(map(_same_elements, answers, expected))
+def _same_lists(answer: str, expected: str) -> bool:
+    answers, parts = _SEPARATOR.split(answer), _SEPARATOR.split(expected)
+    return len(answers) == len(parts) and all(map(_same_elements, answers, parts))
 
 
-def _same_elements(given: str, wanted: str) -> bool:
-    number = _expected_number(wanted)
+def _same_elements(answer: str, expected: str) -> bool:
+    number = _expected_number(expected)
     if number is not None:
-        return _given_number(given) == number
-    return _same_texts(given, wanted)
+        return _answer_number(answer) == number
+    return _same_texts(answer, expected)
 
 
-def _same_texts(given: str, wanted: str) -> bool:
-    """Compare bare texts; one of nothing but punctuation is compared as it is."""
-    bare = _bare(wanted)
-    return _bare(given) == bare if bare else given.strip() == wanted.strip()
+def _same_texts(answer: str, expected: str) -> bool:
+    """Compare bare texts; punctuation alone is compared as it is."""
+    bare = _bare(expected)
+    return _bare(answer) == bare if bare else answer.strip() == expected.strip()
 
 
 def _bare(text: str) -> str:
@@ -121,7 +121,7 @@ def _bare(text: str) -> str:
 
 
 def _is_ignored(sign: str) -> bool:
-    """Space, format marks, punctuation of any script, and all that ASCII calls punctuation."""
+    """Return whether a character is space, a format mark or punctuation of any script."""
     category = unicodedata.category(sign)
     return (
         sign.isspace()
@@ -132,7 +132,7 @@ def _is_ignored(sign: str) -> bool:
 
 
 def interval(correct: int, total: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a proportion; (0, 1) where nothing was tried."""
+    """Return Wilson's 95% interval of a proportion; (0, 1) for a total of 0."""
     if total == 0:
         return 0.0, 1.0
     share, spread = correct / total, _Z**2 / total
@@ -151,20 +151,20 @@ class _Scored:
 
 
 def summary(rows: Iterable[Row], questions: Iterable[Question]) -> Summary:
-    """`rows` of one configuration; the last of an id counts."""
-    asked = [question for question in questions if question.expected is not None]
-    scored = _scored(rows, asked)
+    """Score the rows of one configuration; the last of an id counts."""
+    answerable = [question for question in questions if question.expected is not None]
+    scored = _score_rows(rows, answerable)
     return Summary(
         overall=_tally(scored, lambda one: True),
         levels=_levels(scored),
         answered=_tally(scored, lambda one: one.row["status"] == "answered"),
         unanswerable=_tally(scored, lambda one: not one.expected.strip()),
-        not_scored=len(asked) - len(scored),
+        not_scored=len(answerable) - len(scored),
     )
 
 
 def _levels(scored: list[_Scored]) -> dict[str, Tally]:
-    """Levels that are numbers come in their order; what has none comes last."""
+    """Return the score by level, numbers in their order, questions without a level last."""
     by_level: dict[str, list[_Scored]] = {}
     for one in scored:
         by_level.setdefault(one.question.level or "-", []).append(one)
@@ -175,7 +175,7 @@ def _levels(scored: list[_Scored]) -> dict[str, Tally]:
 
 
 def wrong(rows: Iterable[Row], questions: Iterable[Question]) -> list[Wrong]:
-    """The scored rows that are not correct, in the order of the questions."""
+    """Return the scored rows that are not correct, in the order of the questions."""
     return [
         Wrong(
             id=one.question.id,
@@ -184,12 +184,12 @@ def wrong(rows: Iterable[Row], questions: Iterable[Question]) -> list[Wrong]:
             answer=one.row["answer"],
             status=one.row["status"],
         )
-        for one in _scored(rows, questions)
+        for one in _score_rows(rows, questions)
         if not one.correct
     ]
 
 
-def _scored(rows: Iterable[Row], questions: Iterable[Question]) -> list[_Scored]:
+def _score_rows(rows: Iterable[Row], questions: Iterable[Question]) -> list[_Scored]:
     last = {row["id"]: row for row in rows}
     return [
         _Scored(

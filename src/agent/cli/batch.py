@@ -17,7 +17,7 @@ from rich.console import Console
 
 from agent.batch.answers import Format, RowFile, config_key, rows_path, write_answers, write_lines
 from agent.batch.jobs import Place, Worker
-from agent.batch.progress import score_table, showing, summary_table
+from agent.batch.progress import open_progress, score_table, summary_table
 from agent.batch.questions import BadLine, Question, read_questions
 from agent.batch.results import TraceFolder
 from agent.batch.runner import Counts, Limits, Progress, Runner
@@ -164,7 +164,7 @@ def run(arguments: Namespace) -> int:
         traces = TraceFolder(plan.trace_dir) if plan.trace_dir else None
     except AgentError as error:
         return fail(error.message, code=USAGE)
-    _tell_bad_lines(plan)
+    _report_bad_lines(plan)
     try:
         return asyncio.run(_batch(plan, traces))
     except InputError as error:
@@ -184,7 +184,7 @@ def _is_usage(error: AgentError) -> bool:
     return isinstance(error, ConfigurationError) and error.name.startswith("--")
 
 
-def _tell_bad_lines(plan: Plan) -> None:
+def _report_bad_lines(plan: Plan) -> None:
     for bad in plan.bad_lines[:_BAD_LINES_SHOWN]:
         fail(f"line {bad.line} is left out: {bad.problem}")
     if (more := len(plan.bad_lines) - _BAD_LINES_SHOWN) > 0:
@@ -200,8 +200,8 @@ async def _batch(plan: Plan, traces: TraceFolder | None) -> int:
 
 async def _with_file(plan: Plan, file: RowFile, traces: TraceFolder | None) -> int:
     async with _worker(plan) as worker:
-        with showing() as progress:
-            _tell_damage(file, progress)
+        with open_progress() as progress:
+            _report_damage(file, progress)
             runner = Runner(
                 worker,
                 file,
@@ -214,14 +214,14 @@ async def _with_file(plan: Plan, file: RowFile, traces: TraceFolder | None) -> i
         await _write(plan, file, traces)
         await _show(plan, file, counts)
         failed = _failed(plan, file)
-    return _told_how_it_ended(plan, runner, counts, failed)
+    return _report_end(plan, runner, counts, failed)
 
 
-def _tell_damage(file: RowFile, progress: Progress) -> None:
-    if file.repaired:
-        progress.said("the file of answers ended within a line, as after a crash; it is mended")
+def _report_damage(file: RowFile, progress: Progress) -> None:
+    if file.was_repaired:
+        progress.notice("the file of answers ended within a line, as after a crash; it is mended")
     if file.broken:
-        progress.said(f"{file.broken} lines of the file of answers are no rows and are left out")
+        progress.notice(f"{file.broken} lines of the file of answers are no rows and are left out")
 
 
 def _worker(plan: Plan) -> AbstractAsyncContextManager[Worker]:
@@ -247,7 +247,9 @@ async def _interruptible(runner: Runner, plan: Plan, progress: Progress) -> Coun
         if runner.stopped != "interrupted":
             runner.stop("interrupted", "interrupted")
             runner.stopped = "interrupted"
-            progress.said("finishing what is in flight; Ctrl-C again leaves it for the next start")
+            progress.notice(
+                "finishing what is in flight; Ctrl-C again leaves it for the next start"
+            )
         else:
             runner.cancel()
 
@@ -302,7 +304,7 @@ def _failed(plan: Plan, file: RowFile) -> int:
     return sum(entry is not None and entry.status == "failed" for entry in entries)
 
 
-def _told_how_it_ended(plan: Plan, runner: Runner, counts: Counts, failed: int) -> int:
+def _report_end(plan: Plan, runner: Runner, counts: Counts, failed: int) -> int:
     """Why it stopped and how to go on, as the last line of stderr; the exit code."""
     go_on = f"; go on with: {plan.resume}"
     match runner.stopped:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agent.batch.results import TraceFolder, scrubbed
+from agent.batch.results import TraceFolder, scrub_values
 from agent.cli.environment import NO_RUN, RUN_ID
 from agent.client.run_result import Outcome
 from agent.core.errors import AgentError
@@ -62,7 +62,7 @@ class RunRecord:
             return None
         steps = {key: value for key, value in state.items() if key != "messages"}
         trace = {**run, "state": steps, "calls": [_readable_call(call) for call in self._calls]}
-        self._folder.write(name, scrubbed(trace))
+        self._folder.write(name, scrub_values(trace))
         return self._folder.path(name)
 
 
