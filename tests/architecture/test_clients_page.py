@@ -21,7 +21,8 @@ def test_settings_name_our_address_or_the_pinned_map_server(text: str) -> None:
     servers: dict[str, Any] = settings.get("mcpServers") or settings["servers"]
     for name, server in servers.items():
         wanted = {"tanlu": "http://127.0.0.1:2024/mcp", "amap": "/@amap/amap-maps-mcp-server/"}
-        assert wanted[name] in json.dumps(server)
+        by_stdio = (server.get("command"), server.get("args")) == ("tanlu", ["mcp"])
+        assert by_stdio or wanted[name] in json.dumps(server)
         assert ("url" in server) != ("command" in server)
         if name == "amap":
             assert server["command"] == "node"

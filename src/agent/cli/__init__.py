@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "ask": "agent.cli.ask",
     "serve": "agent.cli.serve",
+    "mcp": "agent.cli.mcp",
     "batch": "agent.cli.batch",
     "ingest": "agent.cli.ingest",
     "search": "agent.cli.search",

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
+from langchain_core.runnables import RunnableConfig
 
 from agent.assistants.registry import Graph, compiled
 from agent.cli.console import called_as
@@ -35,7 +36,7 @@ async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) 
     """
     try:
         async with open_threads(read_settings()) as threads:
-            local_run = _LocalRun(threads, request, watcher)
+            local_run = LocalRun(threads, request, watcher)
             if request.follows_up and request.question is not None:
                 await local_run.finish_others()
                 return await local_run.ask(accepted)
@@ -52,7 +53,7 @@ async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) 
         await close_process_services()
 
 
-class _LocalRun:
+class LocalRun:
     """Run one question in this process."""
 
     def __init__(self, threads: Threads, request: Request, watcher: Watcher) -> None:
@@ -64,6 +65,11 @@ class _LocalRun:
         if assistant not in self._graphs:
             self._graphs[assistant] = compiled(assistant, self._threads.saver)
         return self._graphs[assistant]
+
+    async def thread_exists(self) -> bool:
+        """Return True if there is something on the request's thread."""
+        config: RunnableConfig = {"configurable": {"thread_id": self._request.thread_id}}
+        return bool((await self.graph(self._request.assistant).aget_state(config)).values)
 
     async def take_up(self) -> AcceptedRun | None:
         """Take over the run on this thread whose process was killed; return it or None."""

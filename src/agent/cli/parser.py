@@ -265,6 +265,16 @@ def _declare_serve(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
     serve.add_argument("-v", "--verbose", action="store_true", help="show the whole log")
 
 
+def _declare_mcp(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    mcp = chosen.add_parser(
+        "mcp",
+        help="offer the assistants to an MCP client over stdio",
+        description="Offer the assistants as tools over stdio, to a client that starts this.",
+    )
+    mcp.add_argument("--offline", action="store_true", help="use the bundled sample, no key")
+    mcp.add_argument("--log-file", metavar="FILE", help="write the log to this file")
+
+
 def _port(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 65_535:
@@ -275,6 +285,7 @@ def _port(text: str) -> int:
 _DECLARED = {
     "ask": _declare_ask,
     "serve": _declare_serve,
+    "mcp": _declare_mcp,
     "batch": declare_batch,
     "ingest": declare_ingest,
     "search": declare_search,

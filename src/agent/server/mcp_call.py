@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -10,17 +11,28 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
+import httpx
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
+from mcp.server.lowlevel import Server
+from mcp.types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ServerResult,
+    Tool,
+)
 
+from agent import __version__
 from agent.assistants.common.conversation import MAX_QUESTION
+from agent.client.connection import refusal
 from agent.client.follow import FollowLimits, RunFollower, RunListener, RunRequest
 from agent.client.run_result import Outcome, RunName, outcome_of, pause_of
 from agent.core.errors import AgentError, InputError
 from agent.evidence.queries import clean_text
-from agent.server.mcp_tools import Offered
+from agent.server.mcp_tools import Offered, refused
 from agent.texts import say
 from agent.texts.language import Language, detect_language
 from agent.texts.progress_words import event_line
@@ -172,10 +184,7 @@ class Call:
         if run.error:
             raise run.error
         if pause_of(run.values):
-            raise AgentError(
-                f"review_plan: the run waits for a review, which a tool cannot give; "
-                f"go on with thread {thread_id} in a client that can"
-            )
+            raise pause_refusal(thread_id)
         name = RunName(self._offered.graph_id, thread_id, run.run_id)
         return outcome_of(run.values, name, time.monotonic() - began)
 
@@ -208,3 +217,67 @@ class Call:
             limits=FollowLimits(run=offered.run_seconds, queue=_QUEUE_SECONDS, away=_AWAY_SECONDS),
             listener=self._progress,
         )
+
+
+log = logging.getLogger(__name__)
+_INSTRUCTIONS = (
+    "Assistants that look things up on the web and on the map (Chinese places by Amap) and answer "
+    "with numbered sources. Each tool takes one `question`; a run takes from seconds to minutes "
+    "and tells its progress. Follow up with the `thread_id` of a result."
+)
+
+
+def pause_refusal(thread_id: str) -> AgentError:
+    """Return the error of a run that waits for a person."""
+    return AgentError(
+        f"review_plan: the run waits for a review, which a tool cannot give; "
+        f"go on with thread {thread_id} in a client that can"
+    )
+
+
+class ToolServer:
+    """Speak MCP for the assistants; a subclass lists them and answers their calls."""
+
+    def __init__(self) -> None:
+        self.server: Server[Any, Any] = Server(
+            "tanlu", version=__version__, instructions=_INSTRUCTIONS
+        )
+        self.server.list_tools()(self.tools)  # type: ignore[no-untyped-call]
+        # Beside the SDK's decorator: its checks of input do not say which argument is meant.
+        self.server.request_handlers[CallToolRequest] = self.call
+
+    async def tools(self) -> list[Tool]:
+        """Return what is offered."""
+        raise NotImplementedError
+
+    async def answer(self, params: CallToolRequestParams) -> CallToolResult:
+        """Return the answer to a call; raise AgentError in one line where there is none."""
+        raise NotImplementedError
+
+    async def call(self, request: CallToolRequest) -> ServerResult:
+        """Return the answer or what is in its way; a call that fails must not end the server."""
+        try:
+            return ServerResult(await self.answer(request.params))
+        except AgentError as error:
+            problem = error.message
+        except httpx.HTTPError as error:
+            problem = refusal("the server", error).message
+        except Exception:
+            log.exception("a call of %s failed", request.params.name)
+            problem = "the call failed inside the server; its log says more"
+        return ServerResult(refused(problem))
+
+    def notify(self) -> Notify | None:
+        """Return the teller of the present call's progress; None where no client asked for it."""
+        context = self.server.request_context
+        token = context.meta.progressToken if context.meta else None
+        if token is None:
+            return None
+
+        async def notify(progress: float, message: str) -> None:
+            # As text, for 0 is a request's id, too; it puts the words on the call's own stream.
+            await context.session.send_progress_notification(
+                token, progress, message=message, related_request_id=str(context.request_id)
+            )
+
+        return notify

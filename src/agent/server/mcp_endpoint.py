@@ -13,8 +13,6 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
-import httpx
-from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware
@@ -32,12 +30,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agent import __version__
-from agent.client.connection import refusal
 from agent.core.errors import AgentError
 from agent.server.auth.api_keys import access, client_for, identify
-from agent.server.mcp_call import Call, CallProgress, Notify, read_arguments
-from agent.server.mcp_tools import Catalogue, refused, result_of
+from agent.server.mcp_call import Call, CallProgress, ToolServer, read_arguments
+from agent.server.mcp_tools import Catalogue, result_of
 
 log = logging.getLogger(__name__)
 
@@ -49,33 +45,23 @@ _UNREADABLE = {
 }
 _STOP = "tanlu.stop"
 """Where a request's scope holds what stops its call."""
-_INSTRUCTIONS = (
-    "Assistants that look things up on the web and on the map (Chinese places by Amap) and answer "
-    "with numbered sources. Each tool takes one `question`; a run takes from seconds to minutes "
-    "and tells its progress. Follow up with the `thread_id` of a result."
-)
 
 
-class McpEndpoint:
+class McpEndpoint(ToolServer):
     """Answer as an ASGI application while `running()` is entered."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._catalogue = Catalogue()
         self._calls = _Calls()
         self._limited: ASGIApp = RequestBodyLimitMiddleware(self._post, _MAX_BODY)
         self._manager: StreamableHTTPSessionManager | None = None
-        self._server: Server[Any, Any] = Server(
-            "tanlu", version=__version__, instructions=_INSTRUCTIONS
-        )
-        self._server.list_tools()(self._list)  # type: ignore[no-untyped-call]
-        # Beside the SDK's decorator: its checks of input do not say which argument is meant.
-        self._server.request_handlers[CallToolRequest] = self._call
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve for the application's lifespan; at its end no call is left."""
         logging.getLogger("mcp.server").setLevel(logging.WARNING)
-        self._manager = StreamableHTTPSessionManager(self._server, stateless=True)
+        self._manager = StreamableHTTPSessionManager(self.server, stateless=True)
         async with self._manager.run():
             try:
                 yield
@@ -115,28 +101,16 @@ class McpEndpoint:
             again = _replay(body, receive, stop)
             await self._manager.handle_request({**scope, _STOP: stop}, again, send)
 
-    async def _list(self) -> list[Tool]:
+    async def tools(self) -> list[Tool]:
         async with client_for(self._request()) as client:
             return [offered.tool for offered in (await self._catalogue.offered(client)).values()]
 
-    async def _call(self, request: CallToolRequest) -> ServerResult:
+    async def call(self, request: CallToolRequest) -> ServerResult:
         with self._stop():
-            return ServerResult(await self._answered(request.params))
+            return await super().call(request)
         raise McpError(ErrorData(code=0, message="Request cancelled"))
 
-    async def _answered(self, params: CallToolRequestParams) -> CallToolResult:
-        """Return the answer or what is in its way; a call that fails must not end the server."""
-        try:
-            return await self._ask(params)
-        except AgentError as error:
-            return refused(error.message)
-        except httpx.HTTPError as error:
-            return refused(refusal("the server", error).message)
-        except Exception:
-            log.exception("a call of %s failed", params.name)
-            return refused("the call failed inside the server; its log says more")
-
-    async def _ask(self, params: CallToolRequestParams) -> CallToolResult:
+    async def answer(self, params: CallToolRequestParams) -> CallToolResult:
         async with client_for(self._request()) as client:
             tools = await self._catalogue.offered(client)
             if params.name not in tools:
@@ -144,13 +118,13 @@ class McpEndpoint:
                 raise AgentError(f"there is no tool {params.name!r}; known: {known}")
             offered = tools[params.name]
             arguments, stop = read_arguments(params.arguments or {}, offered), self._stop()
-            progress = CallProgress(self._notify(), arguments.language)
+            progress = CallProgress(self.notify(), arguments.language)
             call = Call(client, offered, progress, lambda: stop.cancel_called)
             return result_of(await call.answer(arguments))
 
     def _request(self) -> Request:
         """Return the HTTP request that the present message came with."""
-        request = self._server.request_context.request
+        request = self.server.request_context.request
         assert isinstance(request, Request)
         return request
 
@@ -158,21 +132,6 @@ class McpEndpoint:
         """Return what the present call's client stops it with."""
         stop: anyio.CancelScope = self._request().scope[_STOP]
         return stop
-
-    def _notify(self) -> Notify | None:
-        """Return the teller of the present call's progress; None where no client asked for it."""
-        context = self._server.request_context
-        token = context.meta.progressToken if context.meta else None
-        if token is None:
-            return None
-
-        async def notify(progress: float, message: str) -> None:
-            # As text, for 0 is a request's id, too; it puts the words on the call's own stream.
-            await context.session.send_progress_notification(
-                token, progress, message=message, related_request_id=str(context.request_id)
-            )
-
-        return notify
 
 
 class _Calls:

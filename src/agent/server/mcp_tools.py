@@ -185,7 +185,7 @@ class Catalogue:
             name = _NOT_IN_NAMES.sub("", assistant["name"])[:64]
             if not name or name in found:
                 name = f"{assistant['graph_id']}-{assistant['assistant_id'][:8]}"
-            found[name] = _offered(name, assistant, await self._of(client, assistant))
+            found[name] = offered_tool(name, assistant, await self._of(client, assistant))
         return found
 
     async def _of(self, client: LangGraphClient, assistant: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -202,7 +202,8 @@ def _order(assistant: Mapping[str, Any]) -> tuple[bool, str]:
     return not own, str(assistant["created_at"])
 
 
-def _offered(name: str, assistant: Mapping[str, Any], schemas: Mapping[str, Any]) -> Offered:
+def offered_tool(name: str, assistant: Mapping[str, Any], schemas: Mapping[str, Any]) -> Offered:
+    """Return an assistant as a tool; `schemas` are its graph's of input and context."""
     taken = _taken(schemas.get("input_schema"), _INPUT)
     settings = _taken(schemas.get("context_schema"), _CONTEXT)
     tool = Tool(

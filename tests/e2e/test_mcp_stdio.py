@@ -1,0 +1,72 @@
+"""`tanlu mcp`: the assistants as tools of a client that starts a program and speaks stdio."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from agent.assistants.registry import ASSISTANTS
+from tests.support.mcp_client import said, structured
+from tests.support.programs import clean_environment
+
+pytestmark = [pytest.mark.slow, pytest.mark.node]
+EN = "How do sodium-ion batteries work?"
+
+
+@asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[ClientSession]:
+    """The official client with `tanlu mcp` as its program."""
+    environment = clean_environment(TANLU_DATA_DIR=str(folder / "data"))
+    program = StdioServerParameters(
+        command=sys.executable, args=["-m", "agent", "mcp"], env=environment, cwd=folder
+    )
+    with (folder / "errors").open("w") as errors:
+        async with (
+            stdio_client(program, errlog=errors) as (read, write),
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            yield session
+
+
+async def test_the_assistants_answer_over_stdio_and_follow_up(tmp_path: Path) -> None:
+    words: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, line: str | None) -> None:
+        words.append(line)
+
+    async with started(tmp_path) as session:
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+        assert set(tools) == set(ASSISTANTS)
+        assert all(tool.inputSchema["required"] == ["question"] for tool in tools.values())
+        assert "max_research_loops" in tools["agent"].inputSchema["properties"]
+        result = await session.call_tool(
+            "agent", {"question": EN, "max_research_loops": 1}, progress_callback=hear
+        )
+        answer = structured(result)
+        assert said(result) == answer["answer"]
+        assert answer["sources"]
+        assert answer["sample"] is True
+        assert len(words) > 2
+        follow_up = {"question": "And what do they cost?", "thread_id": answer["thread_id"]}
+        again = structured(await session.call_tool("agent", follow_up))
+        assert again["thread_id"] == answer["thread_id"]
+    assert "Traceback" not in (tmp_path / "errors").read_text("utf-8")
+
+
+async def test_a_wrong_call_is_answered_in_one_line(tmp_path: Path) -> None:
+    async with started(tmp_path) as session:
+        unknown = await session.call_tool("oracle", {"question": EN})
+        absent = "00000000-0000-4000-8000-000000000007"
+        no_thread = await session.call_tool("agent", {"question": EN, "thread_id": absent})
+        empty = await session.call_tool("agent", {"question": " "})
+    assert said(unknown).startswith("there is no tool 'oracle'; known: agent")
+    assert said(no_thread) == "thread_id: there is no such thread"
+    assert said(empty) == "question: is empty"
+    assert unknown.isError
+    assert no_thread.isError
+    assert empty.isError
