@@ -227,6 +227,11 @@ def _read(kind: type[_Read], overrides: dict[str, Any]) -> _Read:
         raise ConfigurationError(problem.name.upper(), problem.problem) from None
 
 
+def user_env_file() -> Path:
+    """Return the file of `tanlu config`, which counts in every folder."""
+    return platformdirs.user_config_path("tanlu") / "env"
+
+
 def load_env_file(path: Path = Path(".env")) -> None:
     """Read `.env` into the process environment, which wins. Tests never call this."""
     if path.is_file():

@@ -35,6 +35,7 @@ class Cli:
         self.started: list[Program] = []
         self.env = {
             "TANLU_DATA_DIR": str(folder / "data"),
+            "XDG_CONFIG_HOME": str(folder / "config"),
             "PYTHONIOENCODING": "utf-8",
             "COLUMNS": "100",
         }

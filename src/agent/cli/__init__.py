@@ -23,6 +23,8 @@ COMMANDS = {
     "ingest": "agent.cli.ingest",
     "search": "agent.cli.search",
     "doctor": "agent.cli.doctor",
+    "config": "agent.cli.config",
+    "completion": "agent.cli.completion",
 }
 
 
@@ -32,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         parser = build_parser(COMMANDS)
+        if "_ARGCOMPLETE" in os.environ:
+            import argcomplete
+
+            argcomplete.autocomplete(parser)
         if not words:
             parser.print_help()
             return 0

@@ -12,7 +12,7 @@ from agent.cli.console import fail
 from agent.core.errors import ConfigurationError
 from agent.core.private_files import FILE
 from agent.core.redaction import ScrubbingFilter
-from agent.settings import load_env_file
+from agent.settings import load_env_file, user_env_file
 
 NO_RUN = "-"
 RUN_ID: ContextVar[str] = ContextVar("tanlu_run_id", default=NO_RUN)
@@ -96,12 +96,16 @@ def _writer(writer: logging.Handler, level: str | None, otherwise: str) -> loggi
 
 
 def read_environment(*, offline: bool) -> None:
-    """Read `.env` (the process environment wins). Raises ConfigurationError."""
-    try:
-        load_env_file()
-    except UnicodeDecodeError:
-        raise ConfigurationError(".env", "is not UTF-8 text") from None
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(".env", f"cannot be read: {error}") from None
+    """Read `.env`, then the user's own file; what is set already wins. Raises ConfigurationError.
+
+    The process environment thus comes first.
+    """
+    for path in (Path(".env"), user_env_file()):
+        try:
+            load_env_file(path)
+        except UnicodeDecodeError:
+            raise ConfigurationError(str(path), "is not UTF-8 text") from None
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(str(path), f"cannot be read: {error}") from None
     if offline:
         os.environ["TANLU_MODE"] = "offline"

@@ -138,7 +138,8 @@ _TANLU_EPILOG = """examples:
   tanlu ingest ~/reports --collection reports
   tanlu search "钠离子电池 能量密度"
   tanlu serve --open
-  tanlu doctor"""
+  tanlu doctor
+  tanlu config set GEMINI_API_KEY"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -282,6 +283,33 @@ def _port(text: str) -> int:
     return value
 
 
+def _declare_config(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    config = chosen.add_parser(
+        "config",
+        help="keep settings and keys for every folder",
+        description="Keep settings of your own, for every folder; a folder's .env and the "
+        "process environment win. The names are those of .env.example.",
+        epilog="tanlu config set GEMINI_API_KEY   asks for the key, without showing it",
+    )
+    config.add_argument("action", choices=("list", "set", "unset"))
+    config.add_argument("key", nargs="?", metavar="KEY", help="the variable")
+    config.add_argument("value", nargs="?", metavar="VALUE", help="asked for if left out")
+
+
+def _declare_completion(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    completion = chosen.add_parser(
+        "completion",
+        help="print a shell's completion",
+        description="Print what makes a shell complete commands and options.",
+        epilog=_COMPLETION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "powershell"))
+
+
+_COMPLETION = """bash, zsh    eval "$(tanlu completion bash)"    in ~/.bashrc or ~/.zshrc
+fish         tanlu completion fish | source      in ~/.config/fish/config.fish
+powershell   tanlu completion powershell | Out-String | Invoke-Expression   in $PROFILE"""
 _DECLARED = {
     "ask": _declare_ask,
     "serve": _declare_serve,
@@ -290,4 +318,6 @@ _DECLARED = {
     "ingest": declare_ingest,
     "search": declare_search,
     "doctor": _declare_doctor,
+    "config": _declare_config,
+    "completion": _declare_completion,
 }

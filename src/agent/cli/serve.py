@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, reader_language
+from agent.cli.console import ANSWERED, FAILED, USAGE, called_as, fail, reader_language
 from agent.cli.environment import read_environment
 from agent.core.errors import AgentError, ConfigurationError
 from agent.texts import say
@@ -127,7 +127,9 @@ def _mode_line(language: Language) -> str:
     settings, reason = settings_or_reason()
     if settings is None:
         return say("serve.broken", language, reason=reason)
-    return say(f"serve.{settings.mode}", language)
+    if settings.mode == "online":
+        return say("serve.online", language)
+    return say("serve.offline", language, command=" ".join(called_as()))
 
 
 def _say(line: str) -> None:
