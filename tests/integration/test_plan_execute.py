@@ -10,6 +10,7 @@ import pytest
 
 from agent.core.errors import ConfigurationError, InputError
 from agent.sample.model.request import Answer
+from agent.sample.model.text import block
 from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import (
@@ -91,6 +92,19 @@ async def test_every_required_source_is_searched_once_for_every_task(lab: PlanLa
     for name in ("wikipedia", "openalex", "semantic_scholar", "tavily"):
         assert lab.world.asked(name) == len(TASKS), name
     assert lab.world.asked("sec") == 0
+
+
+async def test_each_source_is_asked_in_its_language_where_the_plan_has_queries(
+    lab: PlanLab,
+) -> None:
+    queries = ["钠离子电池 成本", "钠离子电池 价格走势", "sodium-ion battery cost"]
+    plays(lab, {"query": "钠离子电池的成本", "queries": queries})
+    await lab.ask()
+    counts = {name: lab.world.asked(name) for name in
+              ("wikipedia", "openalex", "semantic_scholar", "tavily")}  # fmt: skip
+    assert counts == {"wikipedia": 2, "openalex": 1, "semantic_scholar": 1, "tavily": 3}
+    (request,) = lab.world.openalex.requests
+    assert request.query["search"] == queries[2]
 
 
 async def test_a_figure_of_a_filing_stands_with_unit_period_and_source(lab: PlanLab) -> None:
@@ -188,6 +202,44 @@ async def test_no_model_is_asked_to_decide_where_there_is_nothing_to_decide(shar
     async with plan_process(shared, sec_user_agent=None) as lab:
         await lab.ask()
     assert shared.brain.asked("execute_decide") == []
+
+
+async def test_no_model_decides_where_the_plan_names_the_source_and_the_company(
+    lab: PlanLab,
+) -> None:
+    company = {"query": "青岚公司 财务", "sources": ["filings"], "company": "青岚 / Qinglan Inc."}
+    brain = plays(lab, company, {"query": "钠离子电池 同行", "sources": []}, "钠离子电池 成本")
+    state = await lab.ask()
+    asked = [block(turn.user, "task") for turn in brain.asked("execute_decide")]
+    assert asked == ["钠离子电池 成本"]
+    assert state["executor_result"][0]["decisions"] == ["sec_edgar_search: Qinglan Inc."]
+    assert "| Revenues | 362000000 | USD |" in str(answer_of(state).text)
+    # The plan, one decision (there were three), the headings, the dossier, its claims.
+    assert told(state)["usage"]["model_calls"] == 5
+    assert state["tasks"][1] == {"id": "T2", "query": "钠离子电池 同行", "dep": [], "sources": []}
+
+
+async def test_a_model_decides_about_a_planned_source_without_a_company(lab: PlanLab) -> None:
+    brain = plays(lab, {"query": "钠电企业 财务", "sources": ["filings", "akshare", "documents"]})
+    await lab.ask()
+    (turn,) = brain.asked("execute_decide")
+    assert [tool.name for tool in turn.tools] == ["sec_edgar_search"]
+
+
+async def test_the_planner_sees_own_documents_and_what_can_be_asked(shared: World) -> None:
+    shared.clear()
+    brain = shared.gemini.brain = Planner("技术路线")
+    knowledge = MemoryKnowledge()
+    knowledge.put("钠离子电池笔记", NOTE)
+    knowledge.put("差旅 <制度>", "酒店。")
+    async with plan_process(shared, knowledge=knowledge, openalex_api_key=None) as lab:
+        await lab.ask()
+    (turn,) = brain.asked("plan_tasks")
+    assert block(turn.user, "collections").split("\n") == [
+        "own (2)", "- 钠离子电池笔记", "- 差旅 ‹制度›",
+    ]  # fmt: skip
+    assert block(turn.user, "sources") == "filings, documents"
+    assert block(turn.user, "unavailable") == "OpenAlex"
 
 
 async def test_the_model_sees_a_cropped_observation_and_the_state_keeps_the_whole(

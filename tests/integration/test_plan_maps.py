@@ -95,6 +95,19 @@ async def test_a_question_without_a_place_is_not_offered_the_map(lab: PlanLab) -
     assert lab.services.maps.opened == 0
 
 
+async def test_the_map_is_offered_where_the_plan_wants_it_and_nowhere_else(lab: PlanLab) -> None:
+    rule = looks_up("maps_around_search", keywords="公园")
+    there = {"query": "西湖 景点", "sources": ["map", "filings"], "company": "Qinglan"}
+    brain = Planner(there, {"query": "西湖 历史", "sources": []}, execute_decide=rule)
+    lab.world.gemini.brain = brain
+    state = await lab.ask(QUESTION)
+    assert lab.services.maps.opened == 1
+    assert {tool.name for turn in brain.asked("execute_decide") for tool in turn.tools} == {
+        "maps_around_search"
+    }
+    assert [place["source"] for place in state["places"]] == ["a1-0"]
+
+
 async def test_a_map_that_cannot_be_had_is_one_gap(lab: PlanLab) -> None:
     lab.services.maps = OneBridge(refuses=True)
     state = await lab.ask(QUESTION)

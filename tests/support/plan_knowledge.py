@@ -69,6 +69,9 @@ class MemoryKnowledge:
         seen = (h for _, chunks in self._seen(scope) for c in chunks for h in c["headings"])
         return list(dict.fromkeys(seen))[:limit]
 
+    async def documents(self, scope: Scope) -> list[KnownDocument]:
+        return [document for document, _ in self._seen(scope)]
+
     async def collections(self, owner: str = "") -> list[Collected]:
         names: dict[str, int] = {}
         for document, _ in self.held.values():

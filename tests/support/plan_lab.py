@@ -41,9 +41,12 @@ _MARKED = re.compile(r"\[\^([\w-]+)\]")
 
 
 class Planner:
-    """Plans `tasks` (query, or query and dependencies) and writes faithfully from what it gets."""
+    """Plans `tasks` and writes faithfully from what it gets.
 
-    def __init__(self, *tasks: str | tuple[str, list[str]], **rules: Rule) -> None:
+    A task is a query, a query and dependencies, or all its keys but the id.
+    """
+
+    def __init__(self, *tasks: str | tuple[str, list[str]] | dict[str, Any], **rules: Rule) -> None:
         self.tasks = tasks or ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
@@ -63,8 +66,16 @@ class Planner:
         return [turn for turn in self.turns if task_of(turn) == task]
 
     def plan(self, turn: Turn) -> Answer:
-        named = [task if isinstance(task, tuple) else (task, []) for task in self.tasks]
-        return planned(*((f"T{n}", query, dep) for n, (query, dep) in enumerate(named, 1)))
+        return Answer(
+            json={"tasks": [{"id": f"T{n}", **_keys(t)} for n, t in enumerate(self.tasks, 1)]}
+        )
+
+
+def _keys(task: str | tuple[str, list[str]] | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(task, dict):
+        return {"dep": [], **task}
+    query, dep = task if isinstance(task, tuple) else (task, [])
+    return {"query": query, "dep": dep}
 
 
 def planned(*tasks: tuple[str, str, list[str]]) -> Answer:

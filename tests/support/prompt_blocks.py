@@ -22,7 +22,7 @@ BLOCKS = {
     "team_synthesize": "today question asked format_requirement sub_questions previous hypotheses"
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",
-    "plan_tasks": "today conversation mode limit collections question",
+    "plan_tasks": "today conversation mode limit sources unavailable collections question",
     "execute_decide": "today question task earlier tools_left",
     "rewrite_headings": "question headings",
     "dossier": "today conversation tasks passages figures places gaps question",

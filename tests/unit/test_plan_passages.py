@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.plan_execute.documents import bears_on
 from agent.assistants.plan_execute.papers import papers_of, read_by_default
 from agent.assistants.plan_execute.search_info import (
     Found,
@@ -13,6 +12,7 @@ from agent.assistants.plan_execute.search_info import (
     shown_path,
     sources_of,
 )
+from agent.assistants.plan_execute.subject import bears_on
 from agent.knowledge.types import Chunk, Hit, KnownDocument
 
 

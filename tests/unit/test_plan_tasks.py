@@ -95,6 +95,21 @@ def test_ids_and_dependencies_are_read_tolerantly() -> None:
     assert made(given) == [("T1", "历史", []), ("T2", "交通", []), ("T3", "票价", ["T1"])]
 
 
+def test_the_optional_keys_of_a_task_are_read_tolerantly() -> None:
+    given = Plan.model_validate({"tasks": [
+        {"query": "财务", "sources": ["SEC_EDGAR", "web", "own documents"], "company": ["甲", "乙"],
+         "queries": ["甲 财务", "甲的财务", "revenue", "profit", "debt"]},
+        {"query": "历史", "sources": None, "company": None, "queries": None},
+        {"query": "票价", "sources": "map", "queries": " "},
+    ]})  # fmt: skip
+    first, second, third = settled(checked(given, "flat", 6), 6)
+    assert first["sources"] == ["filings", "documents"]
+    assert first["company"] == "甲; 乙"
+    assert first["queries"] == ["甲 财务", "revenue", "profit"]
+    assert second == {"id": "T2", "query": "历史", "dep": []}
+    assert third == {"id": "T3", "query": "票价", "dep": [], "sources": ["map"]}
+
+
 def test_a_query_is_one_clean_line_of_bounded_length() -> None:
     ((_, query, _),) = made(plan(("T1", "历\u202e史\n" + "长" * 900, [])))
     assert query.startswith("历史 长")

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import unicodedata
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -22,7 +22,13 @@ from pydantic import BaseModel
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
-from agent.assistants.plan_execute.state import ExecutorState
+from agent.assistants.plan_execute.state import ExecutorState, SpecialSource, Task
+from agent.assistants.plan_execute.subject import (
+    companies_of,
+    latin_name,
+    listed_name,
+    queries_of,
+)
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
 from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens
@@ -34,8 +40,11 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
 from agent.texts import say
+from agent.texts.language import detect_language
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
+MAX_CALLS = 6
+"""Calls of one message that are done."""
 _MAX_QUERY = 300
 _NAMES = ("query", "company", "symbol", "keywords", "q")
 _NOT_SET_UP = ("map_key_missing", "map_no_node")
@@ -62,9 +71,39 @@ def akshare_search(query: str) -> str:
 SEARCHES: Mapping[str, BaseTool] = {"sec_edgar": sec_edgar_search, "akshare": akshare_search}
 
 
+PLANNED = "planned"
+"""The id of the message whose calls are the plan's."""
+_SOURCES: Mapping[str, SpecialSource] = {"sec_edgar": "filings", "akshare": "akshare"}
+
+
+def planned_calls(task: Task, off: Container[str]) -> list[ToolCall]:
+    """Return the searches that the plan says enough about: whose source, and which company."""
+    wanted, companies = task.get("sources", []), companies_of(task.get("company", ""))
+    english = next((q for q in queries_of(task) if detect_language(q) == "en"), "")
+    asked = [
+        (source, f"{name} {english}".strip() if source == "sec_edgar" else name)
+        for source in OPTIONAL
+        if _SOURCES[source] in wanted and source not in off
+        for names in companies
+        if (name := latin_name(names) if source == "sec_edgar" else listed_name(names))
+    ]
+    return [
+        ToolCall(name=SEARCHES[source].name, args={"query": query}, id=f"{PLANNED}-{n}")
+        for n, (source, query) in enumerate(asked[:MAX_CALLS])
+    ]
+
+
+def _undecided(task: Task) -> list[str]:
+    """Return the optional sources that a model decides about: all, or those without a company."""
+    wanted = task.get("sources")
+    if wanted is None:
+        return list(OPTIONAL)
+    return [] if task.get("company") else [name for name in OPTIONAL if _SOURCES[name] in wanted]
+
+
 async def offered_tools(run: ExecutorRun) -> tuple[list[BaseTool], list[Gap]]:
-    """What can be had here, and why the map cannot where the task is about a place."""
-    tools = [SEARCHES[name] for name in OPTIONAL if name not in run.off]
+    """Return what a model may decide about, and why the map is not there where it should be."""
+    tools = [SEARCHES[name] for name in _undecided(run.task) if name not in run.off]
     if not run.wants_maps:
         return tools, []
     query = run.task["query"]
@@ -96,9 +135,15 @@ _LINE = 200
 
 
 async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
-    """Asks the model while there are rounds and optional tools left; a failure is a gap."""
+    """Look up what the plan says; ask the model while there is something left to decide.
+
+    It is asked while there are rounds and optional tools left; a failure is a gap.
+    """
     run = runtime.context
     left = run.configuration.max_executor_rounds - state.get("rounds", 0)
+    planned = planned_calls(run.task, run.off) if left > 0 else []
+    if planned and not state.get("executor_messages"):
+        return ExecutorState(executor_messages=[AIMessage("", tool_calls=planned, id=PLANNED)])
     tools, gaps = await offered_tools(run) if left > 0 else ([], [])
     if not tools:
         return ExecutorState(gaps=gaps)
@@ -140,7 +185,8 @@ def _prompt(state: ExecutorState, run: ExecutorRun, left: int) -> list[BaseMessa
         "earlier": cut_to_tokens(earlier_lines(state.get("earlier", [])), limit // 8),
         "tools_left": str(left),
     }
-    said: list[AnyMessage] = state.get("executor_messages") or []
+    messages: list[AnyMessage] = state.get("executor_messages") or []
+    said = [message for message in messages if not _is_planned(message)]
     return [
         SystemMessage(render("execute_decide_system", run.language)),
         HumanMessage(render("execute_decide", run.language, **values)),
@@ -148,8 +194,13 @@ def _prompt(state: ExecutorState, run: ExecutorRun, left: int) -> list[BaseMessa
     ]
 
 
-MAX_CALLS = 6
-"""Calls of one message that are done."""
+def _is_planned(message: AnyMessage) -> bool:
+    """Return True for a call of the plan, which no model made, and for its result."""
+    if isinstance(message, ToolMessage):
+        return message.tool_call_id.startswith(PLANNED)
+    return message.id == PLANNED
+
+
 _SHARE = 2
 """The part of the prompt's limit that all observations together may take: a half."""
 
@@ -183,7 +234,7 @@ async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) ->
         executor_messages=messages,
         optional_search_results=[each.message(each.whole) for each in done if each.line],
         decisions=[each.line for each in done if each.line],
-        rounds=state.get("rounds", 0) + 1,
+        rounds=state.get("rounds", 0) + (asked.id != PLANNED),
         gaps=[gap for each in done for gap in each.gaps],
     )
 

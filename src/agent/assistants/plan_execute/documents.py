@@ -17,7 +17,6 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.knowledge.rerank import BUILT_IN
-from agent.knowledge.terms import query_terms, terms
 from agent.knowledge.types import Ranked, Reranker
 from agent.search.documents import Document, DocumentKind, Figure, coerce_documents
 from agent.search.hits import only_known
@@ -225,12 +224,6 @@ def _preview(document: Document) -> str:
     return cut_to_tokens(" ".join(document["text"].split()), _PREVIEW)
 
 
-_COVERAGE = 0.3
-"""The share of a query's terms a text must have to bear on it: one common word is not enough."""
-_FEW = 3
-"""Of fewer terms one may be all that a text shares."""
-
-
 async def ranked(
     reranker: Reranker,
     query: str,
@@ -254,13 +247,6 @@ async def ranked(
     reached = {place for place, _ in found.order}
     kept = [(at, score) for at, score in whole.order if at in reached or may_stay(at)]
     return replace(found, order=kept)
-
-
-def bears_on(query: str, text: str) -> bool:
-    """Whether a text has enough of a query's terms for words to say that it is about it."""
-    wanted = set(query_terms(query))
-    least = max(_COVERAGE * len(wanted), 1 if len(wanted) < _FEW else 2)
-    return bool(wanted) and len(wanted & set(terms(text))) >= least
 
 
 def source_name(source: str, language: Language) -> str:

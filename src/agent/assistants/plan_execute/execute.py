@@ -23,7 +23,7 @@ from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
-from agent.assistants.plan_execute.documents import WEB_OFF, ids_of, source_name
+from agent.assistants.plan_execute.documents import ids_of, source_name
 from agent.assistants.plan_execute.papers import download
 from agent.assistants.plan_execute.plan import depth_of
 from agent.assistants.plan_execute.sources import clean_and_rerank, search
@@ -35,7 +35,13 @@ from agent.assistants.plan_execute.state import (
     Task,
     configuration_of,
 )
-from agent.assistants.plan_execute.task_run import NODE, REQUIRED, ExecutorRun, Shared
+from agent.assistants.plan_execute.task_run import (
+    NODE,
+    REQUIRED,
+    ExecutorRun,
+    Shared,
+    sources_off,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -147,16 +153,6 @@ async def execute(
         gaps=gaps,
         usage=meter.usage,
     )
-
-
-def sources_off(services: Services, configuration: Configuration) -> dict[str, str]:
-    """Return why sources are off in this run, by name; the log is told, not the reader."""
-    off = dict(services.library.off(configuration.research_model))
-    if configuration.web_search == "off":
-        off["tavily"] = WEB_OFF
-    for name, why in off.items():
-        log.info("%s: %s is off: %s", NODE, name, why)
-    return off
 
 
 def sources_of(result: ExecutorResult, language: Language) -> list[Source]:

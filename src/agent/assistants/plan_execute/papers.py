@@ -39,6 +39,11 @@ def papers_of(mode: str) -> str:
     return SAMPLE_PAPERS if mode == "offline" else PAPERS
 
 
+def is_own(collection: str) -> bool:
+    """Return True for a collection of the user's documents, not of downloaded papers."""
+    return collection not in (PAPERS, SAMPLE_PAPERS)
+
+
 def read_by_default(names: Iterable[str], mode: str) -> list[str]:
     """All but, online, what came from the sample."""
     return [name for name in names if name != SAMPLE_PAPERS or mode == "offline"]

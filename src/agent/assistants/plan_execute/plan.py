@@ -1,9 +1,9 @@
 """The first node: checks the input, opens the turn, and splits the question into tasks."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.config import get_config
@@ -15,23 +15,26 @@ from agent.assistants.common.conversation import conversation, previous_evidence
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
-from agent.assistants.plan_execute.papers import read_by_default
+from agent.assistants.plan_execute.documents import source_name
+from agent.assistants.plan_execute.papers import is_own, read_by_default
 from agent.assistants.plan_execute.state import (
     PlanState,
     PlanUpdate,
+    SpecialSource,
     Task,
     configuration_of,
     new_plan,
 )
+from agent.assistants.plan_execute.task_run import REQUIRED, sources_off
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.metadata_keys import OWNER
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
-from agent.evidence.queries import clean_text, near_duplicate
-from agent.evidence.types import Gap
-from agent.knowledge.types import Collected
+from agent.evidence.queries import clean_text, drop_seen, near_duplicate
+from agent.evidence.types import Gap, Query
+from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.state import Turn, replaced
@@ -40,8 +43,16 @@ from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
 Mode = Literal["flat", "dag"]
+SPECIAL: Mapping[str, SpecialSource] = {
+    "filings": "filings", "sec_edgar": "filings", "sec_edgar_search": "filings", "sec": "filings",
+    "akshare": "akshare", "akshare_search": "akshare",
+    "map": "map", "maps": "map", "amap": "map",
+    "documents": "documents", "own": "documents", "own_documents": "documents",
+}  # fmt: skip
+"""Special sources by the names that models give them."""
 Problem = Literal["empty", "too_many", "same_id", "same_task", "unknown_dep", "cycle"]
-MAX_QUERY = 300
+MAX_QUERY, MAX_QUERIES = 300, 3
+_MAX_COMPANY = 200
 _MAX_READ = 200
 """Tasks that are looked at; what comes after them is cut anyhow."""
 
@@ -54,17 +65,40 @@ class PlannedTask(BaseModel):
     dep: list[str] = Field(
         default_factory=list, description="Ids of the tasks whose results this one needs."
     )
+    sources: list[SpecialSource] | None = Field(
+        None, description="Special sources to ask besides; empty for none."
+    )
+    company: str = Field("", description="Names of the company it is about, parted by /.")
+    queries: list[str] = Field(
+        default_factory=list, description="One to three searches, each in its source's language."
+    )
 
     @field_validator("id", mode="before")
     @classmethod
     def _id(cls, value: object) -> str:
         return "" if value is None else str(value)
 
-    @field_validator("dep", mode="before")
+    @field_validator("dep", "queries", mode="before")
     @classmethod
-    def _dep(cls, value: object) -> list[str]:
-        named = value if isinstance(value, list) else [] if value is None else [value]
-        return [str(each) for each in named]
+    def _texts(cls, value: object) -> list[str]:
+        return [str(each) for each in _listed(value)]
+
+    @field_validator("company", mode="before")
+    @classmethod
+    def _company(cls, value: object) -> str:
+        return "; ".join(str(each) for each in _listed(value))
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _sources(cls, value: object) -> list[SpecialSource] | None:
+        if value is None:
+            return None
+        named = [str(each).strip().casefold().replace(" ", "_") for each in _listed(value)]
+        return list(dict.fromkeys(SPECIAL[name] for name in named if name in SPECIAL))
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 class Plan(BaseModel):
@@ -99,7 +133,7 @@ def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
     if len(plan.tasks) > limit:
         problems.append("too_many")
     if mode == "flat":
-        flat = [Task(id=task["id"], query=task["query"], dep=[]) for task in distinct]
+        flat = [_renamed(task, task["id"], []) for task in distinct]
         return Checked(flat, [problem for problem in problems if problem != "same_id"])
     known = {task["id"] for task in named}
     if any(dep not in known for task in named for dep in task["dep"]):
@@ -116,13 +150,13 @@ def settled(found: Checked, limit: int) -> list[Task]:
     """
     tasks = found.tasks
     if {"same_id", "same_task", "unknown_dep", "cycle"} & set(found.problems):
-        tasks = [Task(id=task["id"], query=task["query"], dep=[]) for task in tasks]
+        tasks = [_renamed(task, task["id"], []) for task in tasks]
     kept = (in_order(tasks) if any(task["dep"] for task in tasks) else tasks)[:limit]
     names = {task["id"]: f"T{number}" for number, task in enumerate(kept, 1)}
     if len(names) < len(kept):
         names = {}
     return [
-        Task(id=f"T{number}", query=task["query"], dep=[names[dep] for dep in task["dep"]])
+        _renamed(task, f"T{number}", [names[dep] for dep in task["dep"]])
         for number, task in enumerate(kept, 1)
     ]
 
@@ -148,7 +182,24 @@ def depth_of(tasks: Sequence[Task]) -> Mapping[str, int]:
 def _cleaned(task: PlannedTask, number: int) -> Task:
     own = clean_text(task.id, 40) or f"T{number}"
     deps = dict.fromkeys(clean_text(dep, 40) for dep in task.dep)
-    return Task(id=own, query=clean_text(task.query, MAX_QUERY), dep=[d for d in deps if d])
+    cleaned = Task(id=own, query=clean_text(task.query, MAX_QUERY), dep=[d for d in deps if d])
+    if task.sources is not None:
+        cleaned["sources"] = task.sources
+    if company := clean_text(task.company, _MAX_COMPANY):
+        cleaned["company"] = company
+    if queries := cleaned_queries(task.queries):
+        cleaned["queries"] = queries
+    return cleaned
+
+
+def cleaned_queries(queries: Iterable[str]) -> list[str]:
+    """Return the first three queries that ask something different, each one clean line."""
+    asked = [Query(query=clean_text(query, MAX_QUERY), map=None) for query in queries]
+    return [query["query"] for query in drop_seen(asked, [])][:MAX_QUERIES]
+
+
+def _renamed(task: Task, name: str, dep: list[str]) -> Task:
+    return cast(Task, {**task, "id": name, "dep": dep})
 
 
 def _distinct(tasks: Sequence[Task]) -> list[Task]:
@@ -161,7 +212,8 @@ def _distinct(tasks: Sequence[Task]) -> list[Task]:
 
 log = logging.getLogger(__name__)
 NODE = "plan"
-_SHOWN_COLLECTIONS = 30
+_SHOWN_COLLECTIONS = _SHOWN_TITLES = 30
+_MAX_TITLE = 120
 
 
 async def plan(
@@ -178,10 +230,12 @@ async def plan(
     if notice := services.notice(turn["language"]):
         emit(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
-    shown = [each for each in known if each["name"] in readable]
-    request = _PlanRequest(
-        turn, configuration, services, meter, _prompt(turn, said, shown, configuration)
-    )
+    own = [each for each in known if each["name"] in readable and is_own(each["name"])]
+    titles = await _titles(own, services, Scope(owner=owner), turn, meter)
+    offer = _offer(services, configuration, turn["language"], documents=bool(own))
+    values = {**offer, "conversation": said, "collections": _collection_lines(own, titles)}
+    prompt = _prompt(turn, configuration, values)
+    request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
@@ -219,17 +273,62 @@ def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) 
     return list(dict.fromkeys(wanted))
 
 
+async def _titles(
+    own: list[Collected], services: Services, scope: Scope, turn: Turn, meter: Meter
+) -> list[str]:
+    """Return the titles of own documents, those nearest to the question first."""
+    if not own:
+        return []
+    knowledge, few = services.knowledge, sum(each["documents"] for each in own) <= _SHOWN_TITLES
+    scope = replace(scope, collections=tuple(dict.fromkeys(each["name"] for each in own)))
+    try:
+        hits = await knowledge.search(turn["question"], scope, limit=2 * _SHOWN_TITLES, meter=meter)
+        others = await knowledge.documents(scope) if few else []
+    except AgentError as error:
+        log.warning("turn=%s %s, titles: %s", turn["id"], NODE, error)
+        return []
+    documents = [*(hit.document for hit in hits), *others]
+    titles = dict.fromkeys(clean_text(document["title"], _MAX_TITLE) for document in documents)
+    return [title for title in titles if title][:_SHOWN_TITLES]
+
+
+def _collection_lines(own: list[Collected], titles: list[str]) -> str:
+    """Return each collection with its number of documents, then titles of documents."""
+    names = [f"{each['name']} ({each['documents']})" for each in own[:_SHOWN_COLLECTIONS]]
+    return "\n".join([*names, *(f"- {title}" for title in titles)])
+
+
+def _offer(
+    services: Services, configuration: Configuration, language: Language, *, documents: bool
+) -> dict[str, str]:
+    """Return which special sources a task may name, and which required ones cannot be asked."""
+    off = sources_off(services, configuration)
+    settings = services.settings
+    has_map = settings.amap_maps_api_key is not None or settings.amap_mcp_command is not None
+    there: dict[SpecialSource, bool] = {
+        "filings": "sec_edgar" not in off,
+        "akshare": "akshare" not in off,
+        "map": has_map and configuration.geo_routing != "never",
+        "documents": documents,
+    }
+    missing = [source_name(name, language) for name in REQUIRED if name in off]
+    return {
+        "sources": ", ".join(name for name, is_there in there.items() if is_there),
+        "unavailable": ", ".join(missing),
+    }
+
+
 def _prompt(
-    turn: Turn, said: str, collections: list[Collected], configuration: Configuration
+    turn: Turn, configuration: Configuration, given: Mapping[str, str]
 ) -> list[BaseMessage]:
     limit, language = configuration.context_token_limit, turn["language"]
-    shown = collections[:_SHOWN_COLLECTIONS]
     values = {
+        **given,
         "today": turn["today"],
-        "conversation": cut_to_tokens(said, limit // 10),
+        "conversation": cut_to_tokens(given["conversation"], limit // 10),
+        "collections": cut_to_tokens(given["collections"], limit // 10),
         "mode": configuration.plan_mode,
         "limit": str(configuration.max_tasks),
-        "collections": "\n".join(f"{each['name']} ({each['documents']})" for each in shown),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }
     return [

@@ -14,9 +14,10 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.plan_execute.documents import bears_on, ranked, source_name
+from agent.assistants.plan_execute.documents import ranked, source_name
 from agent.assistants.plan_execute.papers import PAPERS, SAMPLE_PAPERS, papers_of
 from agent.assistants.plan_execute.state import Passage, PlanState, PlanUpdate, configuration_of
+from agent.assistants.plan_execute.subject import bears_on
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError

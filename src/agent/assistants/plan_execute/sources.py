@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from itertools import zip_longest
 from typing import cast
 
 from langgraph.runtime import Runtime
@@ -15,6 +16,7 @@ from agent.assistants.plan_execute.documents import (
 )
 from agent.assistants.plan_execute.documents import ranked as ranked_by
 from agent.assistants.plan_execute.state import ExecutorState
+from agent.assistants.plan_execute.subject import queries_for, queries_of
 from agent.assistants.plan_execute.task_run import REQUIRED, ExecutorRun, ask_source
 from agent.search.documents import Document
 
@@ -26,17 +28,24 @@ async def search(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> Executo
 
     Sources that are off are not asked: the run says so once.
     """
-    run, query = runtime.context, state["current_query"]
+    run, queries = runtime.context, state.get("queries") or queries_of(runtime.context.task)
     names = [name for name in REQUIRED if name not in run.off]
-    outcomes = await asyncio.gather(*(ask_source(run, name, query) for name in names))
+    asked = [(name, query) for name in names for query in queries_for(name, queries)]
+    outcomes = await asyncio.gather(*(ask_source(run, *each) for each in asked))
     found = [
         document
         for message in state.get("optional_search_results") or []
         for document in documents_of(message.content, _OF_TOOL.get(str(message.name), ""))
         if message.name in _OF_TOOL
     ]
-    for name, (value, _) in zip(names, outcomes, strict=True):
-        found += documents_of(value, name)
+    for name in names:
+        lists = [
+            documents_of(value, name)
+            for (source, _), (value, _) in zip(asked, outcomes, strict=True)
+            if source == name
+        ]
+        # The best of every query first.
+        found += [document for row in zip_longest(*lists) for document in row if document]
     return ExecutorState(
         search_results=found,
         gaps=[gap for _, gaps in outcomes for gap in gaps],

@@ -24,6 +24,8 @@ from agent.state import (
     extend,
 )
 
+SpecialSource = Literal["filings", "akshare", "map", "documents"]
+"""What a task may want besides the sources that are always searched."""
 TaskStatus = Literal["done", "empty", "failed", "skipped"]
 
 
@@ -59,6 +61,12 @@ class Task(TypedDict):
     """`T1`…"""
     query: str
     dep: list[str]
+    sources: NotRequired[list[SpecialSource]]
+    """Absent where the plan does not say: then a model decides."""
+    company: NotRequired[str]
+    """Its names, `宁德时代 / CATL / 300750`; several companies are parted by semicolons."""
+    queries: NotRequired[list[str]]
+    """Up to three, each in its source's language; the query where absent."""
 
 
 class DownloadedPaper(TypedDict):
@@ -96,6 +104,8 @@ class ExecutorState(Records, total=False):
 
     executor_messages: Annotated[list[AnyMessage], add_messages]
     current_query: str
+    queries: list[str]
+    """What the sources are asked; the task's own where absent."""
     optional_search_results: Annotated[list[ToolMessage], extend]
     search_results: Annotated[list[Document], extend]
     reranked_results: list[Document]

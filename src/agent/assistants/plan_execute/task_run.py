@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.services import Services
-from agent.assistants.plan_execute.documents import documents_of, source_name
+from agent.assistants.plan_execute.documents import WEB_OFF, documents_of, source_name
 from agent.assistants.plan_execute.state import Task
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -72,9 +72,11 @@ class ExecutorRun:
     @property
     def wants_maps(self) -> bool:
         """Whether the map's tools belong to this task, and can still be had."""
-        routing = self.configuration.geo_routing
+        routing, planned = self.configuration.geo_routing, self.task.get("sources")
         if routing == "never" or self.maps_failed:
             return False
+        if routing == "llm" and planned is not None:
+            return "map" in planned
         asked = (self.turn["question"], self.task["query"])
         placed = any(names_known_place(text) or parse_lnglat(text) for text in asked)
         return placed or routing == "always"
@@ -103,6 +105,16 @@ class ExecutorRun:
 
 
 log = logging.getLogger(__name__)
+
+
+def sources_off(services: Services, configuration: Configuration) -> dict[str, str]:
+    """Return why sources are off in this run, by name; the log is told, not the reader."""
+    off = dict(services.library.off(configuration.research_model))
+    if configuration.web_search == "off":
+        off["tavily"] = WEB_OFF
+    for name, why in off.items():
+        log.info("%s: %s is off: %s", NODE, name, why)
+    return off
 
 
 async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, list[Gap]]:

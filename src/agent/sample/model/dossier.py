@@ -56,8 +56,27 @@ def plan_tasks(turn: Turn) -> Answer:
     """Return a task for each aspect the question names, at most three; else the question itself."""
     question, limit = clean_question(question_of(turn.user)), max(1, number(turn.user, "limit", 3))
     queries = [f"{searched_as(question)} {a}" for a in aspects_of(question)] or [question]
-    tasks = [{"id": f"T{n}", "query": q, "dep": []} for n, q in enumerate(queries[:limit], 1)]
+    offered = re.findall(r"\w+", block(turn.user, "sources"))
+    tasks = [
+        {"id": f"T{n}", "query": q, "dep": [], **_special_sources(question, q, offered)}
+        for n, q in enumerate(queries[:limit], 1)
+    ]
     return Answer(json={"tasks": tasks})
+
+
+def _special_sources(question: str, task: str, offered: list[str]) -> dict[str, object]:
+    """Return which special sources a task needs, and the name of its company."""
+    subject = subject_of(task).text
+    figures = "akshare" if detect_language(task) == "zh" else "filings"
+    wanted = ["documents"]
+    if subject and _COMPANY.search(f"{question} {task}"):
+        wanted.append(figures)
+    elif extract_place(task) and activity_keywords(task, "zh"):
+        wanted.append("map")
+    # A long Chinese subject begins with the company: 宁德时代钠离子电池.
+    name = subject[:4] if detect_language(subject) == "zh" and len(subject) > 6 else subject
+    company = name if figures in wanted and figures in offered else ""
+    return {"sources": [name for name in wanted if name in offered], "company": company}
 
 
 def execute_decide(turn: Turn) -> Answer:

@@ -1,0 +1,115 @@
+"""Tell what a task is about, how each source is asked for it, and which texts concern it."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.assistants.plan_execute.state import Task
+from agent.evidence.queries import clean_text
+from agent.knowledge.terms import query_terms, terms
+from agent.texts.language import detect_language
+
+_BETWEEN_COMPANIES = re.compile("[;；、\n]")
+_BETWEEN_NAMES = re.compile(r"[/／|｜()（）]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_LEGAL = re.compile(
+    r"(?:股份|有限责任|有限)*公司$|集团$"
+    r"|[\s,]+(?:inc|corp|corporation|co|company|ltd|limited|plc|llc|ag|se|sa|nv|gmbh|group)\.?$",
+    re.IGNORECASE,
+)
+_OTHER_BODY = r"(?![\u3400-\u9fff]{1,8}?(?:公司|集团|股份|银行))"
+"""Behind a short Chinese name: 青岚物流有限公司 is not 青岚公司."""
+_LEAST_NAME = 2
+_COVERAGE = 0.3
+"""The share of a query's terms a text must have to bear on it: one common word is not enough."""
+_FEW = 3
+"""Of fewer terms one may be all that a text shares."""
+
+
+def companies_of(company: str) -> list[tuple[str, ...]]:
+    """Return the names of each company: `宁德时代 / CATL / 300750; 比亚迪` are two companies."""
+    named = [
+        tuple(filter(None, (clean_text(name, 80) for name in _BETWEEN_NAMES.split(part))))
+        for part in _BETWEEN_COMPANIES.split(company)
+    ]
+    return [names for names in named if names]
+
+
+def latin_name(names: Sequence[str]) -> str:
+    """Return the name by which the SEC knows a company; empty where there is none."""
+    return next((name for name in names if not _HAN.search(name) and not name.isdigit()), "")
+
+
+def listed_name(names: Sequence[str]) -> str:
+    """Return the name by which a Chinese exchange knows a company: Chinese, else its code."""
+    chinese = (name for name in names if _HAN.search(name))
+    return next(chinese, next((name for name in names if name.isdigit()), names[0]))
+
+
+def queries_of(task: Task) -> list[str]:
+    """Return the task's queries, as planned; its own words where there are none."""
+    return task.get("queries") or [task["query"]]
+
+
+def queries_for(source: str, queries: Sequence[str]) -> list[str]:
+    """Return those queries a source is asked.
+
+    The web gets all, Wikipedia one for each of its languages, the libraries of papers, whose
+    texts are mostly English, the first English one.
+    """
+    first = {detect_language(query): query for query in reversed(queries)}
+    if source == "wikipedia":
+        return [query for query in queries if query in first.values()]
+    if source in ("openalex", "semantic_scholar"):
+        return [first.get("en") or queries[0]]
+    return list(queries)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Hold what a text must concern: one of these companies, else some words of the queries."""
+
+    companies: tuple[tuple[str, ...], ...]
+    queries: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [name for names in self.companies for name in names]
+
+    def concerns(self, text: str) -> bool:
+        """Return True for a text that names a company or, without one, bears on a query.
+
+        Words cannot judge a text in a language that no query is written in.
+        """
+        if self.companies:
+            return any(names_company(name, text) for name in self.names)
+        language = detect_language(text)
+        comparable = [query for query in self.queries if detect_language(query) == language]
+        return not comparable or any(bears_on(query, text) for query in comparable)
+
+
+def subject_of(task: Task) -> Subject:
+    """Return what the documents of a task must concern."""
+    companies = companies_of(task.get("company", ""))
+    queries = dict.fromkeys([task["query"], *queries_of(task)])
+    return Subject(tuple(companies), tuple(queries))
+
+
+def names_company(name: str, text: str) -> bool:
+    """Return True if the text names the company: in full, with or without its legal form."""
+    plain = unicodedata.normalize("NFKC", " ".join(text.split())).casefold()
+    whole = unicodedata.normalize("NFKC", name).casefold().strip()
+    core = _LEGAL.sub("", whole).strip()
+    if _HAN.search(whole):
+        pattern = re.escape(core) + _OTHER_BODY
+        return whole in plain or (len(core) >= _LEAST_NAME and bool(re.search(pattern, plain)))
+    pattern = rf"(?<![a-z0-9]){re.escape(core or whole)}(?![a-z0-9])"
+    return bool(core or whole) and re.search(pattern, plain) is not None
+
+
+def bears_on(query: str, text: str) -> bool:
+    """Return True if a text has enough of a query's terms for words to say that it is about it."""
+    wanted = set(query_terms(query))
+    least = max(_COVERAGE * len(wanted), 1 if len(wanted) < _FEW else 2)
+    return bool(wanted) and len(wanted & set(terms(text))) >= least
