@@ -279,42 +279,40 @@ def new_turn() -> Update:
 
 
 class PlannedMap(BaseModel):
-    """How the map helps with a query; leave out what does not apply."""
+    """How the map helps with a query, as the prompts describe it; without what does not apply."""
 
-    intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"] = Field(
-        description="nearby: around a place; area: within a city or district; poi: one place."
-    )
-    place: str | None = Field(None, description="The named place, as a map would list it.")
-    city: str | None = Field(None, description="Its city.")
-    keywords: list[str] = Field(default_factory=list, description="At most 3 kinds of places.")
-    radius_m: int | None = Field(None, description="Metres, 100 to 50000; 2000 if not said.")
-    origin: str | None = Field(None, description="Where a route begins.")
-    destination: str | None = Field(None, description="Where a route ends.")
-    mode: Literal["walking", "driving", "bicycling", "transit"] | None = Field(None)
+    intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
+    place: str | None = None
+    city: str | None = None
+    keywords: list[str] = Field(default_factory=list)
+    radius_m: int | None = None
+    origin: str | None = None
+    destination: str | None = None
+    mode: Literal["walking", "driving", "bicycling", "transit"] | None = None
 
 
 class WrittenQuery(BaseModel):
-    query: str = Field(description="What to type into a search engine.")
-    map: PlannedMap | None = Field(None, description="Set when a map search helps, else null.")
-    web: bool = Field(True, description="False where the map alone answers it.")
+    query: str
+    map: PlannedMap | None = None
+    web: bool = True
 
 
 class PlannedConstraints(BaseModel):
-    """What the question demands of a place; leave out what it does not."""
+    """What the question demands of a place, without what it does not."""
 
     max_cost: float | None = Field(None, description="Yuan a person at most.")
     open_at: str | None = Field(None, description="HH:MM at which it must be open.")
     open_on: list[int] = Field(default_factory=list, description="Weekdays, 1 Monday to 7 Sunday.")
-    max_distance_m: int | None = Field(None, description="Metres at most.")
-    suits: list[Suits] = Field(default_factory=list, description="Whom or what; indoor for rain.")
+    max_distance_m: int | None = None
+    suits: list[Suits] = Field(default_factory=list, description="indoor for rain.")
 
 
 class SearchQueryList(BaseModel):
-    """The question as it stands alone, and the queries for it."""
+    """The question as it stands alone, and the queries for it; none where none are needed."""
 
-    question: str = Field("", description="The question rewritten so that it stands alone.")
-    constraints: PlannedConstraints | None = Field(None)
-    query: list[WrittenQuery] = Field(description="The search queries.")
+    question: str = ""
+    constraints: PlannedConstraints | None = None
+    query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""
     """Accepted where a model gives one; not asked for."""
 
@@ -322,8 +320,6 @@ class SearchQueryList(BaseModel):
 class Reflection(BaseModel):
     """The verdict over what was found."""
 
-    is_sufficient: bool = Field(description="Whether the findings answer the question.")
-    knowledge_gap: str = Field("", description="What is missing, in one sentence.")
-    follow_up_queries: list[WrittenQuery] = Field(
-        default_factory=list, description="New queries that would close the gap."
-    )
+    is_sufficient: bool
+    knowledge_gap: str = ""
+    follow_up_queries: list[WrittenQuery] = Field(default_factory=list)

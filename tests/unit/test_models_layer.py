@@ -1,11 +1,11 @@
 """Proxies, tolerant JSON, replies as text, call ids."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from agent.core.errors import ConfigurationError
 from agent.models.client import from_text, to_text
@@ -69,13 +69,18 @@ def test_half_an_object_is_none(text: str) -> None:
 
 
 class Piece(BaseModel):
-    text: str
+    """One of them."""
+
+    text: str = Field(description="As it is.")
     title: str | None = None
     kinds: list[str] = []
     note: str = ""
+    size: Literal["s", "m"] | None = "m"
 
 
 class Pieces(BaseModel):
+    """Several."""
+
     part: list[Piece]
 
 
@@ -88,7 +93,7 @@ def test_texts_where_objects_belong_and_nulls_for_unset_cost_no_repair() -> None
     assert parse_reply('{"part": ["a", "b"]}', Pieces) == Pieces(
         part=[Piece(text="a"), Piece(text="b")]
     )
-    text = '{"part": [{"text": "a", "title": null, "kinds": null, "note": null}]}'
+    text = '{"part": [{"text": "a", "title": null, "kinds": null, "note": null, "size": ""}]}'
     assert parse_reply(text, Pieces) == Pieces(part=[Piece(text="a")])
     with pytest.raises(ValueError, match=r"^part.0.text: "):
         parse_reply('{"part": [{"text": null}]}', Pieces)
@@ -99,13 +104,16 @@ def test_an_object_within_a_broken_one_is_not_taken_for_the_answer() -> None:
         parse_reply('{"part": [{"text": "a"}\n{"text": "b"}]}', Pieces)
 
 
-def test_a_schema_is_sent_without_titles_and_null_defaults() -> None:
+def test_a_schema_is_sent_in_one_piece_without_what_a_model_does_not_need() -> None:
     shape = schema_of(Pieces)
-    part = shape["$defs"]["Piece"]
-    assert part["properties"].keys() == {"text", "title", "kinds", "note"}
-    assert part["properties"]["title"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
-    assert part["properties"]["text"] == {"type": "string"}
-    assert "title" not in {*shape, *part}
+    part = shape["properties"]["part"]["items"]
+    assert "description" not in {*shape, *part}, "a docstring is an engineer's"
+    assert part["properties"].keys() == {"text", "title", "kinds", "note", "size"}
+    assert part["properties"]["title"] == {"type": "string"}
+    assert part["properties"]["size"] == {"enum": ["s", "m"], "type": "string", "default": "m"}
+    assert part["properties"]["text"] == {"type": "string", "description": "As it is."}
+    assert part["required"] == ["text"]
+    assert not {"title", "$defs"} & {*shape, *part}
 
 
 def test_what_does_not_fit_is_told_without_its_value() -> None:
