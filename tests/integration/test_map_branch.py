@@ -119,12 +119,12 @@ async def test_tools_are_offered_only_where_calls_are_left() -> None:
     async with laboratory() as lab:
         poor = watch(lab)
         state = await lab.ask(ZH, "poor", context={"max_map_calls": 5, "max_research_loops": 1})
-        assert poor.turns
-        assert not any(turn.tools for turn in poor.turns)
+        assert poor.turns == [], "a model that can call nothing is not asked"
         assert state["places"]
         assert "地图只查了一部分" not in str(state["gaps"])
         rich = watch(lab)
         await lab.ask(ZH, "rich")
+        assert rich.turns
         assert all(turn.tools for turn in rich.turns)
 
 
@@ -138,11 +138,11 @@ async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for()
     async with laboratory() as lab:
         asking = watch(lab, more)
         state = await lab.ask(ZH, context={"max_research_loops": 1})
-        (opening, after) = asking.turns[:2]
+        opening = asking.turns[0]
         named = [part.split(":")[0] for part in block(opening.user, "more").split("；")][:3]
         known = {place["id"].removeprefix("amap:") for place in state["places"]}
         assert set(named) <= known
-        assert len(after.tool_results) == len(named)
+        assert len(asking.turns) == 1, "each call brought a record: there is nothing to ask again"
         assert "王府井 116.411246,39.913822" in block(opening.user, "centre")
         assert "个结果" in block(opening.user, "tried")
         assert state["map_searched"][0]["keywords"]
@@ -167,7 +167,7 @@ async def test_a_sentence_from_memory_does_not_pass_the_map_branch() -> None:
         assert "77" not in text
 
 
-async def test_where_the_model_fails_the_map_branch_is_filled_by_code_with_markers() -> None:
+async def test_whatever_the_model_says_the_map_branch_is_filled_by_code_with_markers() -> None:
     async with laboratory() as lab:
 
         class Empty(Asking):
@@ -210,7 +210,5 @@ async def test_reflection_reads_the_records_and_is_told_what_map_calls_are_left(
         spent = len(lab.amap.requests)
         assert block(reflected.user, "map_calls_left") == str(30 - spent)
         place = state["places"][0]
-        assert f"[^{place['source']}] {place['name']} | " in reflected.user
-        assert state["amap_research_result"][0] not in reflected.user
-        prose = state["amap_research_result"][0]
-        assert prose not in answered.user
+        for turn in (reflected, answered):
+            assert turn.user.count(f"[^{place['source']}] {place['name']} | ") == 1

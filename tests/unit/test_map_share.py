@@ -10,10 +10,8 @@ from agent.configuration import Configuration
 from agent.core.budget import Budget, Limits, no_usage
 from agent.core.errors import BudgetExceeded
 from agent.evidence.types import MapTask, Query
-from agent.nodes.amap_research import backed_by_records
 from agent.nodes.routing import continue_to_research, evaluate_research, planned
 from agent.state import PlannedMap, WrittenQuery
-from tests.unit.test_map_places import DETAIL, reader
 
 LIMITS = Limits(
     max_searches=9,
@@ -100,14 +98,3 @@ def test_merged_queries_lose_no_keyword() -> None:
         ["博物馆", "公园", "儿童剧院"],
         ["科技馆"],
     ]
-
-
-def test_a_sentence_of_the_map_model_that_rests_on_no_record_is_dropped() -> None:
-    amap = reader()
-    amap.add_place(DETAIL)
-    text = (
-        "王府井附近有不少好去处。某咖啡馆评分 4.6。[^a3-0]中国儿童艺术剧院约600米，常演儿童剧。\n"
-        "- 某咖啡馆最近\n- 西贝也有儿童餐。"
-    )
-    places = amap.records.result.places
-    assert backed_by_records(text, places) == "某咖啡馆评分 4.6。[^a3-0]\n- 某咖啡馆最近"

@@ -1,8 +1,10 @@
-"""One map branch: prefetch in code, then the model with the tools bound, in a bounded loop."""
+"""One map branch: prefetch in code, then the model with the tools bound, in a bounded loop.
+
+The model only decides what else to look up; reflection and the writer read the records.
+"""
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,20 +14,15 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.claims import record_texts
 from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.assistants.common.services import GetServices, Services
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
-from agent.evidence.citations import restamp
-from agent.evidence.claims.check import borne_out
-from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text
-from agent.evidence.places import mentioned
-from agent.evidence.types import Gap, MapTask, Place
+from agent.evidence.types import Gap, MapTask
 from agent.mcp.errors import map_gap
 from agent.mcp.records import lnglat
 from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult
@@ -39,7 +36,6 @@ log = logging.getLogger(__name__)
 NODE = "amap_research"
 _SHOWN_HITS = 12
 _KEYWORD_INTENTS = ("nearby", "area")
-_SENTENCE = re.compile(r".+?(?:(?:[。！？!?]|\.(?=[\s\[]|$))(?:\s*\[\^[^\]]*\])*|$)\s*")
 
 
 async def amap_research(
@@ -50,9 +46,9 @@ async def amap_research(
     began = time.monotonic()
     branch.emit(event("map_started", NODE, id=branch.id, text=branch.query))
     try:
-        map_result, text = await branch.run()
+        map_result = await branch.run()
     except AgentError as error:
-        map_result, text = MapResult(gaps=[branch.lost(error)]), ""
+        map_result = MapResult(gaps=[branch.lost(error)])
     for gap in map_result.gaps:
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
     count = len(map_result.places) + len(map_result.routes) + len(map_result.weather)
@@ -66,7 +62,7 @@ async def amap_research(
     )
     return Update(
         search_query=[branch.query] if state.get("alone") else [],
-        amap_research_result=[text] if text else [],
+        amap_research_result=list(filter(None, [branch.record_text(map_result)])),
         sources_gathered=map_result.sources,
         places=map_result.places,
         routes=map_result.routes,
@@ -86,15 +82,6 @@ def _searched(task: MapTask, map_result: MapResult) -> list[MapTask]:
         return [MapTask(**{**task, "keywords": words})] if map_result.searches else []
     unanswered = any(gap["code"].startswith("budget_") for gap in map_result.gaps)
     return [] if unanswered and not map_result.complete else [task]
-
-
-def backed_by_records(text: str, places: Sequence[Place]) -> str:
-    """Return the sentences of a model that cite a record or name a place of the records."""
-    lines = (
-        "".join(s for s in _SENTENCE.findall(line) if "[^" in s or mentioned(places, s)).strip()
-        for line in text.splitlines()
-    )
-    return "\n".join(filter(None, lines))
 
 
 def _branch(
@@ -148,63 +135,50 @@ class _Branch:
         """Report a map call as progress."""
         self.emit(event("map_call", NODE, id=self.id, text=call))
 
-    async def run(self) -> tuple[MapResult, str]:
-        """Return the records, and a text over them in which each sentence rests on one."""
+    async def run(self) -> MapResult:
+        """Return the records: those of code's own calls, and what the model looked up besides."""
         maps = self.services.maps
         map_result = await maps.map_result(
             self.task, self.query, options=self.options, meter=self.meter, on_call=self.on_call
         )
-        text = await self._text(map_result)
+        if map_result.open_for_tools:
+            try:
+                await self._complete(map_result)
+            except AgentError as error:
+                map_result.gaps.append(self.lost(error))
         # Last, so that it takes no call that the model asks for.
         await maps.look_up_more(
             map_result, self.task, self.query,
             options=self.options, meter=self.meter, on_call=self.on_call,
         )  # fmt: skip
-        return map_result, text or "\n".join(self._records(map_result).values()).strip()
+        return map_result
 
-    async def _text(self, map_result: MapResult) -> str:
-        """Return what the model wrote and the records bear; empty where it failed."""
-        if not map_result.sources and map_result.gaps and not map_result.open_for_tools:
-            return ""
-        try:
-            text = await self._loop(map_result)
-        except AgentError as error:
-            map_result.gaps.append(self.lost(error))
-            return ""
-        known = {source["id"]: source["id"] for source in map_result.sources}
-        text = borne_out(restamp(text, known), self._evidence(map_result))
-        return backed_by_records(text, map_result.places)
+    def record_text(self, map_result: MapResult) -> str:
+        """Return every record as a line with its marker."""
+        return "\n".join(filter(None, self._records(map_result).values()))
 
-    def _evidence(self, map_result: MapResult) -> Evidence:
-        """Return what the text may say: the records, and what was asked."""
-        by_source = {place["source"]: place for place in map_result.places}
-        texts = record_texts(
-            map_result.places, map_result.routes, map_result.weather, self.options.language
-        )
-        records = {name: record(name, [text], by_source.get(name)) for name, text in texts.items()}
-        return Evidence(records, question=self.query, known=self._known(map_result).values())
-
-    async def _loop(self, map_result: MapResult) -> str:
-        """Return the model's last reply; it may call tools while its share of calls lasts."""
+    async def _complete(self, map_result: MapResult) -> None:
+        """Let the model call tools until it has enough, or its share of calls is spent."""
         tools = await self.services.maps.tools(
             map_result, self.query, options=self.options, meter=self.meter, on_call=self.on_call
         )
         messages = self._opening(map_result)
-        for left in range(self.configuration.map_rounds, -1, -1):
-            offered = left and self.meter.left("map_calls") >= CALLS_FOR_TOOLS
+        for _ in range(self.configuration.map_rounds):
+            if self.meter.left("map_calls") < CALLS_FOR_TOOLS:
+                return
             reply: Reply[BaseModel] = await self.services.models.ask(
                 self.configuration.research_model,
                 messages,
                 meter=self.meter,
-                tools=tools.tools if offered else (),
+                tools=tools.tools,
                 thinking=DEFAULT_THINKING["research"],
             )
-            calls = reply.message.tool_calls
-            if not calls or not offered:
-                return reply.text
+            calls, known = reply.message.tool_calls, len(map_result.sources)
             answers = await asyncio.gather(*(tools.call(call) for call in calls))
+            if len(map_result.sources) - known >= len(calls):
+                # Each call brought a record: that was what it was for.
+                return
             messages = [*messages, reply.message, *answers]
-        return ""
 
     def _opening(self, map_result: MapResult) -> Sequence[BaseMessage]:
         language = self.options.language

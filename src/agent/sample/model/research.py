@@ -114,17 +114,10 @@ def web_writeup(turn: Turn) -> Answer:
 
 
 def amap_research(turn: Turn) -> Answer:
-    """Return the listed records as sentences; where none are listed, first the map's search."""
-    language, query = language_of(turn), block(turn.user, "query")
-    rows = [r for tag in MAPPED for r in records(block(turn.user, tag))]
-    if not rows and (calls := map_calls(turn, query)):
-        return Answer(calls=calls)
-    rows = rows or records("\n".join(result.text for result in turn.tool_results))
-    stop, comma = ("。", "，") if language == "zh" else (".", ", ")
-    lines_of_text = [f"{comma.join(r.fields)}{stop}[^{r.id}]" for r in rows[:PLACES]]
-    return Answer(
-        text="\n".join(lines_of_text) or say("sample.nothing", language, question=short(query))
-    )
+    """Call the map's search where no record is listed; else say that it is enough."""
+    listed = any(records(block(turn.user, tag)) for tag in MAPPED)
+    calls = () if listed else map_calls(turn, block(turn.user, "query"))
+    return Answer(calls=calls) if calls else Answer(text=say("sample.enough", language_of(turn)))
 
 
 def map_calls(turn: Turn, query: str, most: int = 2) -> tuple[FunctionCall, ...]:
