@@ -258,9 +258,18 @@ async def test_earlier_places_are_not_told_a_second_time_as_sources(lab: Lab) ->
     ("question", "offset", "now"),
     [
         ("这周末北京适合去爬长城吗", None, "2026-11-22 周日 18:02 (UTC+8)"),
-        ("这周末北京适合去爬长城吗", -300, "2026-11-22 周日 05:02 (UTC-5)"),
-        ("is the Bund open now?", 330, "2026-11-22 Sun 15:32 (UTC+5:30)"),
-        ("is the Bund open now?", 840, "2026-11-23 Mon 00:02 (UTC+14)"),
+        (
+            "这周末北京适合去爬长城吗",
+            -300,
+            "2026-11-22 周日 05:02 (UTC-5)，北京时间 2026-11-22 周日 18:02",
+        ),
+        ("is the Bund open now?", None, "2026-11-22 Sun 18:02 (UTC+8)"),
+        (
+            "is the Bund open now?",
+            840,
+            "2026-11-23 Mon 00:02 (UTC+14), in China 2026-11-22 Sun 18:02",
+        ),
+        ("who won the cricket today?", 330, "2026-11-22 Sun 15:32 (UTC+5:30)"),
     ],
 )
 async def test_a_model_is_told_weekday_hour_and_zone(

@@ -127,6 +127,7 @@ _CITY = re.compile(
 )
 _LANDMARKS = _GAZETTEER["landmarks"]
 _LANDMARK = re.compile(any_of([*_LANDMARKS["zh"], *_LANDMARKS["en"]]), re.IGNORECASE)
+_ELSEWHERE = frozenset(_GAZETTEER["elsewhere"])
 _HAN = "\u4e00-\u9fff"
 
 _SUFFIX = (
@@ -218,6 +219,13 @@ def landmark_in(text: str) -> str | None:
     """The first known sight or quarter, as written there."""
     found = _LANDMARK.search(text)
     return found[0] if found else None
+
+
+def names_chinese_place(text: str) -> bool:
+    """Return whether a known city or sight of China is named, or anything in Chinese."""
+    if re.search(f"[{_HAN}]", text) or _CITY.search(text):
+        return True
+    return any(sight[0].casefold() not in _ELSEWHERE for sight in _LANDMARK.finditer(text))
 
 
 def shaped_place(text: str) -> str | None:

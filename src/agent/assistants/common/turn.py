@@ -9,18 +9,23 @@ from langgraph.config import get_config
 from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.conversation import get_research_topic, last_question
+from agent.assistants.common.conversation import (
+    get_research_topic,
+    last_question,
+    previous_evidence,
+)
 from agent.assistants.common.services import Services
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import ConfigurationError, InputError
 from agent.evidence.intent import needs_origin, needs_place
+from agent.evidence.places import names_chinese_place
 from agent.evidence.types import Point
 from agent.models.catalogue import parse
 from agent.state import AgentInput, Previous, Turn
 from agent.texts import say
 from agent.texts.language import Language, detect_language
 
-_CHINA_MINUTES = 8 * 60
+_CHINA = timezone(timedelta(hours=8))
 _MOST_MINUTES = 14 * 60
 
 
@@ -36,14 +41,15 @@ def open_turn(
     chosen = options.answer_language
     language = detect_language(question) if chosen == "auto" else chosen
     now = services.now()
-    local = _local_time(now, state.get("utc_offset"), question)
+    in_china = names_chinese_place(question) or bool(previous_evidence(state["messages"])["places"])
+    local = _local_time(now, state.get("utc_offset"), in_china=in_china)
     return Turn(
         id=_turn_id(state, runtime),
         question=question,
         asked_as=question,
         language=language,
         today=local.date().isoformat(),
-        now=_spoken(local, language),
+        now=_spoken(local, language, in_china=in_china),
         started_at=now.timestamp(),
         count=options.number_of_initial_queries,
         loops=options.max_research_loops,
@@ -52,26 +58,32 @@ def open_turn(
     )
 
 
-def _local_time(now: datetime, utc_offset: Any, question: str) -> datetime:
-    """Return the time on the user's clock: the client's, else China's for a Chinese question."""
+def _local_time(now: datetime, utc_offset: Any, *, in_china: bool) -> datetime:
+    """Return the time on the user's clock: the client's, else China's for what is there."""
     if utc_offset is not None and utc_offset != "":
         if isinstance(utc_offset, bool) or not isinstance(utc_offset, int | float):
             raise InputError("utc_offset", "must be minutes ahead of UTC")
         if abs(utc_offset) > _MOST_MINUTES:
             raise InputError("utc_offset", "must be within ±840 minutes")
         return now.astimezone(timezone(timedelta(minutes=int(utc_offset))))
-    if detect_language(question) == "zh":
-        return now.astimezone(timezone(timedelta(minutes=_CHINA_MINUTES)))
-    return now
+    return now.astimezone(_CHINA) if in_china else now
 
 
-def _spoken(local: datetime, language: Language) -> str:
-    """Return `2026-11-22 周日 18:02 (UTC+8)`, the zone without zeros."""
+def _spoken(local: datetime, language: Language, *, in_china: bool) -> str:
+    """Return `2026-11-22 周日 18:02 (UTC+8)`, with China's time where that differs and counts."""
     offset = int((local.utcoffset() or timedelta()).total_seconds()) // 60
     hours, minutes = divmod(abs(offset), 60)
     zone = f"UTC{'-' if offset < 0 else '+'}{hours}" + (f":{minutes:02}" if minutes else "")
-    weekday = say(f"records.weekdays.{local.isoweekday()}", language)
-    return f"{local:%Y-%m-%d} {weekday} {local:%H:%M} ({zone})"
+    now = f"{_with_weekday(local, language)} ({zone})"
+    there = local.astimezone(_CHINA)
+    if not in_china or there.utcoffset() == local.utcoffset():
+        return now
+    return say("records.also_in_china", language, now=now, time=_with_weekday(there, language))
+
+
+def _with_weekday(moment: datetime, language: Language) -> str:
+    weekday = say(f"records.weekdays.{moment.isoweekday()}", language)
+    return f"{moment:%Y-%m-%d} {weekday} {moment:%H:%M}"
 
 
 def _earlier_location(state: Mapping[str, Any]) -> Point | None:
