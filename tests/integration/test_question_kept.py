@@ -306,3 +306,39 @@ async def test_a_budget_carries_on_where_the_follow_up_keeps_the_subject(lab: La
     assert state["turn"]["constraints"] == {"max_cost": 100}
     state = await lab.ask("王府井附近有什么书店")
     assert state["turn"]["constraints"] == {}
+
+
+async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
+    reply = Answer(text="不客气，祝您玩得开心。")
+    brain = scripted(lab, generate_query=[plan(question="谢谢")], answer=[reply])
+    state = await lab.ask("谢谢！")
+    assert answer_of(state).text.endswith("不客气，祝您玩得开心。")
+    assert [task_of(turn) for turn in brain.turns] == ["generate_query", "answer"]
+    assert (told(state)["queries"], told(state)["needs"]) == ([], None)
+
+
+async def test_a_follow_up_that_the_last_answer_holds_is_written_from_its_evidence(
+    lab: Lab,
+) -> None:
+    brain = scripted(lab, generate_query=[plan(nearby("王府井", "书店")), plan()])
+    await lab.ask("王府井附近的书店")
+    searches = len(lab.amap.requests)
+    state = await lab.ask("其中评分最高的是哪家？")
+    assert len(lab.amap.requests) == searches
+    assert told(state)["queries"] == []
+    assert "[^p0-" in block(brain.prompts("answer")[-1], "previous_places")
+    assert len(brain.prompts("reflection")) == 1
+
+
+async def test_facts_are_looked_up_though_no_query_was_written_for_them(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan()])
+    state = await lab.ask("王府井附近的书店")
+    assert [query["query"] for query in told(state)["queries"]] == ["王府井附近的书店"]
+    assert state["places"]
+
+
+async def test_queries_of_nothing_but_blanks_are_no_wish_to_search_nothing(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(nearby("王府井", "书店")), plan({"query": " "})])
+    await lab.ask("王府井附近的书店")
+    state = await lab.ask("那附近的餐厅呢")
+    assert [query["query"] for query in told(state)["queries"]] == ["那附近的餐厅呢"]

@@ -11,9 +11,11 @@ from agent.evidence.intent import (
     has_location_intent,
     map_task_by_rules,
     names_known_place,
+    needs_no_search,
     needs_place,
     valid_map_task,
 )
+from agent.evidence.places import names_chinese_place
 
 TRAPS = [
     *("2025年中国新能源汽车市场规模有多大", "区块链技术的核心原理是什么", "前端学习路线图"),
@@ -268,3 +270,33 @@ def test_a_year_and_a_product_behind_a_preposition_are_no_place_to_offer_the_map
     text: str,
 ) -> None:
     assert not names_known_place(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["谢谢！", "好的，明白了，非常感谢", "你好", "Thanks a lot!", "ok great", "12*7 等于多少？"],
+)
+def test_courtesies_and_sums_need_no_search(text: str) -> None:
+    assert needs_no_search(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["谢谢，那西湖几点关门？", "好吃的", "2026", "ok Google", "what is 15% of Tesla's revenue?"],
+)
+def test_what_asks_for_facts_needs_a_search(text: str) -> None:
+    assert not needs_no_search(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_chinese"),
+    [
+        ("is the Bund open now?", True),
+        ("weather in Hangzhou tomorrow", True),
+        ("天安门 hours", True),
+        ("croissants near the Eiffel Tower", False),
+        ("how does LangGraph persist state?", False),
+    ],
+)
+def test_places_of_china_are_told_from_others(text: str, is_chinese: bool) -> None:
+    assert names_chinese_place(text) is is_chinese

@@ -28,6 +28,17 @@ from agent.evidence.types import MapIntent, MapTask, TravelMode
 from agent.texts.language import Language, detect_language
 
 _I = re.IGNORECASE
+_COURTESY = re.compile(
+    r"(?:非常|十分|太|真是?|多)?(?:谢谢|感谢|谢)|[你您]好|(?:早上|上午|中午|下午|晚上)好|再见|好的?"
+    r"|明白|知道|收到|不错|辛苦|[你您了啦啊呀哦吧哈吗的]|帮助|帮忙"
+    r"|\b(?:thank you|thanks|hello|hi|hey|good (?:morning|afternoon|evening|night)|goodbye|bye|ok"
+    r"|okay|great|perfect|cool|nice|got it|i see|very much|so much|a lot|for (?:your|the) help)\b"
+)
+_SUM_WORDS = re.compile(
+    r"请|帮我|计算|算一?下|算算|等于(?:多少|几)?|是(?:多少|几)|多少"
+    r"|\b(?:please|calculate|compute|what is|what's|how much is|equals?)\b"
+)
+_SUM = re.compile(r"[\d\s.,()+*/×÷^%=?。-]+")
 _NUMBER = r"(\d{1,5}(?:\.\d{1,3})?|[半一两二三四五十])"
 
 LNGLAT = re.compile(r"(?<![\d.])-?\d{1,3}\.\d{2,}\s*[,，]\s*-?\d{1,3}\.\d{2,}(?![\d.])")
@@ -234,6 +245,15 @@ def needs_place(text: str) -> bool:
     if LNGLAT.search(plain) or not NEAR_ME.search(plain):
         return False
     return detect_location_query(text) and extract_place(text) is None
+
+
+def needs_no_search(text: str) -> bool:
+    """Return whether a message only greets or thanks, or asks for mere arithmetic."""
+    plain = unicodedata.normalize("NFKC", text[:_MAX_TEXT]).casefold()
+    if not re.search(r"\w", _COURTESY.sub(" ", plain)):
+        return True
+    sum_asked = _SUM_WORDS.sub(" ", plain)
+    return bool(_SUM.fullmatch(sum_asked)) and bool(re.search(r"\d\s*[-+*/×÷^%]", sum_asked))
 
 
 def needs_origin(text: str) -> bool:

@@ -41,8 +41,7 @@ async def finalize_answer(
         node=NODE,
         assistant=ASSISTANT,
     )
-    nothing_sought = state.get("needs") or state.get("cancelled")
-    if not nothing_sought and not _has_evidence(draft, state):
+    if _was_searched(state) and not _has_evidence(draft, state):
         refuse_if_all_failed(draft.gaps, draft.language)
     parts = MessageParts(
         body=lambda: _body(draft, state),
@@ -55,6 +54,12 @@ async def finalize_answer(
     )
     anchor = next(iter(state.get("anchors", [])), None)
     return cast(Update, await write_message(draft, parts, anchor=anchor))
+
+
+def _was_searched(state: OverallState) -> bool:
+    """Return whether anything was looked up: not for thanks, nor where the user is asked first."""
+    asked = state.get("needs") or state.get("cancelled")
+    return bool(state.get("queries")) and not asked
 
 
 def _findings(state: OverallState) -> list[str]:
@@ -70,7 +75,7 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
         yield say("answer.cancelled", draft.language)
     elif needs := state.get("needs"):
         yield say(f"answer.needs_{needs}", draft.language)
-    elif not _has_evidence(draft, state):
+    elif _was_searched(state) and not _has_evidence(draft, state):
         yield draft.nothing_found
     else:
         prompt = _prompt(draft, state)

@@ -20,7 +20,7 @@ from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.evidence.constraints import constraints_by_rules, keeps_subject, valid_constraints
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import extract_place
+from agent.evidence.intent import extract_place, needs_no_search
 from agent.evidence.queries import clean_text, drop_seen, is_visible
 from agent.evidence.types import Constraints, Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
@@ -80,12 +80,13 @@ async def generate_query(
     meter = open_meter(turn, configuration, services, spent=None)
     position = await _position(turn, configuration, services, meter)
     prompt = _prompt(state["messages"], turn, previous, position)
-    plan = await _write(prompt, turn, configuration, services.models, meter)
+    may_skip = bool(previous["sources"]) or needs_no_search(turn["question"])
+    plan = await _write(prompt, turn, configuration, services.models, meter, may_skip=may_skip)
     turn = _with_plan(turn, plan, _earlier_constraints(state))
     queries = [] if plan.needs_place else plan.queries
-    runtime.stream_writer(
-        event("queries", NODE, text="\n".join(q["query"] for q in queries), count=len(queries))
-    )
+    if queries:
+        text = "\n".join(query["query"] for query in queries)
+        runtime.stream_writer(event("queries", NODE, text=text, count=len(queries)))
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
     if configuration.review_plan and queries:
@@ -141,7 +142,10 @@ async def _write(
     configuration: Configuration,
     models: Models,
     meter: Meter,
+    *,
+    may_skip: bool,
 ) -> _Plan:
+    """Return the plan of a model; `may_skip` says whether it may do without any search."""
     asking = models.ask(
         configuration.query_generator_model,
         messages,
@@ -155,9 +159,11 @@ async def _write(
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
     queries = drop_seen(planned(written, configuration, turn["near"]), [])
+    if not queries and (reply.parsed.query or not may_skip):
+        queries = _own_words(turn, configuration)
     stated = reply.parsed.constraints
     return _Plan(
-        queries=queries or _own_words(turn, configuration),
+        queries=queries,
         question=clean_text(reply.parsed.question, _LONGEST_QUESTION),
         constraints=valid_constraints(stated.model_dump()) if stated else Constraints(),
         needs_place=lost_place(written, queries, configuration, turn["near"]),
