@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.configuration import Configuration
 from agent.evidence.citations import ID
-from agent.evidence.claims.correct import MARK
+from agent.evidence.claims.correct import is_marked
 from agent.evidence.places import mentioned
 from agent.graph import build_graph
 from agent.texts import say
@@ -169,13 +169,13 @@ def test_what_no_evidence_bears_is_marked_or_gone_and_what_it_bears_is_kept(
 
 
 def fate(text: str, words: str) -> str:
-    """Return what became of words: "gone", "marked" by the sign that follows them, or "kept"."""
+    """Return what became of words: "gone", "marked" by a sign that follows them, or "kept"."""
     bare = LINK.sub("", text)
     at = bare.find(words)
     if at < 0:
         return "gone"
-    rest = re.split(r"\n| \| |(?<=[。！？])(?!†)|(?<=\.)\s", bare[at + len(words) :])[0]
-    return "marked" if MARK in rest else "kept"
+    rest = re.split(r"\n| \| |(?<=[。！？])(?![†‡])|(?<=\.)\s", bare[at + len(words) :])[0]
+    return "marked" if is_marked(rest) else "kept"
 
 
 def test_a_reply_was_played_to_nearly_every_request(replays: dict[str, Replay]) -> None:

@@ -321,6 +321,37 @@ def test_an_uncited_sentence_is_cited_where_one_source_bears_all_of_it() -> None
     assert (finding.verdict, finding.attach) == ("attached", "w0-1")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "source"),
+    [
+        ("Another option is the Maglev.", None),
+        ("The Maglev runs past Longyang Road.", "w0-1"),
+        ("The Maglev runs 30 km.", "w0-1"),
+    ],
+)
+def test_one_name_alone_gives_a_sentence_no_source(sentence: str, source: str | None) -> None:
+    pages = {
+        "w0-0": ["The bus is slow."],
+        "w0-1": ["Another option is the Maglev: it runs 30 km to Longyang Road."],
+    }
+    assert only(sentence, evidence(pages)).attach == source
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("喝咖啡首选星巴克(外滩店)，想吃云南菜可去一坐一忘(三里屯店)[^a0-0]。", "quoted"),
+        ("For coffee try 星巴克(外滩店) [^a0-0].", "quoted"),
+        ("不推荐星巴克(外滩店)[^a0-0]。", "doubtful"),
+    ],
+)
+def test_places_picked_for_what_was_asked_are_no_doubtful_claim(
+    sentence: str, verdict: str
+) -> None:
+    known = evidence(question="外滩喝咖啡，三里屯吃云南菜")
+    assert only(sentence, known).verdict == verdict
+
+
 def test_a_sentence_without_figures_and_names_is_never_given_a_source() -> None:
     assert only("It is a fine day for a walk along the water.").attach is None
 

@@ -1,10 +1,19 @@
-"""A wrong figure in a cited sentence becomes the one that its source gives."""
+"""A wrong figure in a cited sentence becomes the one that its source gives, or is marked."""
 
 import pytest
 
+from agent.assistants.common.claims import Checked, ClaimCheck
 from agent.evidence.claims.check import check
-from agent.evidence.claims.correct import judged, shown_passages, with_source_figures
-from tests.unit.test_claims import evidence
+from agent.evidence.claims.correct import (
+    judged,
+    shown_passages,
+    with_source_figures,
+    without_marked,
+)
+from agent.evidence.claims.evidence import Evidence
+from agent.evidence.types import Source
+from agent.texts.language import Language
+from tests.unit.test_claims import LINES, evidence, source
 
 USERS = [
     "Fewer than 10,000 users on a single server is the sweet spot of SQLite.",
@@ -61,3 +70,83 @@ def test_a_verdict_that_nothing_is_wrong_never_marks(verdict: str) -> None:
     known = evidence({"w0-0": ["The tower opens daily at nine."]})
     [finding] = check("The tower never opens late [^w0-0].", known)
     assert judged(finding, verdict, "", known).verdict == "quoted"
+
+
+REMARK = (
+    "Take **metro line 2**: about 45 minutes and CNY 5, with no traffic to worry about [^w0-0]."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        (REMARK, "quoted"),
+        (REMARK.replace("traffic", "Maglev"), "marked"),
+        ("By boat it takes about 45 minutes and tea is served [^w0-0].", "marked"),
+        ("Line 2 does not take about 45 minutes [^w0-0].", "marked"),
+        ("The station has a roof garden with a view [^w0-0].", "marked"),
+    ],
+)
+def test_a_remark_beside_borne_figures_is_not_marked_and_a_fact_is(
+    sentence: str, verdict: str
+) -> None:
+    known = evidence({"w0-0": LINES})
+    [finding] = check(sentence, known)
+    assert judged(finding, "not_there", "", known).verdict == verdict
+
+
+async def checked(body: str, known: Evidence, *, language: Language = "en") -> Checked:
+    """Return a text after the check by rules; its links are those of two pages."""
+    pages = {name: source(name, f"https://{name}.example/") for name in ("w0-0", "w0-1")}
+    used = [Source(**{**page, "number": n}) for n, page in enumerate(pages.values(), 1)]
+    claim_check = ClaimCheck(body, used, pages, known, language)
+    await claim_check.decide(seconds=10)
+    return claim_check.finished(body, {})
+
+
+SWAPPED = "Metro line 10 takes 45 minutes [1](https://w0-0.example/)."
+
+
+async def test_a_line_below_says_that_a_source_says_otherwise_where_one_does() -> None:
+    known = evidence({"w0-0": LINES, "w0-1": LINES[:1]})
+    done = await checked(SWAPPED, known)
+    assert "[1](https://w0-0.example/)‡." in done.text
+    assert "\n\n‡ a source says otherwise" in done.text
+    assert "no source says this" not in done.text
+    both = await checked(f"{SWAPPED} A horse takes 900 minutes.", known)
+    assert "‡." in both.text
+    assert "900 minutes†." in both.text
+    assert "\n\n† no source says this; ‡ a source says otherwise" in both.text
+    zh = await checked(SWAPPED, known, language="zh")
+    assert "‡ 有来源的说法不同" in zh.text
+
+
+async def test_the_card_of_a_contradicted_citation_has_the_quote_against_it() -> None:
+    done = await checked(SWAPPED, evidence({"w0-0": LINES, "w0-1": LINES[:1]}))
+    [statement] = done.statements
+    assert (statement["verdict"], statement["source"]) == ("contradicted", "w0-0")
+    assert statement["quote"] in LINES
+    assert done.used[0]["quotes"][0] == statement["quote"]
+    assert done.counts["marked"] == 1
+
+
+async def test_a_figure_for_which_a_source_has_several_others_is_contradicted() -> None:
+    pages = ["The museum is open from 9:00 to 17:00 and in summer from 10:00 to 21:00 daily."]
+    body = "The museum is open daily until 23:00 in summer [1](https://w0-0.example/)."
+    done = await checked(body, evidence({"w0-0": pages}))
+    assert [row["verdict"] for row in done.statements] == ["contradicted"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "remembered"),
+    [
+        ("Fine [1](u). It costs 9 yuan†. Go.", "Fine [1](u).  Go."),
+        ("1. **和平菓局**：300米†。适合孩子。", "1. **和平菓局**：适合孩子。"),
+        ("2. **钟楼†**：300米。", "2. "),
+        ("| a | b |\n|---|---|\n| c | ¥9 † |", "| a | b | |---|---| | c | |"),
+        ("No sign here.", "No sign here."),
+        ("It is 9 km‡.", ""),
+    ],
+)
+def test_the_next_turn_does_not_see_what_no_source_bears(answer: str, remembered: str) -> None:
+    assert " ".join(without_marked(answer).split()) == " ".join(remembered.split())

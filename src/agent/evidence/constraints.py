@@ -338,11 +338,14 @@ def _open(place: Place, constraints: Constraints, language: Language) -> Verdict
         [*(say(f"records.weekdays.{day}", language) for day in days or ()), *([at] if at else [])]
     )
     values = {"when": when, "hours": hours_text(place, language)}
-    return _verdict(constraint, _openness(hours, at, days), "open_time", language, **values)
+    return _verdict(constraint, openness(hours, at, days), "open_time", language, **values)
 
 
-def _openness(hours: list[Opening] | None, at: str | None, days: list[int] | None) -> Outcome:
-    """Without a day, the time has to fit every day on which the place opens at all."""
+def openness(hours: list[Opening] | None, at: str | None, days: list[int] | None) -> Outcome:
+    """Return whether hours hold at a time (`HH:MM`) on one of some ISO weekdays.
+
+    Without a day, the time has to fit every day on which the place opens at all.
+    """
     if hours is None:
         return "unknown"
     minute = None

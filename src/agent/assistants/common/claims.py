@@ -15,6 +15,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.evidence.claims.check import Finding, check
 from agent.evidence.claims.correct import (
+    CONTRADICTED,
     MARK,
     Part,
     corrected,
@@ -23,6 +24,7 @@ from agent.evidence.claims.correct import (
     judged,
     renumbered,
     shown_passages,
+    signs,
     statements,
     with_source_figures,
 )
@@ -40,6 +42,7 @@ from agent.texts.language import Language
 log = logging.getLogger(__name__)
 _MAX_DOUBTS = 12
 _MAX_QUOTES = 12
+_MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
 
 class ClaimVerdict(BaseModel):
@@ -156,17 +159,20 @@ class ClaimCheck:
         listed = references(resolved(self._cited, targets), self.language)
         closing = closing.removesuffix(f"\n\n{listed}")
         parts = corrected(self.body, self.findings, self._notation)
-        marked = any(part.finding and part.finding.verdict == "marked" for part in parts)
+        marked = signs(self.findings)
         if marked:
-            line = say("answer.no_source_says", self.language, mark=MARK)
-            parts.append(Part(f"\n\n{line}"))
+            between = say("punctuation.semicolon", self.language)
+            meanings = [say(_MEANINGS[sign], self.language, mark=sign) for sign in marked]
+            parts.append(Part(f"\n\n{between.join(meanings)}"))
         whole, used = renumbered("\0".join([*(part.text for part in parts), closing]), self.used)
         *texts, closing = whole.split("\0")
         parts = [Part(text, part.finding) for text, part in zip(texts, parts, strict=True)]
         used = resolved(_with_quotes(used, self.findings, self.sources), targets)
         sources = references(used, self.language)
         written = [streamed[:begin], *(part.text for part in parts), closing]
-        own = sum(len(with_targets(part.text, targets)) for part in parts[: len(parts) - marked])
+        own = sum(
+            len(with_targets(part.text, targets)) for part in parts[: len(parts) - bool(marked)]
+        )
         text = with_targets("".join(written), targets) + f"\n\n{sources}" * bool(sources)
         return Checked(
             text=text,
@@ -181,11 +187,12 @@ class ClaimCheck:
 def _with_quotes(
     used: Sequence[Source], findings: Iterable[Finding], sources: Mapping[str, Source]
 ) -> list[Source]:
-    """Return the cited sources with the passages that bear the text before their other quotes."""
+    """Return the cited sources with the passages that bear the text, or not, before others."""
     quotes: dict[str, list[str]] = {}
     for finding in findings:
         quote = finding.quote
-        if quote and quote.source in sources and finding.verdict != "marked":
+        bears = finding.verdict != "marked" or finding.contradicted
+        if quote and quote.source in sources and bears:
             source = sources[quote.source]
             if source["kind"] != "place" and quote.text != source["title"]:
                 quotes.setdefault(source["url"] or source["id"], []).append(quote.text)

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent.core.errors import InputError
 from agent.evidence.citations import carry_over, renumber_for_prompt
-from agent.evidence.claims.correct import MARK
-from agent.evidence.claims.sentences import Notation, sentences
+from agent.evidence.claims.correct import LINKED, is_marked, without_marked
+from agent.evidence.claims.sentences import sentences
 from agent.evidence.places import source_ids
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Place, Source
@@ -22,9 +22,6 @@ EXTENT = "own_text"
 _KEPT_MESSAGES = 6
 _QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 600, 4000, 200
 _LINES = re.compile(r"\s*\n\s*")
-_LINKED = Notation(
-    re.compile(r"\[\d{1,4}\](?:\([^()\s]{1,2000}\))?"), lambda found: (found[0],), str
-)
 _SOURCES = TypeAdapter(list[Source])
 _PLACES = TypeAdapter(list[Place])
 
@@ -65,7 +62,7 @@ def conversation(messages: Sequence[AnyMessage], cited: Sequence[Source]) -> str
             limit = _LAST_CHARACTERS if message is last_answer else _OLDER_CHARACTERS
         else:
             continue
-        shown = _LINES.sub(" / ", renumber_for_prompt(own_text(message), cited).strip())
+        shown = _LINES.sub(" / ", renumber_for_prompt(_remembered(message), cited).strip())
         if shown := clean_text(shown, limit):
             lines.append(f"{who}: {shown}")
     return "\n".join(lines[-_KEPT_MESSAGES:])
@@ -80,6 +77,12 @@ def own_text(message: AnyMessage) -> str:
     return text
 
 
+def _remembered(message: AnyMessage) -> str:
+    """Return what the next turn sees of a message: of an answer only what some source bears."""
+    text = own_text(message)
+    return without_marked(text) if isinstance(message, AIMessage) else text
+
+
 def known_words(messages: Sequence[AnyMessage]) -> list[str]:
     """Return what an answer may say without a source: the user's words, the last cited ones."""
     asked = [clean_text(str(m.text), MAX_QUESTION) for m in messages if isinstance(m, HumanMessage)]
@@ -87,8 +90,8 @@ def known_words(messages: Sequence[AnyMessage]) -> list[str]:
     cited = [
         sentence.plain.replace("\0", "")
         for answer in answers[-1:]
-        for sentence in sentences(answer, _LINKED)
-        if sentence.citations and MARK not in sentence.text
+        for sentence in sentences(answer, LINKED)
+        if sentence.citations and not is_marked(sentence.text)
     ]
     return [*asked[-_KEPT_MESSAGES:], *cited]
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.evidence.claims.arithmetic import is_estimate, reckoned
-from agent.evidence.claims.claim import LEAST_OVERLAP, MAX_FIGURES, Claim, same_kind
+from agent.evidence.claims.claim import LEAST_OVERLAP, MAX_FIGURES, Claim, alike_in_kind, same_kind
 from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, han_names, hedge, rounded, words
+from agent.evidence.claims.opening import against_hours
 from agent.evidence.claims.sentences import (
     MARKED,
     Citation,
@@ -52,6 +53,8 @@ class Finding:
     """The weight of what rules could not decide; 0 for no doubt."""
     text: str | None = None
     """What the sentence was repaired to."""
+    contradicted: bool = False
+    """Its quote says otherwise; else, where it is marked, nothing says it."""
 
 
 _MAX_SENTENCE = 1500
@@ -80,7 +83,9 @@ class _Judge(Claim):
         bare = not self.figures and not words(self.text)
         if bare or (not self.sentence.cited and self._states_nothing()):
             return self._found("own")
-        if is_estimate(self.text):
+        if contrary := against_hours(self):
+            finding = replace(self._found("marked", contrary), contradicted=True)
+        elif is_estimate(self.text):
             finding = self._estimate()
         else:
             finding = self._cited() if self.sentence.cited else self._uncited()
@@ -121,12 +126,14 @@ class _Judge(Claim):
     def _uncited(self) -> Finding:
         everything = self.evidence.passages
         computed, rest = self.rest(everything)
-        rest = rest or self._of_other_places(everything)
         if rest:
             return replace(self._found("marked", self.best(everything)), missing=tuple(rest))
+        if foreign := self._of_other_places(everything):
+            return self._contrary_to_its_place(foreign)
         if not self.facts and not self.names:
             return self._found("own")
-        if not is_advice(self.text) and (source := self._only_bearer(everything)):
+        telling = self.facts or len(self.names) > 1
+        if telling and not is_advice(self.text) and (source := self._only_bearer(everything)):
             return replace(self._found("attached", source), attach=source.source)
         if computed:
             return self._found("computed")
@@ -157,7 +164,7 @@ class _Judge(Claim):
     def _cited(self) -> Finding:
         computed, rest = self.rest(self.cited)
         if foreign := self._of_other_places(self.cited):
-            return replace(self._found("marked"), missing=tuple(foreign))
+            return self._contrary_to_its_place(foreign)
         if rest and all(self._is_rounding(figure) for figure in rest):
             return replace(self._found("doubtful", doubt=4), missing=tuple(rest))
         if rest and weighs_sources(self.text) and not self.rest(self.evidence.passages)[1]:
@@ -167,7 +174,7 @@ class _Judge(Claim):
         borne = [f for f in self.facts if self.borne(f, self.cited)]
         swapped = [f for f in borne if is_swapped(self, f) or is_of_another_citation(self, f)]
         if swapped:
-            return replace(self._found("marked"), missing=tuple(swapped))
+            return replace(self._found("marked"), missing=tuple(swapped), contradicted=True)
         if not self.figures and (other := self._better()) is not None:
             return self._gives_way(other)
         if weight := doubt(self) or 4 * self.unsure:
@@ -202,7 +209,7 @@ class _Judge(Claim):
         own = {(f.kind, amount(f)) for f in self.figures}
         unsaid = [f for p in self.cited for f in p.figures if (f.kind, amount(f)) not in own]
         if any(same_kind(figure, known) for figure in rest for known in unsaid):
-            return replace(self._found("marked"), missing=tuple(rest))
+            return replace(self._found("marked"), missing=tuple(rest), contradicted=True)
         return replace(self._found("doubtful", doubt=6), missing=tuple(rest))
 
     def _only_bearer_of(self, rest: Sequence[Figure]) -> Passage | None:
@@ -239,6 +246,15 @@ class _Judge(Claim):
             and not self.borne(figure, [*self.evidence.of(own), *pages])
             and self.borne(figure, self.evidence.passages)
         ]
+
+    def _contrary_to_its_place(self, foreign: Sequence[Figure]) -> Finding:
+        """Return the verdict on figures of places that are only other places'."""
+        own = self.evidence.of(self.evidence.subject(self.text, foreign[0].start))
+        contrary = next(
+            (p for p in own if any(alike_in_kind(foreign[0], f) for f in p.figures)), None
+        )
+        finding = self._found("marked", contrary or self.best(self.evidence.passages))
+        return replace(finding, missing=tuple(foreign), contradicted=contrary is not None)
 
 
 def _with_right_places(

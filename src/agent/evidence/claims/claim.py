@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from copy import copy
 from decimal import Decimal
 
 from agent.evidence.claims.arithmetic import (
@@ -46,6 +47,13 @@ class Claim:
         self.unsure = False
         """Set where a figure may be computed from what is cited, but nothing says that it is."""
         self._bearing: dict[Figure, frozenset[Passage]] = {}
+
+    def narrowed(self, text: str) -> "Claim":
+        """Return the claim with only a part of its text, the rest blanked."""
+        part = copy(self)
+        part.text, part.names = text, names(text)
+        part.words = words(text) - figure_words(text)
+        return part
 
     def best(self, passages: Sequence[Passage]) -> Passage | None:
         """Return the passage with most of the sentence's figures and words."""
@@ -125,6 +133,15 @@ def same_kind(one: Figure, other: Figure) -> bool:
     if one.date or other.date or one.clock is not None or other.clock is not None:
         return False
     return bool(one.kind) and one.kind == other.kind
+
+
+def alike_in_kind(one: Figure, other: Figure) -> bool:
+    """Return whether one figure can stand for the other: dates, times, numbers of one unit."""
+    if one.date or other.date:
+        return bool(one.date and other.date)
+    if one.clock is not None or other.clock is not None:
+        return one.clock is not None and other.clock is not None
+    return one.kind == other.kind
 
 
 def figure_words(text: str) -> frozenset[str]:

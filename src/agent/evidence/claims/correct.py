@@ -9,13 +9,16 @@ from itertools import zip_longest
 from typing import Any
 
 from agent.evidence.claims.check import Finding, Verdict
+from agent.evidence.claims.claim import alike_in_kind
+from agent.evidence.claims.doubt import bears_figures
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, scripts, telling_figures, words
-from agent.evidence.claims.sentences import Notation
+from agent.evidence.claims.sentences import Notation, sentences
 from agent.evidence.figures import Figure
 from agent.evidence.types import Source
 
-MARK = "†"
+MARK, CONTRADICTED = "†", "‡"
+"""The signs of a sentence that no source says, and of one of which a source says otherwise."""
 COUNTED = ("quoted", "computed", "own", "rematched", "attached", "repaired", "marked")
 _TOLD = ("rematched", "attached", "repaired", "marked", "computed")
 _ENDS = re.compile(r"[。！？!?.]+[”」』）)\"’]*$")
@@ -23,6 +26,11 @@ _MAX_QUOTE, _MAX_STATEMENTS, _MAX_REPAIR = 160, 4000, 300
 _SHOWN_PASSAGES = 3
 _LEAST_COMMON = 3
 """Words that a clause and a sentence about the same thing share."""
+_LABEL = re.compile(r"\*\*[^*\n]{1,40}\*\*(?:\s*[:：–-])?\s*")
+LINKED = Notation(
+    re.compile(r"\[\d{1,4}\](?:\([^()\s]{1,2000}\))?"), lambda found: (found[0],), str
+)
+"""The notation of any finished answer, whatever its sources are."""
 _NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
 
 
@@ -56,8 +64,21 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
     if finding.attach:
         text = _before_end(text, notation.write(finding.attach), row=sentence.row)
     if finding.verdict == "marked":
-        text = _marked_row(text, finding) if sentence.row else _before_end(text, MARK, row=False)
+        sign = CONTRADICTED if finding.contradicted else MARK
+        at_row = _marked_row(text, finding, sign) if sentence.row else None
+        text = at_row or _before_end(text, sign, row=False)
     return text
+
+
+def signs(findings: Iterable[Finding]) -> list[str]:
+    """Return the signs that stand behind sentences, each once."""
+    marked = {finding.contradicted for finding in findings if finding.verdict == "marked"}
+    return [sign for sign, is_set in ((MARK, False), (CONTRADICTED, True)) if is_set in marked]
+
+
+def is_marked(text: str) -> bool:
+    """Return whether a text has the sign of a sentence that no source bears."""
+    return MARK in text or CONTRADICTED in text
 
 
 def _before_end(text: str, sign: str, *, row: bool) -> str:
@@ -70,14 +91,29 @@ def _before_end(text: str, sign: str, *, row: bool) -> str:
     return text[:at] + sign + text[at:]
 
 
-def _marked_row(text: str, finding: Finding) -> str:
-    """Return a row with the mark in the cell of the first figure that nothing bears."""
+def without_marked(text: str) -> str:
+    """Return an answer without its marked sentences and cells; bold names that begin them stay."""
+    out, at = list[str](), 0
+    for sentence in sentences(text, LINKED):
+        if is_marked(sentence.text):
+            cells = sentence.text.split("|")
+            label = _LABEL.match(sentence.text)
+            kept = label[0] if label and not is_marked(label[0]) else ""
+            if sentence.row:
+                kept = "|".join(" " if is_marked(cell) else cell for cell in cells)
+            out += [text[at : sentence.start], kept]
+            at = sentence.end
+    return "".join([*out, text[at:]])
+
+
+def _marked_row(text: str, finding: Finding, sign: str) -> str:
+    """Return a row with the sign in the cell of the first figure that nothing bears."""
     figure = finding.missing[0].text if finding.missing else ""
     at = text.find(figure) if figure else -1
     bar = text.find("|", at) if at >= 0 else -1
     if bar < 0:
-        return _before_end(text, MARK, row=True)
-    return f"{text[:bar].rstrip()} {MARK} {text[bar:]}"
+        return _before_end(text, sign, row=True)
+    return f"{text[:bar].rstrip()} {sign} {text[bar:]}"
 
 
 def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
@@ -128,14 +164,17 @@ def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Fi
     if verdict == "supported":
         kind: Verdict = "quoted" if finding.sentence.cited else "own"
         return replace(finding, verdict=kind, quote=passage or finding.quote, doubt=0)
-    if verdict in ("partly", "nothing_to_check") and not finding.missing:
+    remark = verdict == "not_there" and bears_figures(finding.sentence, evidence)
+    if (remark or verdict in ("partly", "nothing_to_check")) and not finding.missing:
         return replace(finding, verdict="quoted" if finding.sentence.cited else "own", doubt=0)
     if verdict == "not_there":
         return replace(finding, verdict="marked", doubt=0)
     if verdict == "contradicted" and passage is not None:
         repaired = _repaired(finding, quote.strip())
         kind = "marked" if repaired is None else "repaired"
-        return replace(finding, verdict=kind, text=repaired, quote=passage, doubt=0)
+        return replace(
+            finding, verdict=kind, text=repaired, quote=passage, doubt=0, contradicted=True
+        )
     return finding
 
 
@@ -169,7 +208,7 @@ def _with_figure_of(finding: Finding, quote: str) -> str | None:
     if len(strange) != 1:
         return None
     own = Passage("", text)
-    rivals = [f for f in said.figures if _comparable(f, strange[0]) and not own.has(f)]
+    rivals = [f for f in said.figures if alike_in_kind(f, strange[0]) and not own.has(f)]
     if len(rivals) != 1:
         return None
     start, end = strange[0].start, strange[0].end
@@ -180,7 +219,7 @@ def _with_figure_of(finding: Finding, quote: str) -> str | None:
 def with_source_figures(findings: Iterable[Finding], evidence: Evidence) -> list[Finding]:
     """Return the findings; a wrong figure is its source's, where that has one for the same thing.
 
-    Nothing is changed where the cited passages leave a choice.
+    Where the cited passages leave a choice, the sentence is only contradicted by them.
     """
     return [_with_source_figure(finding, evidence) for finding in findings]
 
@@ -197,9 +236,11 @@ def _with_source_figure(finding: Finding, evidence: Evidence) -> Finding:
         (figure.clock is not None and figure.text, figure.date, amount(figure)): (figure, passage)
         for passage, figure in _rivals(wrong, text, sentence.cited, evidence)
     }
-    if len(rivals) != 1:
+    if not rivals:
         return finding
-    [(figure, passage)] = rivals.values()
+    (figure, passage), *others = rivals.values()
+    if others:
+        return replace(finding, quote=passage, contradicted=True)
     repaired = sentence.text[: wrong.start] + figure.text + sentence.text[wrong.end :]
     return replace(finding, verdict="repaired", text=repaired, quote=passage, missing=())
 
@@ -217,18 +258,10 @@ def _rivals(
                 continue
             for figure in part.figures:
                 alike_written = ("." in figure.text) == ("." in wrong.text)
-                same_kind = _comparable(figure, wrong) and (figure.kind or alike_written)
+                same_kind = alike_in_kind(figure, wrong) and (figure.kind or alike_written)
                 told_too = told.has(figure) if figure.clock is None else figure.text in text
                 if figure.telling and same_kind and not told_too:
                     yield passage, figure
-
-
-def _comparable(one: Figure, other: Figure) -> bool:
-    if one.date or other.date:
-        return bool(one.date and other.date)
-    if one.clock is not None or other.clock is not None:
-        return one.clock is not None and other.clock is not None
-    return one.kind == other.kind
 
 
 def counts(findings: Sequence[Finding]) -> dict[str, int]:
@@ -264,11 +297,13 @@ def statements(
 
 
 def _statement(finding: Finding, start: int, end: int) -> dict[str, Any]:
-    quote = finding.quote if finding.verdict != "marked" or finding.sentence.cited else None
+    bears = finding.verdict != "marked" or finding.contradicted or finding.sentence.cited
+    quote = finding.quote if bears else None
+    contradicted = finding.verdict == "marked" and finding.contradicted
     return {
         "start": start,
         "end": end,
-        "verdict": finding.verdict,
+        "verdict": "contradicted" if contradicted else finding.verdict,
         "source": quote.source if quote else None,
         "quote": quote.text[:_MAX_QUOTE] if quote else None,
     }

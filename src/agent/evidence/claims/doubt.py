@@ -2,8 +2,20 @@
 
 import re
 
-from agent.evidence.claims.claim import LEAST_OVERLAP, Claim, among
-from agent.evidence.claims.facts import Passage, han_names, scripts
+from agent.evidence.claims.claim import LEAST_OVERLAP, Claim, among, figure_words
+from agent.evidence.claims.evidence import Evidence
+from agent.evidence.claims.facts import (
+    Passage,
+    clause_spans,
+    han_names,
+    hedge,
+    names,
+    scripts,
+    telling_figures,
+    words,
+)
+from agent.evidence.claims.opening import without_borne_hours
+from agent.evidence.claims.sentences import Sentence
 from agent.evidence.figures import figures
 
 _STRONG = re.compile(
@@ -18,19 +30,29 @@ _NEGATION = re.compile(
 )
 _LIMIT = re.compile(r"只能|只有|至少|最多|必须|不能|\b(?:only|at most|at least|none|up to)\b", re.I)
 _WEEKDAY = re.compile(r"周[一二三四五六日]|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", re.I)
+_PICKS = re.compile(
+    r"首选|优选|推荐|可以?[去选到]|建议去|不妨|优先|值得"
+    r"|\b(?:picks?|choose|try|start with|(?:go|head) (?:to|for)|best (?:choice|bet|pick)"
+    r"|recommend\w*)\b",
+    re.I,
+)
 _WORDS_ONLY = re.compile(r"[\W_]+")
 
 
 def doubt(claim: Claim) -> int:
     """Return how doubtful a sentence is whose figures all stand in what it cites."""
+    all_words = frozenset[str]().union(*(p.words for p in claim.cited))
+    foreign = len(claim.words & all_words) < LEAST_OVERLAP * len(claim.words)
+    if _recommends(claim):
+        return 0
+    claim = claim.narrowed(without_borne_hours(claim))
     best = claim.best(claim.cited)
-    if best is None:
+    if best is None or not claim.words:
         return 0
     if not scripts(claim.text) & best.scripts:
         return 3 if _NEGATION.search(claim.text) else 2
     if _is_quoted(claim, best):
         return 0
-    all_words = frozenset[str]().union(*(p.words for p in claim.cited))
     negations = len(_NEGATION.findall(claim.text))
     return sum(
         weight
@@ -41,12 +63,56 @@ def doubt(claim: Claim) -> int:
             (2, any(w.lower() not in claim.text.lower() for w in _LIMIT.findall(best.text))),
             (3, any(not any(p.names(n) for p in claim.cited) for n in claim.all_names())),
             (3, any(not any(day in p.folded for p in claim.cited) for day in _weekdays(claim))),
-            (2, len(claim.words & all_words) < LEAST_OVERLAP * len(claim.words)),
+            (2, foreign),
             (3, _is_turned(claim, best)),
             (1, _is_one_of_several(claim)),
         )
         if doubtful
     )
+
+
+def _recommends(claim: Claim) -> bool:
+    """Return whether a sentence only picks places that have records, for what was asked."""
+    if claim.figures or not claim.evidence.places_in(claim.text):
+        return False
+    known = claim.evidence.question_words.union(*(p.words for p in claim.cited))
+    for _, clause in clause_spans(claim.text):
+        own = words(clause)
+        if claim.evidence.places_in(clause):
+            picked = _PICKS.search(clause) and not _NEGATION.search(clause)
+        else:
+            picked = 2 * len(own & known) >= len(own)
+        if not picked:
+            return False
+    return True
+
+
+def bears_figures(sentence: Sentence, evidence: Evidence) -> bool:
+    """Return whether a cited sentence has its figures and names from its sources.
+
+    What it says besides is a remark.
+    """
+    cited, found = evidence.of(sentence.cited), False
+    for _, clause in clause_spans(sentence.plain.replace("\0", " ")):
+        stated = telling_figures(clause)
+        own = words(clause) - figure_words(clause)
+        bearing = [
+            p
+            for p in cited
+            if all(p.has(f, hedge(clause, f)) for f in stated)
+            and all(p.names(name) for name in names(clause))
+        ]
+        if stated:
+            found = True
+            bearing = [
+                p
+                for p in bearing
+                if 2 * len(own & p.words) >= len(own)
+                and len(_NEGATION.findall(clause)) <= len(_NEGATION.findall(p.text))
+            ]
+        if not bearing:
+            return False
+    return found
 
 
 def _is_one_of_several(claim: Claim) -> bool:

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import islice
 
 from agent.evidence.citations import MARKER
-from agent.evidence.claims.facts import Passage, amount, bounds, kinds_agree, year_of
+from agent.evidence.claims.facts import Passage, amount, bounds, kinds_agree, words, year_of
 from agent.evidence.figures import Date, Figure
 from agent.evidence.places import mentioned
 from agent.evidence.types import Place
@@ -137,7 +137,8 @@ class Evidence:
         today: str = "",
         known: Iterable[str] = (),
     ) -> None:
-        self.records = records
+        self.records, self.today = records, today
+        self.question_words = words(question)
         texts = [question, *known, *_near_days(today)]
         self.known = [Passage("", text) for text in texts]
         self._clauses: dict[str, PassageIndex] = {}

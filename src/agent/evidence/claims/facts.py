@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -402,3 +403,12 @@ def split_clauses(text: str, *, colons: bool = True) -> list[str]:
     """Return the parts of a text between commas, semicolons, bars, and colons if told."""
     parts = (_CLAUSE_OR_HEAD if colons else _CLAUSE).split(text)
     return [part.strip() for part in parts if part.strip()]
+
+
+def clause_spans(text: str) -> Iterator[tuple[int, str]]:
+    """Yield where each clause begins, colons within it, and the clause."""
+    at = 0
+    for clause in split_clauses(text, colons=False):
+        start = text.index(clause, at)
+        at = start + len(clause)
+        yield start, clause

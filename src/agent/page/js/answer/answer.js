@@ -9,7 +9,8 @@ import { numbered } from "./sources.js";
 
 const say = translator("page.answer");
 const BETWEEN_RENDERS_MS = 100;
-const MARK = "†";
+/** The signs of sentences that no source says, or of which one says otherwise. */
+const MARKS = /([†‡])/;
 
 /** @implements {View} */
 export class AnswerView {
@@ -125,20 +126,23 @@ export class AnswerView {
   }
 }
 
-/** Gives each mark of a sentence without a source its meaning. @param {DocumentFragment} fragment */
+/** @param {string} mark */
+const explained = (mark) =>
+  el("abbr", { class: "unsourced", title: say(mark === "†" ? "unsourced" : "contradicted") }, mark);
+
+/** Gives each mark behind a sentence its meaning. @param {DocumentFragment} fragment */
 function explainMarks(fragment) {
   const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
   /** @type {Text[]} */
   const marked = [];
   while (walker.nextNode()) {
     const { currentNode: text } = walker;
-    if (!(text instanceof Text) || !text.data.includes(MARK)) continue;
+    if (!(text instanceof Text) || !MARKS.test(text.data)) continue;
     if (!text.parentElement?.closest("code, a")) marked.push(text);
   }
   for (const text of marked) {
-    const [first, ...others] = text.data.split(MARK);
-    const mark = () => el("abbr", { class: "unsourced", title: say("unsourced") }, MARK);
-    text.replaceWith(first, ...others.flatMap((rest) => [mark(), rest]));
+    const parts = text.data.split(MARKS);
+    text.replaceWith(...parts.map((part) => (MARKS.test(part) ? explained(part) : part)));
   }
 }
 
