@@ -11,6 +11,7 @@ import pytest
 from agent.core.errors import ConfigurationError, InputError
 from agent.sample.model.request import Answer
 from agent.sample.model.text import block
+from tests.support.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import (
@@ -171,6 +172,33 @@ async def test_tasks_of_a_dag_see_the_results_they_depend_on(lab: PlanLab) -> No
     assert "[^e2-0]" not in last.user
     assert [task["dep"] for task in state["tasks"]] == [[], [], ["T1"]]
     assert [query["round"] for query in told(state)["queries"]] == [1, 1, 2]
+
+
+async def test_a_dependent_tasks_queries_are_written_from_what_it_depends_on(
+    lab: PlanLab,
+) -> None:
+    written = Answer(json={"queries": ["青岚电池 二期 产能", "青岚电池 二期产能"],
+                           "company": "青岚电池 / Qinglan Inc."})  # fmt: skip
+    first = {"query": "谁是最大的供应商", "sources": []}
+    then = {"query": "该供应商的产能", "dep": ["T1"], "sources": ["filings"]}
+    brain = plays(lab, first, then, task_queries=lambda turn: written)
+    state = await lab.ask(plan_mode="dag")
+    (turn,) = brain.asked("task_queries")
+    assert "[^e1-0]" in block(turn.user, "earlier")
+    assert block(turn.user, "planned") == "该供应商的产能"
+    asked = [request.query.get("gsrsearch") for request in lab.world.wikipedia.requests]
+    assert asked == ["谁是最大的供应商", "青岚电池 二期 产能"]
+    assert state["tasks"][1]["queries"] == ["青岚电池 二期 产能"]
+    assert state["executor_result"][1]["decisions"] == ["sec_edgar_search: Qinglan Inc."]
+    assert brain.asked("execute_decide") == []
+
+
+async def test_queries_as_planned_serve_where_none_can_be_written(lab: PlanLab) -> None:
+    plays(lab, ("技术路线", []), ("比较", ["T1"]))
+    lab.world.gemini.fail("status", status=400, times=None, match=at("task_queries"))
+    state = await lab.ask(plan_mode="dag")
+    assert [gap["code"] for gap in told(state)["gaps"]] == ["queries_failed"]
+    assert [result["status"] for result in state["executor_result"]] == ["done", "done"]
 
 
 async def test_a_task_whose_dependency_found_nothing_still_runs(lab: PlanLab) -> None:

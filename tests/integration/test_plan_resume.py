@@ -28,7 +28,10 @@ from tests.support.plan_lab import (
 from tests.support.standin import Fault
 
 SOURCES = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec")
-STAGES = ("plan_tasks", "execute_decide", "openalex", "sec", "paper", "rewrite_headings", "dossier")
+STAGES = (
+    "plan_tasks", "execute_decide", "task_queries", "openalex", "sec", "paper", "rewrite_headings",
+    "dossier",
+)  # fmt: skip
 _WHOLE: list[tuple[list[str], dict[str, Any]]] = []
 """What an unbroken run asks, and its state."""
 
@@ -82,7 +85,7 @@ def hang(world: World, stage: str) -> Fault:
         return world.sec.fail("hang", match=lambda r, _: "submissions" in r.path)
     if stage in SOURCES:
         return world.services[stage].fail("hang", match=_second(lambda r, _: True))
-    once = stage in ("plan_tasks", "rewrite_headings", "dossier")
+    once = stage in ("plan_tasks", "task_queries", "rewrite_headings", "dossier")
     return world.gemini.fail("hang", match=at(stage) if once else _second(at(stage)))
 
 

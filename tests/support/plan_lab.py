@@ -51,6 +51,7 @@ class Planner:
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
             "plan_tasks": self.plan,
+            "task_queries": lambda turn: Answer(json={"queries": []}),
             "execute_decide": lambda turn: Answer(text="不需要。"),
             "rewrite_headings": rewrite,
             "dossier": dossier,

@@ -23,6 +23,7 @@ BLOCKS = {
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",
     "plan_tasks": "today conversation mode limit sources unavailable collections question",
+    "task_queries": "today question task planned earlier",
     "execute_decide": "today question task earlier tools_left",
     "rewrite_headings": "question headings",
     "dossier": "today conversation tasks passages figures places gaps question",

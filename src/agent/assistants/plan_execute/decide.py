@@ -18,12 +18,14 @@ from langchain_core.messages import (
 )
 from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState, SpecialSource, Task
 from agent.assistants.plan_execute.subject import (
+    MAX_COMPANY,
+    cleaned_queries,
     companies_of,
     latin_name,
     listed_name,
@@ -101,9 +103,9 @@ def _undecided(task: Task) -> list[str]:
     return [] if task.get("company") else [name for name in OPTIONAL if _SOURCES[name] in wanted]
 
 
-async def offered_tools(run: ExecutorRun) -> tuple[list[BaseTool], list[Gap]]:
+async def offered_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], list[Gap]]:
     """Return what a model may decide about, and why the map is not there where it should be."""
-    tools = [SEARCHES[name] for name in _undecided(run.task) if name not in run.off]
+    tools = [SEARCHES[name] for name in _undecided(task) if name not in run.off]
     if not run.wants_maps:
         return tools, []
     query = run.task["query"]
@@ -140,11 +142,65 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
     It is asked while there are rounds and optional tools left; a failure is a gap.
     """
     run = runtime.context
+    task, gaps = await _task_with_queries(state, run)
+    decided = await _decision(ExecutorState(**{**state, "task": task}), run)
+    return ExecutorState(**{**decided, "task": task, "gaps": [*gaps, *decided.get("gaps", [])]})
+
+
+class TaskQueries(BaseModel):
+    """What to search for, now that it is known what the task depends on."""
+
+    queries: list[str] = Field(description="One to three searches.")
+    company: str = Field("", description="Names of the company it is about, parted by /.")
+
+
+async def _task_with_queries(state: ExecutorState, run: ExecutorRun) -> tuple[Task, list[Gap]]:
+    """Return a dependent task with queries a model writes from the findings, before its start."""
+    task, earlier = state["task"], state.get("earlier") or []
+    if state.get("executor_messages") or not any(result["documents"] for result in earlier):
+        return task, []
+    limit, turn, language = run.configuration.context_token_limit, run.turn, run.language
+    values = {
+        "today": turn["today"],
+        "question": cut_to_tokens(turn["question"], limit // 8),
+        "task": task["query"],
+        "planned": "\n".join(queries_of(task)),
+        "earlier": cut_to_tokens(earlier_lines(earlier), limit // 4),
+    }
+    asking = run.services.models.ask(
+        run.configuration.query_generator_model,
+        [
+            SystemMessage(render("task_queries_system", language)),
+            HumanMessage(render("task_queries", language, **values)),
+        ],
+        meter=run.meter,
+        schema=TaskQueries,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(
+        asking,
+        turn,
+        task["id"],
+        lambda reason: run_gap(
+            "plan_execute.queries_failed", language, query=task["query"], reason=reason
+        ),
+    )
+    if reply is None:
+        return task, gaps
+    assert reply.parsed is not None
+    queries = cleaned_queries(reply.parsed.queries) or queries_of(task)
+    company = clean_text(reply.parsed.company, MAX_COMPANY) or task.get("company", "")
+    return cast(Task, {**task, "queries": queries, "company": company}), gaps
+
+
+async def _decision(state: ExecutorState, run: ExecutorRun) -> ExecutorState:
+    """Return the calls to make next: the plan's, then those a model wants; else none."""
+    task = state["task"]
     left = run.configuration.max_executor_rounds - state.get("rounds", 0)
-    planned = planned_calls(run.task, run.off) if left > 0 else []
+    planned = planned_calls(task, run.off) if left > 0 else []
     if planned and not state.get("executor_messages"):
         return ExecutorState(executor_messages=[AIMessage("", tool_calls=planned, id=PLANNED)])
-    tools, gaps = await offered_tools(run) if left > 0 else ([], [])
+    tools, gaps = await offered_tools(run, task) if left > 0 else ([], [])
     if not tools:
         return ExecutorState(gaps=gaps)
     asking: Awaitable[Reply[BaseModel]] = run.services.models.ask(
@@ -154,7 +210,7 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
         tools=tools,
         thinking=DEFAULT_THINKING["research"],
     )
-    query, language = run.task["query"], run.language
+    query, language = task["query"], run.language
     reply, failed = await ask_or_gap(
         asking,
         run.turn,

@@ -137,6 +137,7 @@ async def execute(
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     depths = depth_of(tasks)
     return PlanUpdate(
+        tasks=[end.get("task", task) for end, task in zip(ended, tasks, strict=True)],
         executor_result=results,
         downloaded_papers=[paper for result in results for paper in result["papers"]],
         queries=[

@@ -1,7 +1,7 @@
 """The first node: checks the input, opens the turn, and splits the question into tasks."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
@@ -25,6 +25,7 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
     new_plan,
 )
+from agent.assistants.plan_execute.subject import MAX_COMPANY, MAX_QUERY, cleaned_queries
 from agent.assistants.plan_execute.task_run import REQUIRED, sources_off
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -32,8 +33,8 @@ from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.metadata_keys import OWNER
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
-from agent.evidence.queries import clean_text, drop_seen, near_duplicate
-from agent.evidence.types import Gap, Query
+from agent.evidence.queries import clean_text, near_duplicate
+from agent.evidence.types import Gap
 from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
@@ -51,8 +52,6 @@ SPECIAL: Mapping[str, SpecialSource] = {
 }  # fmt: skip
 """Special sources by the names that models give them."""
 Problem = Literal["empty", "too_many", "same_id", "same_task", "unknown_dep", "cycle"]
-MAX_QUERY, MAX_QUERIES = 300, 3
-_MAX_COMPANY = 200
 _MAX_READ = 200
 """Tasks that are looked at; what comes after them is cut anyhow."""
 
@@ -185,17 +184,11 @@ def _cleaned(task: PlannedTask, number: int) -> Task:
     cleaned = Task(id=own, query=clean_text(task.query, MAX_QUERY), dep=[d for d in deps if d])
     if task.sources is not None:
         cleaned["sources"] = task.sources
-    if company := clean_text(task.company, _MAX_COMPANY):
+    if company := clean_text(task.company, MAX_COMPANY):
         cleaned["company"] = company
     if queries := cleaned_queries(task.queries):
         cleaned["queries"] = queries
     return cleaned
-
-
-def cleaned_queries(queries: Iterable[str]) -> list[str]:
-    """Return the first three queries that ask something different, each one clean line."""
-    asked = [Query(query=clean_text(query, MAX_QUERY), map=None) for query in queries]
-    return [query["query"] for query in drop_seen(asked, [])][:MAX_QUERIES]
 
 
 def _renamed(task: Task, name: str, dep: list[str]) -> Task:

@@ -28,7 +28,7 @@ async def search(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> Executo
 
     Sources that are off are not asked: the run says so once.
     """
-    run, queries = runtime.context, state.get("queries") or queries_of(runtime.context.task)
+    run, queries = runtime.context, queries_of(state["task"])
     names = [name for name in REQUIRED if name not in run.off]
     asked = [(name, query) for name in names for query in queries_for(name, queries)]
     outcomes = await asyncio.gather(*(ask_source(run, *each) for each in asked))

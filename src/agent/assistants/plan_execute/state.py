@@ -104,14 +104,13 @@ class ExecutorState(Records, total=False):
 
     executor_messages: Annotated[list[AnyMessage], add_messages]
     current_query: str
-    queries: list[str]
-    """What the sources are asked; the task's own where absent."""
     optional_search_results: Annotated[list[ToolMessage], extend]
     search_results: Annotated[list[Document], extend]
     reranked_results: list[Document]
     downloaded_papers: list[DownloadedPaper]
     executor_result: ExecutorResult
     task: Task
+    """With the queries and the company that its dependencies led to."""
     turn: Turn
     earlier: list[ExecutorResult]
     """Results of the tasks it depends on."""

@@ -2,14 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.assistants.plan_execute.state import Task
-from agent.evidence.queries import clean_text
+from agent.evidence.queries import clean_text, drop_seen
+from agent.evidence.types import Query
 from agent.knowledge.terms import query_terms, terms
 from agent.texts.language import detect_language
 
+MAX_QUERY, MAX_QUERIES, MAX_COMPANY = 300, 3, 200
 _BETWEEN_COMPANIES = re.compile("[;；、\n]")
 _BETWEEN_NAMES = re.compile(r"[/／|｜()（）]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -50,6 +52,12 @@ def listed_name(names: Sequence[str]) -> str:
 def queries_of(task: Task) -> list[str]:
     """Return the task's queries, as planned; its own words where there are none."""
     return task.get("queries") or [task["query"]]
+
+
+def cleaned_queries(queries: Iterable[str]) -> list[str]:
+    """Return the first three queries that ask something different, each one clean line."""
+    asked = [Query(query=clean_text(query, MAX_QUERY), map=None) for query in queries]
+    return [query["query"] for query in drop_seen(asked, [])][:MAX_QUERIES]
 
 
 def queries_for(source: str, queries: Sequence[str]) -> list[str]:
