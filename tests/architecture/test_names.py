@@ -25,6 +25,7 @@ PARTICIPLES = frozenset(
 BINDINGS_SHARE, FUNCTIONS_SHARE = 0.003, 0.04
 FOLDERS = (
     "batch",
+    "cli",
     "client",
     "core",
     "engines",

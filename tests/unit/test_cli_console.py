@@ -13,7 +13,7 @@ from rich.console import Console
 from agent.cli.console import printable
 from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_json, print_outcome, usage_line
-from agent.cli.watch import LiveWatcher, PlainWatcher, showing_installs
+from agent.cli.watch import LiveWatcher, PlainWatcher, show_installs
 from agent.client.run_result import Outcome, RunName, outcome_of
 from agent.core.errors import AgentError
 from agent.core.progress import event
@@ -226,9 +226,9 @@ def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     source = logging.getLogger("agent.mcp.servers")
-    with showing_installs(PlainWatcher("en"), "en"):
+    with show_installs(PlainWatcher("en"), "en"):
         source.info("installing the map server once (npm ci)")
-    with showing_installs(PlainWatcher("zh"), "zh"):
+    with show_installs(PlainWatcher("zh"), "zh"):
         source.info("installing the map server once (npm ci)")
         source.info("map server installed in 12 s")
     source.info("not heard")

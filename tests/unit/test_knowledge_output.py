@@ -80,7 +80,9 @@ def test_the_end_names_every_failure_and_what_can_be_done(
 def test_the_command_that_goes_on_is_the_one_that_was_given() -> None:
     argv = ["ingest", "my docs", "--collection", "电池", "--shared"]
     arguments: Namespace = build_parser(COMMANDS).parse_args(argv)
-    assert ingest._again(arguments).endswith("ingest 'my docs' --collection '电池' --shared")
+    assert ingest._resume_command(arguments).endswith(
+        "ingest 'my docs' --collection '电池' --shared"
+    )
 
 
 def test_a_snippet_is_the_part_with_most_of_the_querys_terms() -> None:

@@ -1,4 +1,4 @@
-"""The command `tanlu`. This module and the parser import nothing but the standard library."""
+"""Run the command `tanlu`; this module and the parser import only the standard library."""
 
 import importlib
 import os
@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. 0 done, 1 failed (one line says why), 2 bad usage, 130 after a signal."""
+    """Run one command; return 0 done, 1 failed, 2 bad usage, 130 after a signal."""
     prepare_streams()
     words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
@@ -96,7 +96,7 @@ def _silence_if_gone(output: int) -> None:
 
 
 def _reader_is_gone() -> int:
-    """`tanlu … | head`: nothing more can be written, and Python must not try at its end."""
+    """Handle a closed pipe (`tanlu … | head`): Python must not flush to it at its end."""
     _silence(sys.stdout.fileno())
     return FAILED
 

@@ -1,4 +1,4 @@
-"""`python -m agent.cli` is `tanlu`."""
+"""Run `tanlu` as `python -m agent.cli`."""
 
 import sys
 

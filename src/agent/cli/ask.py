@@ -15,7 +15,7 @@ from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fai
 from agent.cli.environment import configure_logging, read_environment
 from agent.cli.record import RunRecord
 from agent.cli.request import Request, read_request
-from agent.cli.review import review, spoken
+from agent.cli.review import plan_language, review
 from agent.client.run_result import Outcome, Pause
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.export.finished import FinishedAnswer
@@ -28,7 +28,7 @@ from agent.texts.reasons import stop_of
 
 
 def run(arguments: Namespace) -> int:
-    """0 answered, 1 failed, 2 bad usage, 130 after Ctrl-C."""
+    """Run the command; return 0 answered, 1 failed, 2 bad usage, 130 after Ctrl-C."""
     try:
         read_environment(offline=arguments.offline)
         if arguments.follow_last:
@@ -43,12 +43,12 @@ def run(arguments: Namespace) -> int:
     accepted = asyncio.Event()
     try:
         with record.listening(log_file=arguments.log_file is not None):
-            outcome = _answered(request, arguments, accepted)
+            outcome = _run_to_answer(request, arguments, accepted)
         _save(outcome, arguments, record)
     except AgentError as error:
         with contextlib.suppress(AgentError):  # the folder's own problem came first
             record.fail(request.thread_id, error)
-        return fail(error.message, code=_code(error))
+        return fail(error.message, code=_exit_code(error))
     except StoreFailed as error:
         return fail(f"{stop_of(error, _language(request))}{_go_on(request, arguments, accepted)}")
     except KeyboardInterrupt:
@@ -78,53 +78,53 @@ def _go_on(request: Request, arguments: Namespace, accepted: asyncio.Event) -> s
     return f"; go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
 
 
-def _code(error: AgentError) -> int:
-    """Return the exit code; a thread or setting a server does not know is bad usage, too."""
+def _exit_code(error: AgentError) -> int:
+    """Return the exit code; a thread or setting that a server does not know is bad usage, too."""
     named = isinstance(error, ConfigurationError) and error.name.startswith("--")
     return USAGE if named else FAILED
 
 
-def _answered(request: Request, arguments: Namespace, accepted: asyncio.Event) -> Outcome:
-    """Ask, with a person's word in between where the run wants it, and show the answer."""
-    language, shown = _language(request), False
+def _run_to_answer(request: Request, arguments: Namespace, accepted: asyncio.Event) -> Outcome:
+    """Run the question to its answer, reviewing its plan where it waits, and print it."""
+    language, notice_shown = _language(request), False
     while True:
-        came, noticed = asyncio.run(_ask(request, arguments, accepted, language))
-        shown = shown or noticed
-        if isinstance(came, Outcome):
+        result, notice_seen = asyncio.run(_ask(request, arguments, accepted, language))
+        notice_shown = notice_shown or notice_seen
+        if isinstance(result, Outcome):
             break
         if arguments.json or not is_terminal():
             where = _command(request, arguments, "")
             raise AgentError(f"review_plan: the run waits; answer on a terminal with: {where}")
-        language = _chosen_language(request) or spoken(came)
+        language = _chosen_language(request) or plan_language(result)
         # Nothing runs meanwhile, so that Ctrl-C and line editing work as everywhere.
-        answer = review(came, language)
+        answer = review(result, language)
         request = replace(request, question=None, follows_up=True, resume=answer)
-    _show(came, request, arguments, notice_shown=shown)
-    return came
+    _show(result, request, arguments, notice_shown=notice_shown)
+    return result
 
 
 async def _ask(
     request: Request, arguments: Namespace, accepted: asyncio.Event, language: Language
 ) -> tuple[Outcome | Pause, bool]:
-    """Return what came of it, and True if the notice of sample data was shown on the way."""
-    from agent.cli.watch import showing_installs, watching
+    """Return the outcome or the pause, and True if the notice of sample data was shown."""
+    from agent.cli.watch import open_watcher, show_installs
 
     silent = arguments.json
-    with watching(language, silent=silent) as watcher, showing_installs(watcher, language):
-        came: Outcome | Pause
+    with open_watcher(language, silent=silent) as watcher, show_installs(watcher, language):
+        result: Outcome | Pause
         if request.url is None:
             from agent.cli.local import ask_here
 
-            came = await ask_here(request, watcher, accepted)
+            result = await ask_here(request, watcher, accepted)
         else:
             from agent.cli.remote import ask_server
 
-            came = await ask_server(request, watcher, accepted)
-    return came, watcher.notice_shown
+            result = await ask_server(request, watcher, accepted)
+    return result, watcher.notice_shown
 
 
 def _language(request: Request) -> Language:
-    """Of the progress lines; a run that is continued has no question here."""
+    """Return the language of the progress lines; a continued run has no question here."""
     return _chosen_language(request) or detect_language(request.question or "继续")
 
 
@@ -142,12 +142,12 @@ def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_sh
     question = '"…"' if sys.stdout.encoding.lower().startswith("utf") else '"..."'
     follow_up = _command(request, arguments, question)
     # On one terminal the notice stands above the progress already.
-    said = outcome.notice if notice_shown and sys.stdout.isatty() else ""
-    print_outcome(outcome, follow_up=follow_up, notice=said)
+    notice = outcome.notice if notice_shown and sys.stdout.isatty() else ""
+    print_outcome(outcome, follow_up=follow_up, notice=notice)
 
 
 def _command(request: Request, arguments: Namespace, question: str) -> str:
-    """The command that follows up, or goes on where there is no question."""
+    """Return the command that follows up, or continues where there is no question."""
     words = [*called_as(), "ask", "--thread", request.thread_id]
     if request.assistant != "agent":
         words += ["--assistant", request.assistant]
@@ -156,13 +156,13 @@ def _command(request: Request, arguments: Namespace, question: str) -> str:
     if arguments.offline:
         words.append("--offline")
     if not question:
-        for given in arguments.sets:
-            words += ["--set", given]
+        for setting in arguments.sets:
+            words += ["--set", setting]
     return shlex.join(words) + (f" {question}" if question else "")
 
 
 def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
-    """Write the files that were asked for, and name each. Raises AgentError naming the option."""
+    """Write the requested files and name each; raise AgentError naming the option."""
     trace = record.finish(outcome)
     files = [str(trace)] if trace else []
     for option, render in _FORMATS.items():

@@ -1,12 +1,10 @@
-"""`tanlu batch`: many questions, a row each, resumable at any moment."""
+"""Run `tanlu batch`: many questions, a row each, resumable at any moment."""
 
 import asyncio
 import os
 import shlex
-import signal
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib import resources
@@ -23,9 +21,9 @@ from agent.batch.results import TraceFolder
 from agent.batch.runner import Counts, Limits, Progress, Runner
 from agent.batch.scoring import summary, wrong
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.environment import configure_logging, on_interrupt, read_environment
 from agent.cli.request import (
-    known_assistant,
+    check_assistant,
     local_context,
     refuse_review,
     server_url,
@@ -39,7 +37,7 @@ from agent.settings import read_settings
 
 @dataclass(frozen=True)
 class Plan:
-    """A batch as it was asked for; the questions are read already."""
+    """Hold the arguments of a batch, checked, and its questions."""
 
     questions: list[Question]
     bad_lines: list[BadLine]
@@ -61,21 +59,21 @@ class Plan:
         return beside(self.answers, ".wrong.jsonl")
 
     def context(self) -> dict[str, Any]:
-        """The settings of a run in this process."""
+        """Return the settings of a run in this process."""
         return local_context(self.sets, saves=True)
 
 
 def beside(answers: Path, suffix: str) -> Path:
-    """ANSWERS with another end."""
+    """Return the path of ANSWERS with a suffix."""
     return answers.with_name(answers.name + suffix)
 
 
 def read_plan(arguments: Namespace) -> Plan:
-    """The plan, or an InputError or ConfigurationError that names the argument."""
+    """Return the plan; raise InputError or ConfigurationError naming the argument."""
     url = server_url(arguments.url, offline=arguments.offline)
     sets = split_sets(arguments.sets)
     if url is None:
-        known_assistant(arguments.assistant)
+        check_assistant(arguments.assistant)
         local_context(sets, saves=True)
     refuse_review(sets, "by a batch", local=url is None)
     answers = _answers(arguments)
@@ -96,7 +94,7 @@ def read_plan(arguments: Namespace) -> Plan:
         score=arguments.score,
         trace_dir=Path(arguments.trace_dir) if arguments.trace_dir else None,
         log_file=Path(arguments.log_file or beside(answers, ".log")),
-        resume=_resume(arguments, answers),
+        resume=_resume_command(arguments, answers),
     )
 
 
@@ -109,7 +107,7 @@ def _questions(arguments: Namespace) -> Path:
 
 
 def _answers(arguments: Namespace) -> Path:
-    """ANSWERS; the sample's own questions can do without, and are then asked afresh."""
+    """Return the path of ANSWERS, a new one for the sample's own questions."""
     if arguments.output is not None:
         writable("-o", arguments.output)
         return Path(arguments.output)
@@ -132,7 +130,7 @@ def _effective(sets: dict[str, str], *, local: bool) -> dict[str, Any]:
     return {**chosen, **sets}
 
 
-def _resume(arguments: Namespace, answers: Path) -> str:
+def _resume_command(arguments: Namespace, answers: Path) -> str:
     words = [*called_as(), "batch"]
     if arguments.questions is not None:
         words.append(arguments.questions)
@@ -148,8 +146,8 @@ def _resume(arguments: Namespace, answers: Path) -> str:
         words += ["--format", arguments.format]
     if arguments.max_cost is not None:
         words += ["--max-cost", str(arguments.max_cost).removesuffix(".0")]
-    for given in arguments.sets:
-        words += ["--set", given]
+    for setting in arguments.sets:
+        words += ["--set", setting]
     return shlex.join(words)
 
 
@@ -157,7 +155,7 @@ _BAD_LINES_SHOWN = 20
 
 
 def run(arguments: Namespace) -> int:
-    """0 nothing is left to do, 1 something is, 2 bad usage, 130 after Ctrl-C."""
+    """Run the command; return 0 all done, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
         read_environment(offline=arguments.offline)
         plan = read_plan(arguments)
@@ -213,7 +211,7 @@ async def _with_file(plan: Plan, file: RowFile, traces: TraceFolder | None) -> i
             counts = await _interruptible(runner, plan, progress)
         await _write(plan, file, traces)
         await _show(plan, file, counts)
-        failed = _failed(plan, file)
+        failed = _failure_count(plan, file)
     return _report_end(plan, runner, counts, failed)
 
 
@@ -241,7 +239,7 @@ def _worker(plan: Plan) -> AbstractAsyncContextManager[Worker]:
 
 
 async def _interruptible(runner: Runner, plan: Plan, progress: Progress) -> Counts:
-    """The batch; the first Ctrl-C lets what is in flight finish, the second leaves it."""
+    """Run the batch; the first Ctrl-C lets questions in flight finish, the second cancels them."""
 
     def interrupt() -> None:
         if runner.stopped != "interrupted":
@@ -253,38 +251,23 @@ async def _interruptible(runner: Runner, plan: Plan, progress: Progress) -> Coun
         else:
             runner.cancel()
 
-    restore = _on_interrupt(interrupt)
-    try:
+    with on_interrupt(interrupt):
         return await runner.run(plan.questions)
-    finally:
-        restore()
-
-
-def _on_interrupt(act: Callable[[], None]) -> Callable[[], None]:
-    """Have Ctrl-C call `act` within the loop; gives back what undoes that."""
-    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
-    # Not loop.add_signal_handler: Windows has none, and this wakes the loop as well.
-    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(act))
-
-    def restore() -> None:
-        signal.signal(signal.SIGINT, before)
-
-    return restore
 
 
 async def _write(plan: Plan, file: RowFile, traces: TraceFolder | None) -> None:
-    """Each id once in the rows file; ANSWERS from it where another form was asked for."""
+    """Compact the rows file, and write ANSWERS from it in another format."""
     await file.compact([question.id for question in plan.questions])
     if plan.format != "rows":
         rows = await file.rows(plan.place.config)
-        known = {question.id for question in plan.questions}
-        chosen = [row for row in rows if row["id"] in known]
+        ids = {question.id for question in plan.questions}
+        chosen = [row for row in rows if row["id"] in ids]
         trace_of = (lambda row: traces.reasoning(row["id"])) if traces else None
         await asyncio.to_thread(write_answers, plan.answers, chosen, plan.format, trace_of)
 
 
 async def _show(plan: Plan, file: RowFile, counts: Counts) -> None:
-    """The summary, and the score where it was asked for."""
+    """Print the summary, and the score with `--score`."""
     console = Console(highlight=False)
     console.print(summary_table(counts, file_cost=file.cost_usd))
     if plan.score and all(question.expected is None for question in plan.questions):
@@ -292,20 +275,20 @@ async def _show(plan: Plan, file: RowFile, counts: Counts) -> None:
     elif plan.score:
         rows = await file.rows(plan.place.config)
         console.print(score_table(summary(rows, plan.questions)))
-        found: list[Any] = list(wrong(rows, plan.questions))
-        await asyncio.to_thread(write_lines, plan.wrong, found)
-        console.print(f"{len(found)} wrong: {plan.wrong}", soft_wrap=True, markup=False)
+        wrong_rows: list[Any] = list(wrong(rows, plan.questions))
+        await asyncio.to_thread(write_lines, plan.wrong, wrong_rows)
+        console.print(f"{len(wrong_rows)} wrong: {plan.wrong}", soft_wrap=True, markup=False)
     console.print(f"answers: {plan.answers}", soft_wrap=True, markup=False)
 
 
-def _failed(plan: Plan, file: RowFile) -> int:
-    """Questions whose last row is a failure, of this start or an earlier one."""
+def _failure_count(plan: Plan, file: RowFile) -> int:
+    """Return the number of questions whose last row is a failure, of this or an earlier start."""
     entries = (file.entry(question.id, plan.place.config) for question in plan.questions)
     return sum(entry is not None and entry.status == "failed" for entry in entries)
 
 
 def _report_end(plan: Plan, runner: Runner, counts: Counts, failed: int) -> int:
-    """Why it stopped and how to go on, as the last line of stderr; the exit code."""
+    """Print why it stopped and how to go on; return the exit code."""
     go_on = f"; go on with: {plan.resume}"
     match runner.stopped:
         case "interrupted":

@@ -8,6 +8,6 @@ from agent.cli.console import ANSWERED
 
 
 def run(arguments: Namespace) -> int:
-    """0; how each shell takes it stands in `tanlu completion --help`."""
+    """Print the script and return 0; `tanlu completion --help` says how each shell takes it."""
     print(shellcode(["tanlu"], shell=arguments.shell))  # noqa: T201
     return ANSWERED

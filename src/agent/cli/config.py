@@ -23,7 +23,7 @@ _KNOWN = {name.upper(): field.annotation
 
 
 def run(arguments: Namespace) -> int:
-    """0 done, 2 for a key or value that cannot be used."""
+    """Run the command; return 0, or 2 for a key or value that cannot be used."""
     try:
         if arguments.action == "list":
             _list()
@@ -56,8 +56,8 @@ def _list() -> None:
     path = user_env_file()
     print(path)  # noqa: T201
     for name, value in dotenv_values(path).items():
-        shown = say("config.is_set", reader_language()) if _is_secret(name) else value
-        print(f"{name}={shown}")  # noqa: T201
+        text = say("config.is_set", reader_language()) if _is_secret(name) else value
+        print(f"{name}={text}")  # noqa: T201
 
 
 def _set(name: str, value: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Standard output and error that never fail, and the one-line failure. Quick to import."""
+"""Write to standard output and error without ever failing. Quick to import."""
 
 import io
 import locale
@@ -23,12 +23,12 @@ def prepare_streams() -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text without what would steer a terminal (escape sequences, reversed writing)."""
+    """Return the text without escape sequences, reversed writing and other controls."""
     return valid_text(text).replace("\r", "")
 
 
 def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:
-    """Print `tanlu: message` on stderr, scrubbed, and give the exit code back."""
+    """Print `tanlu: message` on stderr, scrubbed, and return the exit code."""
     from agent.core.redaction import scrub
 
     line = one_line(scrub(message))
@@ -42,7 +42,7 @@ def is_utf8(stream: TextIO) -> bool:
 
 
 def is_terminal() -> bool:
-    """Return True if somebody can be asked here; the answer may go into a file."""
+    """Return True if a person can be asked here; the answer may go into a file."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 

@@ -1,4 +1,4 @@
-"""`tanlu doctor`: what is configured, and whether it works. Keys are never shown."""
+"""Run `tanlu doctor`: check what is configured and if it works. Keys are never shown."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ LONGEST_CHECK = 60.0
 
 
 class Check(TypedDict):
-    """`missing` and `off` are no failures: something is not set up, or not wanted."""
+    """Hold the result of one check; `missing` and `off` are no failures."""
 
     name: str
     state: State
@@ -60,19 +60,25 @@ def check(name: str, state: State, detail: str, suggestion: str = "") -> Check:
 
 
 async def examine() -> list[Check]:
-    """Every check, in the order they are shown; never raises for what is wrong outside."""
+    """Return every check in the order they are shown; a service that fails raises nothing."""
     try:
         settings, configuration = read_settings(), configure({})
     except ConfigurationError as error:
         return [check(error.name, "broken", error.message, f"correct or remove {error.name}")]
-    found = [_mode(settings), *_keys(settings), *_addresses(settings), _access(), *_tiles(settings)]
+    checks = [
+        _mode(settings),
+        *_keys(settings),
+        *_addresses(settings),
+        _access(),
+        *_tiles(settings),
+    ]
     try:
-        live = _live(settings, configuration)
-        for checks in await asyncio.gather(_data_folder(settings), _node(), *live):
-            found += checks
+        live = _service_checks(settings, configuration)
+        for results in await asyncio.gather(_data_folder(settings), _node(), *live):
+            checks += results
     finally:
         await _close()
-    return found
+    return checks
 
 
 def _mode(settings: Settings) -> Check:
@@ -104,13 +110,13 @@ def _keys(settings: Settings) -> list[Check]:
 
 
 def _addresses(settings: Settings) -> list[Check]:
-    """Addresses that differ from the usual ones; these are no secrets."""
-    given = {
+    """Return the addresses that differ from the usual ones; these are no secrets."""
+    addresses = {
         name.upper(): value
         for name in ("google_gemini_base_url", "openai_base_url", "tanlu_model")
         if (value := getattr(settings, name))
     }
-    return [check(name, "ok", str(value)) for name, value in given.items()]
+    return [check(name, "ok", str(value)) for name, value in addresses.items()]
 
 
 def _access() -> Check:
@@ -126,7 +132,7 @@ def _access() -> Check:
 
 
 def _tiles(settings: Settings) -> list[Check]:
-    """The page's base map, where one is wanted."""
+    """Check the page's base map, where one is configured."""
     from agent.server.page_headers import base_map
 
     if settings.map_tiles == "none":
@@ -143,7 +149,9 @@ async def _data_folder(settings: Settings) -> list[Check]:
     where = settings.memory
     try:
         async with open_saver(where):
-            return [check("threads", "ok", f"kept in {await asyncio.to_thread(_named, where)}")]
+            return [
+                check("threads", "ok", f"kept in {await asyncio.to_thread(_storage_name, where)}")
+            ]
     except (AgentError, OSError) as error:
         advice = "set TANLU_DATA_DIR to a folder of yours"
         if not isinstance(where, Path):
@@ -151,7 +159,7 @@ async def _data_folder(settings: Settings) -> list[Check]:
         return [check("threads", "broken", str(error), advice)]
 
 
-def _named(where: Path | SecretStr) -> str:
+def _storage_name(where: Path | SecretStr) -> str:
     if isinstance(where, Path):
         return str(where)
     from agent.runs.postgres import described
@@ -174,7 +182,9 @@ async def _node() -> list[Check]:
     return [check("node", "ok", version)]
 
 
-def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[list[Check]]]:
+def _service_checks(
+    settings: Settings, configuration: Configuration
+) -> list[Awaitable[list[Check]]]:
     """Return the checks that ask the services themselves, all at once."""
     if settings.mode == "online" and not settings.model_configured:
         return []
@@ -183,21 +193,21 @@ def _live(settings: Settings, configuration: Configuration) -> list[Awaitable[li
     try:
         services: Any = process_services()
     except AgentError as error:
-        return [_known([check("services", "broken", error.message)])]
+        return [_at_once([check("services", "broken", error.message)])]
     models = [_model(services, field, getattr(configuration, field)) for field in MODEL_FIELDS]
     return [
         *models,
-        _bounded("map server", lambda: _map(services, settings)),
-        _bounded("web search", lambda: _search(services, configuration)),
-        _bounded("sources", lambda: _sources(services)),
-        _bounded("reranking", lambda: _reranking(services)),
-        _bounded("embeddings", lambda: _embeddings(services)),
-        _bounded("knowledge base", lambda: _knowledge(services)),
-        _bounded("code", lambda: _code(services, settings)),
+        _within_limit("map server", lambda: _map(services, settings)),
+        _within_limit("web search", lambda: _search(services, configuration)),
+        _within_limit("sources", lambda: _sources(services)),
+        _within_limit("reranking", lambda: _reranking(services)),
+        _within_limit("embeddings", lambda: _embeddings(services)),
+        _within_limit("knowledge base", lambda: _knowledge(services)),
+        _within_limit("code", lambda: _code(services, settings)),
     ]
 
 
-async def _known(checks: list[Check]) -> list[Check]:
+async def _at_once(checks: list[Check]) -> list[Check]:
     return checks
 
 
@@ -206,36 +216,36 @@ async def _model(services: Any, field: str, model: str) -> list[Check]:
         problem = await services.models.check(model, field)
         if problem is None:
             return [check(field, "ok", model)]
-        known = problem.startswith(f"{field}: ")
-        advice = f"set {field.upper()} to a model the service has" if known else _MODEL_SERVICE
+        is_setting = problem.startswith(f"{field}: ")
+        advice = f"set {field.upper()} to a model the service has" if is_setting else _MODEL_SERVICE
         return [check(field, "broken", problem, advice)]
 
-    return await _bounded(field, ask)
+    return await _within_limit(field, ask)
 
 
 async def _map(services: Any, settings: Settings) -> list[Check]:
     if settings.mode == "online" and settings.amap_maps_api_key is None:
         return [check("map server", "off", "not tried: AMAP_MAPS_API_KEY is not set")]
-    found: Mapping[str, Any] = await services.maps.health()
-    if found["works"]:
-        return [check("map server", "ok", f"started: {found['message']}")]
+    report: Mapping[str, Any] = await services.maps.health()
+    if report["works"]:
+        return [check("map server", "ok", f"started: {report['message']}")]
     # Without a key for it, a map that cannot start is something missing, not something broken.
     state: State = "broken" if settings.mode == "online" else "missing"
-    advice = _MAP_ADVICE.get(str(found["code"]), "")
-    return [check("map server", state, str(found["message"] or "did not start"), advice)]
+    advice = _MAP_ADVICE.get(str(report["code"]), "")
+    return [check("map server", state, str(report["message"] or "did not start"), advice)]
 
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
     reports = await services.web.health(configuration.research_model)
-    return [_reported(report) for report in reports]
+    return [_check_of(report) for report in reports]
 
 
 async def _sources(services: Any) -> list[Check]:
-    return [_reported(report, "source") for report in await services.library.health()]
+    return [_check_of(report, "source") for report in await services.library.health()]
 
 
 async def _reranking(services: Any) -> list[Check]:
-    return [_reported(await services.reranker.health(), "reranking")]
+    return [_check_of(await services.reranker.health(), "reranking")]
 
 
 async def _embeddings(services: Any) -> list[Check]:
@@ -245,35 +255,35 @@ async def _embeddings(services: Any) -> list[Check]:
     if embedder is None:
         return [check("embeddings", "off", "EMBEDDING_MODEL is not set: found by words only")]
     try:
-        return [_reported(await embedder.health(), "embeddings")]
+        return [_check_of(await embedder.health(), "embeddings")]
     finally:
         await embedder.aclose()
 
 
 async def _knowledge(services: Any) -> list[Check]:
     reports = await services.knowledge.health()
-    return [_reported(report, "knowledge base") for report in reports]
+    return [_check_of(report, "knowledge base") for report in reports]
 
 
 async def _code(services: Any, settings: Settings) -> list[Check]:
-    works, found = await services.code.health()
+    works, detail = await services.code.health()
     if works:
-        return [check("code", "ok", f"runs in a sandbox: {found}")]
+        return [check("code", "ok", f"runs in a sandbox: {detail}")]
     if settings.code_sandbox == "off":
-        return [check("code", "off", found)]
-    return [check("code", "missing", f"not run: {found}", 'pip install "tanlu[sandbox]"')]
+        return [check("code", "off", detail)]
+    return [check("code", "missing", f"not run: {detail}", 'pip install "tanlu[sandbox]"')]
 
 
-def _reported(report: Mapping[str, Any], kind: str = "search") -> Check:
-    """A service's own report, {provider, configured, works, message}, as a check."""
+def _check_of(report: Mapping[str, Any], kind: str = "search") -> Check:
+    """Return a service's report, {provider, configured, works, message}, as a check."""
     name = f"{kind}: {report['provider']}"
     if not report["configured"]:
         return check(name, "off", str(report["message"]))
     return check(name, "ok" if report["works"] else "broken", str(report["message"]))
 
 
-async def _bounded(name: str, ask: Callable[[], Awaitable[list[Check]]]) -> list[Check]:
-    """The checks, or the reason why they could not be made."""
+async def _within_limit(name: str, ask: Callable[[], Awaitable[list[Check]]]) -> list[Check]:
+    """Return the checks, or the reason why they could not be made in time."""
     try:
         async with asyncio.timeout(LONGEST_CHECK):
             return await ask()
@@ -296,7 +306,7 @@ _STYLES = {"ok": "green", "off": "dim", "missing": "yellow", "broken": "bold red
 
 
 def run(arguments: Namespace) -> int:
-    """0 if what is configured works, 1 if something does not."""
+    """Run the command; return 0 if what is configured works, 1 if something does not."""
     try:
         read_environment(offline=arguments.offline)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
@@ -331,9 +341,9 @@ def _print_table(checks: Sequence[Check]) -> None:
 
 
 def _suggestions(checks: Sequence[Check]) -> dict[str, list[Check]]:
-    """Each suggestion once, with the checks it is made for."""
-    found: dict[str, list[Check]] = {}
+    """Return each suggestion once, with the checks it is made for."""
+    by_suggestion: dict[str, list[Check]] = {}
     for check in checks:
         if check["suggestion"]:
-            found.setdefault(check["suggestion"], []).append(check)
-    return found
+            by_suggestion.setdefault(check["suggestion"], []).append(check)
+    return by_suggestion

@@ -1,9 +1,12 @@
-"""Prepare a command's environment: `.env`, `--offline`, and the writers of its log."""
+"""Prepare a command's environment: `.env`, `--offline`, Ctrl-C, and the writers of its log."""
 
+import asyncio
 import contextlib
 import logging
 import os
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from io import TextIOWrapper
 from pathlib import Path
@@ -109,3 +112,15 @@ def read_environment(*, offline: bool) -> None:
             raise ConfigurationError(str(path), f"cannot be read: {error}") from None
     if offline:
         os.environ["TANLU_MODE"] = "offline"
+
+
+@contextlib.contextmanager
+def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
+    """Have Ctrl-C call `act` within the running loop while the context is open."""
+    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+    # Not loop.add_signal_handler: Windows has none, and this wakes the loop as well.
+    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(act))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

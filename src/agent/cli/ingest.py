@@ -1,13 +1,12 @@
-"""`tanlu ingest`: documents into the knowledge base, to be interrupted and gone on with."""
+"""Run `tanlu ingest`: read documents into the knowledge base; resumable at any moment."""
 
 import asyncio
 import json
 import os
 import shlex
-import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -35,7 +34,7 @@ from agent.cli.console import (
     is_utf8,
     printable,
 )
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.environment import configure_logging, on_interrupt, read_environment
 from agent.cli.knowledge import check_owner, open_knowledge
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import one_line
@@ -60,7 +59,7 @@ def result_line(result: FileResult) -> str:
 
 
 class LineListener:
-    """For pipes and logs; unchanged files are not told."""
+    """Print a line for each file but the unchanged ones, for pipes and logs."""
 
     def begin(self, total: int) -> None:
         self.notice(f"{total} files")
@@ -74,7 +73,7 @@ class LineListener:
 
 
 class _Rate(ProgressColumn):
-    """Files a second."""
+    """Show files a second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -82,7 +81,7 @@ class _Rate(ProgressColumn):
 
 
 class BarListener:
-    """A bar; what failed is written above it."""
+    """Show a bar, with the files that failed above it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -117,14 +116,14 @@ class BarListener:
 
 @contextmanager
 def open_listener() -> Iterator[IngestListener]:
-    """Open the listener that fits this standard error; a bar leaves nothing behind."""
+    """Open the listener that fits this standard error; a bar is removed at its end."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:
         yield LineListener()
         return
-    shown = BarListener(console)
-    with shown.bar:
-        yield shown
+    listener = BarListener(console)
+    with listener.bar:
+        yield listener
 
 
 _LISTED = 200
@@ -137,7 +136,7 @@ _UNREAD = (
 
 
 def run(arguments: Namespace) -> int:
-    """0 every file was read, 1 some failed, 2 bad usage, 130 after Ctrl-C."""
+    """Run the command; return 0 all files read, 1 some failed, 2 bad usage, 130 after Ctrl-C."""
     if arguments.sample:
         arguments.paths, arguments.offline = [str(sample_documents())], True
     elif not arguments.paths:
@@ -154,14 +153,16 @@ def run(arguments: Namespace) -> int:
     except ConfigurationError as error:
         return fail(error.message, code=USAGE)
     except AgentError as error:
-        return fail(f"{error.message}; go on with: {_again(arguments)}")
+        return fail(f"{error.message}; go on with: {_resume_command(arguments)}")
     except KeyboardInterrupt:
-        return fail(f"cancelled; go on with: {_again(arguments)}", code=CANCELLED)
+        return fail(f"cancelled; go on with: {_resume_command(arguments)}", code=CANCELLED)
     _show(report, as_json=arguments.json)
     if report.stopped:
         left = report.total - report.done
-        return fail(f"interrupted, {left} left; go on with: {_again(arguments)}", code=CANCELLED)
-    _say_unread(arguments)
+        return fail(
+            f"interrupted, {left} left; go on with: {_resume_command(arguments)}", code=CANCELLED
+        )
+    _warn_of_unread(arguments)
     return FAILED if report.failed else ANSWERED
 
 
@@ -179,7 +180,7 @@ async def _ingest(arguments: Namespace) -> Report:
 
 
 async def _interruptible(ingest: Ingest, listener: IngestListener) -> Report:
-    """The first Ctrl-C lets the files in flight be finished, the second leaves them."""
+    """Ingest; the first Ctrl-C lets files in flight finish, the second cancels them."""
     running = asyncio.ensure_future(ingest.run())
 
     def interrupt() -> None:
@@ -191,36 +192,23 @@ async def _interruptible(ingest: Ingest, listener: IngestListener) -> Report:
             "finishing the files in flight; Ctrl-C again leaves them for the next start"
         )
 
-    restore = _on_interrupt(interrupt)
-    try:
-        return await running
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-    finally:
-        restore()
+    with on_interrupt(interrupt):
+        try:
+            return await running
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
 
 
-def _on_interrupt(act: Callable[[], None]) -> Callable[[], None]:
-    """Have Ctrl-C call `act` within the loop; gives back what undoes that."""
-    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(act))
-
-    def restore() -> None:
-        signal.signal(signal.SIGINT, before)
-
-    return restore
-
-
-def _say_unread(arguments: Namespace) -> None:
-    """Say that documents read in without a key are not searched in sample mode, and the way out."""
+def _warn_of_unread(arguments: Namespace) -> None:
+    """Warn that documents ingested without a key are not searched in sample mode."""
     settings = read_settings()
     if settings.tanlu_mode == "auto" and settings.mode == "offline":
-        command = _again(Namespace(**{**vars(arguments), "offline": True}))
+        command = _resume_command(Namespace(**{**vars(arguments), "offline": True}))
         print(_UNREAD.format(command=command), file=sys.stderr)  # noqa: T201
 
 
-def _again(arguments: Namespace) -> str:
-    """The command that goes on where this one ended."""
+def _resume_command(arguments: Namespace) -> str:
+    """Return the command that continues where this one ended."""
     words = [*called_as(), "ingest", *arguments.paths, "--collection", arguments.collection]
     words += ["--owner", arguments.owner] if arguments.owner else []
     for option in ("shared", "prune", "offline"):
@@ -256,7 +244,7 @@ def _show(report: Report, *, as_json: bool) -> None:
 
 
 def _as_json(report: Report) -> str:
-    found = {
+    summary = {
         "total": report.total,
         **{outcome: report.counts[outcome] for outcome in _SUMMED},
         "documents": report.documents,
@@ -266,4 +254,4 @@ def _as_json(report: Report) -> str:
         "notes": report.notes,
         "files": [asdict(result) for result in report.results],
     }
-    return json.dumps(found, ensure_ascii=not is_utf8(sys.stdout))
+    return json.dumps(summary, ensure_ascii=not is_utf8(sys.stdout))

@@ -1,4 +1,4 @@
-"""The knowledge base for commands: it needs no model, so no other services are built."""
+"""Open the knowledge base for commands: it needs no model, so no other services are built."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from agent.settings import read_settings
 
 @asynccontextmanager
 async def open_knowledge() -> AsyncIterator[tuple[KnowledgeBase, RerankClient]]:
-    """The operator's own, also without a model's key; the sample's where offline was asked for.
+    """Open the operator's knowledge base, or the sample's with `--offline`.
 
     Raises ConfigurationError.
     """
@@ -35,12 +35,12 @@ async def open_knowledge() -> AsyncIterator[tuple[KnowledgeBase, RerankClient]]:
 
 
 def check_owner(name: str) -> None:
-    """Raises InputError for a name that none of the keys set here has; without keys any will do."""
+    """Raise InputError for an owner whose name no configured key has; without keys any will do."""
     if not name:
         return
     # What the server checks requests with is not needed for anything else here.
     from agent.server.auth.api_keys import access
 
-    known = sorted(access().keys.values())
-    if known and name not in known:
-        raise InputError("--owner", f"no key has the name {name}; there are: {', '.join(known)}")
+    owners = sorted(access().keys.values())
+    if owners and name not in owners:
+        raise InputError("--owner", f"no key has the name {name}; there are: {', '.join(owners)}")

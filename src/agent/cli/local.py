@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 async def ask_here(request: Request, watcher: Watcher, accepted: asyncio.Event) -> Outcome | Pause:
-    """Run the assistant to its answer, or to where it waits for one.
+    """Run the assistant to its answer, or to where it waits for a review.
 
     `accepted` is set once the run is in the run log.
 
@@ -81,7 +81,7 @@ class LocalRun:
         return None
 
     async def finish_others(self) -> None:
-        """Bring what killed processes left to its end; a failure there is not ours."""
+        """Finish the runs of killed processes; a failure there is not ours."""
         try:
             await continue_interrupted(self._threads, self.graph, self._report)
         except Exception:
@@ -90,7 +90,7 @@ class LocalRun:
     async def ask(self, accepted: asyncio.Event, run: AcceptedRun | None = None) -> Outcome | Pause:
         request, began = self._request, time.monotonic()
         if run is None:
-            if request.question is None and (ended := await self._ended()):
+            if request.question is None and (ended := await self._last_outcome()):
                 return ended
             run = AcceptedRun(
                 run_id=str(uuid.uuid4()),
@@ -110,21 +110,21 @@ class LocalRun:
         seconds = time.monotonic() - began
         return outcome_of(values, RunName(run.assistant, run.thread_id, run.run_id), seconds)
 
-    async def _ended(self) -> Outcome | None:
+    async def _last_outcome(self) -> Outcome | None:
         """Return the last answer of a thread on which nothing is left to do, else None."""
         request = self._request
         graph = self.graph(request.assistant)
-        found = await graph.aget_state({"configurable": {"thread_id": request.thread_id}})
-        if not found.values:
+        snapshot = await graph.aget_state({"configurable": {"thread_id": request.thread_id}})
+        if not snapshot.values:
             raise InputError("--thread", f"there is no thread {request.thread_id} here")
-        if found.next:
+        if snapshot.next:
             return None
-        run_id = str((found.metadata or {}).get("run_id") or "")
+        run_id = str((snapshot.metadata or {}).get("run_id") or "")
         name = RunName(request.assistant, request.thread_id, run_id)
-        return outcome_of(found.values, name, 0.0)
+        return outcome_of(snapshot.values, name, 0.0)
 
     async def _work(self, run: AcceptedRun) -> dict[str, Any]:
-        """Stream the run to its last values, and write down how it ended."""
+        """Stream the run to its last values, and close it in the run log."""
         status: End = "cancelled"
         try:
             values = await self._stream(run)
@@ -138,7 +138,7 @@ class LocalRun:
         return values
 
     async def _close(self, run_id: str, status: End) -> None:
-        """A run that stays open is looked at by the next command, which finds its end."""
+        """Close the run in the log; one that stays open is closed by the next command."""
         try:
             await self._threads.runs.finish(run_id, status)
         except StoreFailed as error:

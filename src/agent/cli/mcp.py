@@ -27,7 +27,7 @@ from agent.settings import read_settings
 
 
 def run(arguments: Namespace) -> int:
-    """0 when the client hangs up, 2 for settings that cannot be used."""
+    """Run the command; return 0 when the client hangs up, 2 for unusable settings."""
     try:
         read_environment(offline=arguments.offline)
         # Standard output is the protocol's; clients show standard error as a log.
@@ -101,7 +101,7 @@ class StdioServer(ToolServer):
 
 @dataclass(frozen=True)
 class _ToolRequest(Request):
-    """A call's question, with the input as its arguments make it."""
+    """Hold a call's question; its arguments make the input."""
 
     input: dict[str, Any] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""The arguments of every command. Standard library only: `tanlu --help` must be instant."""
+"""Parse the arguments of every command; standard library only, `--help` must be instant."""
 
 import argparse
 import re
@@ -71,7 +71,7 @@ def _amount(text: str) -> float:
 
 
 def declare_ingest(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Documents into the knowledge base."""
+    """Add the command to the parser of `tanlu`."""
     ingest = chosen.add_parser(
         "ingest",
         help="read documents into the knowledge base",
@@ -94,7 +94,7 @@ def declare_ingest(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def declare_search(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """A query of the knowledge base."""
+    """Add the command to the parser of `tanlu`."""
     search = chosen.add_parser(
         "search",
         help="search the knowledge base",
@@ -110,8 +110,8 @@ def declare_search(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _declare_owner(command: argparse.ArgumentParser, owner_help: str) -> None:
-    told = f"{owner_help} (default: your own, as on a server without keys)"
-    command.add_argument("--owner", default="", metavar="NAME", help=told)
+    help_text = f"{owner_help} (default: your own, as on a server without keys)"
+    command.add_argument("--owner", default="", metavar="NAME", help=help_text)
 
 
 def _declare_common(command: argparse.ArgumentParser, json_help: str) -> None:
@@ -154,7 +154,7 @@ class _Parser(argparse.ArgumentParser):
         return namespace, rest
 
     def error(self, message: str) -> NoReturn:
-        """End with usage and the message; a close command or option is named."""
+        """End with usage and the message, naming a close command or option."""
         import difflib
 
         match = re.search(r"invalid choice: '([^']*)'|unrecognized arguments: (-[^\s=]+)", message)
@@ -163,7 +163,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(f"{message}; did you mean {meant[0]}?" if meant else message)
 
     def _words(self) -> list[str]:
-        """Return the commands, and the options of the one that was given."""
+        """Return the commands, and the options of the one in the arguments."""
         words = [option for action in self._actions for option in action.option_strings]
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
@@ -174,7 +174,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser of `tanlu`; `commands` are those this installation has."""
+    """Build the parser of `tanlu`; `commands` are those this installation has."""
     parser: argparse.ArgumentParser = _Parser(
         prog="tanlu",
         description="Research on the web and on the map, answered with sources you can check.",
@@ -189,7 +189,7 @@ def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
 
 
 def join_negative_values(argv: Sequence[str]) -> list[str]:
-    """`--near -0.12,51.50` as one argument: argparse takes a leading minus for an option."""
+    """Join `--near -0.12,51.50`: argparse would take the leading minus for an option."""
     joined: list[str] = []
     for argument in argv:
         if joined and joined[-1] == "--near" and _NEGATIVE.match(argument):

@@ -24,7 +24,7 @@ _RULE = "─" * 72
 
 
 class RunRecord:
-    """Collect the calls of one `tanlu ask`, and write them with what came of it."""
+    """Collect the calls of one `tanlu ask`, and write them with its outcome."""
 
     def __init__(self, folder: TraceFolder | None) -> None:
         self._folder = folder
@@ -32,16 +32,16 @@ class RunRecord:
 
     @contextlib.contextmanager
     def listening(self, *, log_file: bool) -> Iterator[None]:
-        """Hear the calls while the run lasts; with `log_file` they go into the log as well."""
+        """Collect the calls while the run lasts; with `log_file` also log them."""
 
-        def hear(exchange: Exchange) -> None:
+        def collect(exchange: Exchange) -> None:
             if log_file:
                 log.info("%s\n%s", exchange.provider, readable(exchange))
             # A command may bring other runs to their end besides its own.
             if RUN_ID.get() != NO_RUN:
                 self._calls.append(exchange)
 
-        with listening(hear) if log_file or self._folder else contextlib.nullcontext():
+        with listening(collect) if log_file or self._folder else contextlib.nullcontext():
             yield
 
     def finish(self, outcome: Outcome) -> Path | None:
@@ -67,14 +67,14 @@ class RunRecord:
 
 
 def readable(exchange: Exchange) -> str:
-    """Return one call as text: what was sent, part by part, and what came back."""
+    """Return one call as text: its request part by part, and its reply."""
     call = _readable_call(exchange)
     parts = [(name, text) for name, text in call.items() if name not in ("provider", "seconds")]
     if messages := call.get("messages"):
         parts = [(role, text) for role, text in messages] + parts
-    shown = [(name, value if isinstance(value, str) else _pretty(value))
+    sections = [(name, value if isinstance(value, str) else _pretty(value))
              for name, value in parts if name != "messages" and value]  # fmt: skip
-    return scrub(_block(f"{call['provider']} · {call['seconds']:.2f} s", shown))
+    return scrub(_block(f"{call['provider']} · {call['seconds']:.2f} s", sections))
 
 
 def _readable_call(exchange: Exchange) -> dict[str, Any]:
@@ -99,8 +99,8 @@ def _message(message: Any) -> tuple[str, Any]:
 def _reply(text: str) -> tuple[str, list[Any]]:
     """Return the words and the tool calls of a model's reply as it is kept; else the text."""
     try:
-        kept = json.loads(text)
-        return str(kept["text"]), list(kept["message"]["data"].get("tool_calls") or [])
+        reply = json.loads(text)
+        return str(reply["text"]), list(reply["message"]["data"].get("tool_calls") or [])
     except (ValueError, KeyError, TypeError, AttributeError):
         return text, []
 

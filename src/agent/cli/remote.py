@@ -32,7 +32,7 @@ _AWAY_SECONDS = 120.0
 async def ask_server(
     request: Request, watcher: Watcher, accepted: asyncio.Event
 ) -> Outcome | Pause:
-    """Run the assistant on `request.url`, to its answer or to where it waits for one.
+    """Run the assistant on `request.url`, to its answer or to where it waits for a review.
 
     Cancelling cancels the run there. Raises AgentError.
     """
@@ -45,7 +45,7 @@ async def ask_server(
 
 
 class _Listener(RunListener):
-    """Show what a run does."""
+    """Show the progress of a run."""
 
     def __init__(self, watcher: Watcher, accepted: asyncio.Event) -> None:
         self._watcher, self._accepted = watcher, accepted
@@ -71,7 +71,7 @@ async def _ask(client: LangGraphClient, request: Request, listener: RunListener)
     follower = _follower(client, request, assistant, schemas, listener)
     if request.question is not None or request.resume is not None:
         await follower.begin()
-    elif not await _rejoined(request, follower):
+    elif not await _rejoin(request, follower):
         state = await client.threads.get_state(request.thread_id)
         if not state["values"]:
             raise InputError("--thread", f"there is nothing on {request.thread_id}")
@@ -114,8 +114,8 @@ def _follower(
     return RunFollower(client, run, server=request.url or "", limits=limits, listener=listener)
 
 
-async def _rejoined(request: Request, follower: RunFollower) -> bool:
-    """Take over what is under way on the thread; raise InputError where there is no thread."""
+async def _rejoin(request: Request, follower: RunFollower) -> bool:
+    """Rejoin the run under way on the thread; raise InputError where there is no thread."""
     try:
         return await follower.rejoin()
     except httpx.HTTPStatusError as error:

@@ -31,48 +31,48 @@ _UNSEEN = re.compile(r"[\x7f-\x9f]")
 def print_json(outcome: Outcome) -> None:
     """Print exactly one object and a line break; ASCII where the console cannot show everything."""
     text = json.dumps(outcome.as_json(), ensure_ascii=not is_utf8(sys.stdout), allow_nan=False)
-    text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     print(text, flush=True)  # noqa: T201
 
 
 def print_outcome(
     outcome: Outcome, *, follow_up: str, notice: str = "", console: Console | None = None
 ) -> None:
-    """Print the answer, its places, what was used, and the command for a follow-up.
+    """Print the answer, its places, its usage, and the command for a follow-up.
 
-    `notice` is what was said on the terminal already and opens the answer; it is not repeated.
+    `notice` opens the answer; it stands on the terminal already and is not repeated.
     """
-    shown = console or Console(highlight=False)
-    if shown.is_terminal and not shown.is_dumb_terminal:
-        _print_pretty(shown, outcome, follow_up, notice)
+    terminal = console or Console(highlight=False)
+    if terminal.is_terminal and not terminal.is_dumb_terminal:
+        _print_pretty(terminal, outcome, follow_up, notice)
     else:
         _print_plain(outcome, follow_up)
 
 
 def usage_line(outcome: Outcome) -> str:
-    """Return what the run used, in one line."""
+    """Return the usage of the run in one line."""
     usage, language = outcome.usage, outcome.language
     line = say(
         "terminal.used",
         language,
-        model_calls=_counted(language, usage["model_calls"], "model call"),
+        model_calls=_count(language, usage["model_calls"], "model call"),
         tokens_in=f"{usage['input_tokens']:,}",
         tokens_out=f"{usage['output_tokens']:,}",
-        searches=_counted(language, usage["searches"], "search", "searches"),
-        map_calls=_counted(language, usage["map_calls"], "map call"),
+        searches=_count(language, usage["searches"], "search", "searches"),
+        map_calls=_count(language, usage["map_calls"], "map call"),
         seconds=f"{usage['seconds']:.1f}",
     )
     price = usage["cost_usd"] or None
     return line if price is None else line + say("terminal.cost", language, cost=f"{price:.4f}")
 
 
-def _counted(language: Language, count: int, one: str, many: str = "") -> str:
-    """Return the number, in English with its noun: the text cannot know its plural."""
+def _count(language: Language, count: int, one: str, many: str = "") -> str:
+    """Return the number, in English with its noun in the right number."""
     return str(count) if language == "zh" else count_noun(count, one, many)
 
 
 def follow_up_line(command: str, language: Language) -> str:
-    """Return the line that says how to go on."""
+    """Return the line with the command for a follow-up."""
     return say("terminal.follow_up", language, command=command)
 
 
@@ -127,15 +127,15 @@ def _place_table(places: Sequence[Place], language: Language) -> Table:
 
 
 def _for_terminal(markdown: str) -> str:
-    r"""Links as a terminal can show them: `[1]` stays in brackets, a title is followed by its URL.
+    r"""Rewrite links for a terminal: `[1]` stays in brackets, a title is followed by its URL.
 
     Addresses too long to read stay behind their title (terminals that can, open them).
     """
 
-    def shown(found: re.Match[str]) -> str:
-        text, url = found[1], found[2]
+    def link_text(match: re.Match[str]) -> str:
+        text, url = match[1], match[2]
         if text.isdigit():
             return f"[\\[{text}\\]]({url})"
-        return f"{text} <{url}>" if len(url) <= _SHORT_URL else found[0]
+        return f"{text} <{url}>" if len(url) <= _SHORT_URL else match[0]
 
-    return _LINK.sub(shown, markdown)
+    return _LINK.sub(link_text, markdown)

@@ -25,7 +25,7 @@ MAX_REQUIREMENT = 2000
 
 @dataclass(frozen=True)
 class Request:
-    """A question (None: go on with the thread), and how it is to be asked."""
+    """Hold a question (None: continue the thread) and the options to ask it with."""
 
     question: str | None
     assistant: str
@@ -44,31 +44,31 @@ class Request:
     """A person's reply to the run's question, with which it goes on."""
 
     def graph_input(self) -> dict[str, Any] | None:
-        """Return the run's input; None goes on with what the thread has."""
+        """Return the run's input; None continues the thread."""
         if self.question is None:
             return None
-        given: dict[str, Any] = {"messages": [{"role": "user", "content": self.question}]}
+        values: dict[str, Any] = {"messages": [{"role": "user", "content": self.question}]}
         if self.near is not None:
-            given["user_location"] = dict(self.near)
+            values["user_location"] = dict(self.near)
         if self.format_requirement is not None:
-            given["format_requirement"] = self.format_requirement
+            values["format_requirement"] = self.format_requirement
         if self.collections is not None:
-            given["collections"] = list(self.collections)
-        return given
+            values["collections"] = list(self.collections)
+        return values
 
 
 def read_request(arguments: Namespace) -> Request:
-    """The request, or an InputError or ConfigurationError that names the argument."""
+    """Return the request; raise InputError or ConfigurationError naming the argument."""
     question = _question(arguments.question, arguments.thread)
     url = server_url(arguments.url, offline=arguments.offline)
     if url is None:
-        known_assistant(arguments.assistant)
+        check_assistant(arguments.assistant)
     for option in ("html", "markdown", "pdf", "geojson", "gpx", "log_file"):
         writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
     if arguments.pdf is not None:
         _pdf_extra()
     context = _context(arguments, local=url is None)
-    _review(arguments, context, asked=question is not None)
+    _check_review(arguments, context, has_question=question is not None)
     return Request(
         question=question,
         assistant=arguments.assistant,
@@ -76,27 +76,27 @@ def read_request(arguments: Namespace) -> Request:
         follows_up=arguments.thread is not None,
         context=context,
         near=_near(arguments.near),
-        format_requirement=_format_requirement(arguments, asked=question is not None),
-        collections=_collections(arguments, asked=question is not None),
+        format_requirement=_format_requirement(arguments, has_question=question is not None),
+        collections=_collections(arguments, has_question=question is not None),
         url=url,
         saves=_saves(arguments),
     )
 
 
-def known_assistant(wanted: str) -> None:
-    """Raises InputError for one that this installation does not have."""
-    if wanted not in ASSISTANTS:
-        known = ", ".join(sorted(ASSISTANTS))
-        raise InputError("--assistant", f"there is no {wanted!r}; known: {known}")
+def check_assistant(name: str) -> None:
+    """Raise InputError for an assistant that this installation does not have."""
+    if name not in ASSISTANTS:
+        names = ", ".join(sorted(ASSISTANTS))
+        raise InputError("--assistant", f"there is no {name!r}; known: {names}")
 
 
 def split_sets(sets: Sequence[str]) -> dict[str, str]:
-    """`key=value` pairs; a later one wins."""
+    """Parse `key=value` pairs; a later one wins."""
     pairs: dict[str, str] = {}
-    for given in sets:
-        key, equals, value = given.partition("=")
+    for pair in sets:
+        key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise InputError("--set", f"must be SETTING=VALUE, not {given!r}")
+            raise InputError("--set", f"must be SETTING=VALUE, not {pair!r}")
         pairs[key.strip()] = value.strip()
     return pairs
 
@@ -115,18 +115,18 @@ def _question(words: Sequence[str], thread: str | None) -> str | None:
     return question
 
 
-def _thread(given: str | None) -> str:
-    """A thread's id is a UUID everywhere; anything else could be part of a path."""
-    if given is None:
+def _thread(value: str | None) -> str:
+    """Return the thread's id, a new one for None; only a UUID, which cannot be part of a path."""
+    if value is None:
         return str(uuid.uuid4())
     try:
-        return str(uuid.UUID(given))
+        return str(uuid.UUID(value))
     except ValueError:
         raise InputError("--thread", "must be a thread's id (a UUID)") from None
 
 
 def server_url(url: str | None, *, offline: bool) -> str | None:
-    """The server's address without a slash at its end, checked."""
+    """Return the server's address, checked, without a slash at its end."""
     if url is None:
         return None
     if offline:
@@ -137,87 +137,87 @@ def server_url(url: str | None, *, offline: bool) -> str | None:
     return url.rstrip("/")
 
 
-def _format_requirement(arguments: Namespace, *, asked: bool) -> str | None:
-    """The form of the answer; what a server's own assistants take, only it can say."""
-    given: str | None = arguments.format_requirement
-    if given is None:
+def _format_requirement(arguments: Namespace, *, has_question: bool) -> str | None:
+    """Return the form of the answer; only a server knows what its own assistants take."""
+    value: str | None = arguments.format_requirement
+    if value is None:
         return None
-    if not asked:
+    if not has_question:
         raise InputError("--format-requirement", "goes with a question")
     assistant = arguments.assistant
     if assistant in ASSISTANTS and assistant not in TAKE_FORMAT:
         hint = f"is not taken by {assistant}; use --assistant {', '.join(sorted(TAKE_FORMAT))}"
         raise InputError("--format-requirement", hint)
-    if len(given) > MAX_REQUIREMENT or not (kept := clean_text(given, MAX_REQUIREMENT)):
+    if len(value) > MAX_REQUIREMENT or not (requirement := clean_text(value, MAX_REQUIREMENT)):
         hint = f"must have 1 to {MAX_REQUIREMENT} characters"
         raise InputError("--format-requirement", hint)
-    return kept
+    return requirement
 
 
-def _collections(arguments: Namespace, *, asked: bool) -> tuple[str, ...] | None:
-    """The collections to read; whether they exist, only the assistant can say."""
-    given: list[str] | None = arguments.collections
-    if given is None:
+def _collections(arguments: Namespace, *, has_question: bool) -> tuple[str, ...] | None:
+    """Return the collections to read; only the assistant knows which exist."""
+    value: list[str] | None = arguments.collections
+    if value is None:
         return None
-    if not asked:
+    if not has_question:
         raise InputError("--collection", "goes with a question")
     assistant = arguments.assistant
     if assistant in ASSISTANTS and assistant not in TAKE_COLLECTIONS:
         hint = f"is not taken by {assistant}; use --assistant {', '.join(sorted(TAKE_COLLECTIONS))}"
         raise InputError("--collection", hint)
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(value))
 
 
-def _near(given: str | None) -> Point | None:
-    if given is None:
+def _near(value: str | None) -> Point | None:
+    if value is None:
         return None
-    point = parse_lnglat(given)
+    point = parse_lnglat(value)
     if point is None:
         raise InputError("--near", "must be LNG,LAT in degrees (WGS-84), such as 116.41,39.91")
     return Point(lng=point[0], lat=point[1])
 
 
 def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
-    """This run's settings; the ones of a server are checked against its own schema."""
+    """Return this run's settings; a server checks its own against its schema."""
     context: dict[str, Any] = split_sets(arguments.sets)
     return local_context(context, saves=_saves(arguments)) if local else context
 
 
 def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:
-    """Settings of a run in this process, in their types; raises ConfigurationError naming one.
+    """Return settings of a run in this process in their types; raise ConfigurationError.
 
     With `saves` (an answer that is kept in a file) links are resolved.
     """
-    given = dict(context)
-    for key in given:
+    values = dict(context)
+    for key in values:
         if key not in Configuration.model_fields:
-            known = ", ".join(Configuration.model_fields)
-            raise ConfigurationError(f"--set {key}", f"there is no such setting; known: {known}")
-    if saves and "resolve_links" not in given and not os.environ.get("RESOLVE_LINKS"):
-        given["resolve_links"] = True
-    checked = configure(given)
-    return {key: getattr(checked, key) for key in given}
+            names = ", ".join(Configuration.model_fields)
+            raise ConfigurationError(f"--set {key}", f"there is no such setting; known: {names}")
+    if saves and "resolve_links" not in values and not os.environ.get("RESOLVE_LINKS"):
+        values["resolve_links"] = True
+    checked = configure(values)
+    return {key: getattr(checked, key) for key in values}
 
 
 def refuse_review(context: Mapping[str, Any], by: str, *, local: bool) -> None:
-    """Raises where a plan would wait for somebody who cannot be asked."""
+    """Raise ConfigurationError where a plan would wait for a person who cannot be asked."""
     if local:
-        wanted = configure(context).review_plan
+        waits = configure(context).review_plan
     else:
-        wanted = str(context.get("review_plan")).lower() in ("true", "1", "yes", "on")
-    if wanted:
+        waits = str(context.get("review_plan")).lower() in ("true", "1", "yes", "on")
+    if waits:
         raise ConfigurationError(
             "review_plan", f"cannot be answered {by}; give --set review_plan=false"
         )
 
 
-def _review(arguments: Namespace, context: Mapping[str, Any], *, asked: bool) -> None:
+def _check_review(arguments: Namespace, context: Mapping[str, Any], *, has_question: bool) -> None:
     local, assistant = arguments.url is None, arguments.assistant
     if assistant in ASSISTANTS and assistant not in REVIEW_PLANS:
         if local and context.get("review_plan"):
             hint = f"is not taken by {assistant}; use --assistant {', '.join(REVIEW_PLANS)}"
             raise ConfigurationError("--set review_plan", hint)
-    elif asked and (arguments.json or not is_terminal()):
+    elif has_question and (arguments.json or not is_terminal()):
         by = "with --json" if arguments.json else "without a terminal"
         refuse_review(context, by, local=local)
 

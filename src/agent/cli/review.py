@@ -15,8 +15,8 @@ MAX_QUERIES = 10
 _LONGEST = 500
 
 
-def spoken(pause: Pause) -> Language:
-    """The language of a plan; who takes a run up again has not asked the question."""
+def plan_language(pause: Pause) -> Language:
+    """Return the language of a plan, for a continued run without a question."""
     queries = pause.review.get("queries") or []
     return detect_language(" ".join(str(query["query"]) for query in queries))
 
@@ -32,13 +32,13 @@ def review(pause: Pause, language: Language) -> dict[str, Any]:
 
 
 class _PlanEditor:
-    """The plan as it stands, and the conversation about it on standard error."""
+    """Edit a plan in a conversation on standard error."""
 
     def __init__(self, queries: list[dict[str, Any]], language: Language) -> None:
         self.queries, self._language = queries, language
 
     def show(self, review: Mapping[str, Any]) -> None:
-        """The whole plan with what it will take."""
+        """Print the whole plan with its estimate."""
         if problem := review.get("problem"):
             self._say("problem", problem=problem)
         self._say("heading")
@@ -48,7 +48,7 @@ class _PlanEditor:
         self._say("keys")
 
     def act(self, line: str) -> None:
-        """One command; shows the plan again where it changed."""
+        """Execute one command; print the plan again where it changed."""
         sign, rest = _sign(line)
         number, _, text = rest.partition(" ")
         if sign == "+":
@@ -65,19 +65,19 @@ class _PlanEditor:
         if changed:
             self._list()
 
-    def read(self, asked: str) -> str:
-        """A line of the person's, as one line of text."""
+    def read(self, prompt: str) -> str:
+        """Read a line from the person, as one line of text."""
         try:
             if sys.stdout.isatty():
-                return one_line(input(asked), longest=_LONGEST)
-            print(asked, end="", file=sys.stderr, flush=True)  # noqa: T201
+                return one_line(input(prompt), longest=_LONGEST)
+            print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201
             return one_line(input(), longest=_LONGEST)
         except (EOFError, KeyboardInterrupt):
             print(file=sys.stderr)  # noqa: T201
             raise KeyboardInterrupt from None
         except UnicodeDecodeError:
             self._say("unreadable")
-            return self.read(asked)
+            return self.read(prompt)
 
     def _add(self, text: str) -> bool:
         if len(self.queries) >= MAX_QUERIES:
@@ -97,8 +97,8 @@ class _PlanEditor:
         return True
 
     def _edit(self, place: int, text: str) -> bool:
-        asked = self._text("text", number=place + 1)
-        if not (new := text or self.read(asked)):
+        prompt = self._text("text", number=place + 1)
+        if not (new := text or self.read(prompt)):
             return False
         self.queries[place]["query"] = new
         if self.queries[place].get("map"):
@@ -127,18 +127,18 @@ class _PlanEditor:
         return say(f"review.{key}", self._language, **values)
 
     def _print(self, line: str) -> None:
-        kept = line[: len(line) - len(line.lstrip())]
-        print(kept + one_line(line), file=sys.stderr, flush=True)  # noqa: T201
+        indent = line[: len(line) - len(line.lstrip())]
+        print(indent + one_line(line), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _sign(line: str) -> tuple[str, str]:
-    """A leading + or - (also as a Chinese keyboard writes them), and the rest."""
+    """Split off a leading + or -, also as a Chinese keyboard writes them."""
     first = unicodedata.normalize("NFKC", line[0])
     return (first, line[1:].strip()) if first in ("+", "-") else ("", line)
 
 
 def _task_line(task: Mapping[str, Any]) -> str:
-    """A map task in a line: what, where, which kinds of places."""
+    """Return a map task in one line: intent, place, kinds of places."""
     where = [str(task[key]) for key in ("place", "city", "origin") if task.get(key)]
     to = f"→ {task['destination']}" if task.get("destination") else ""
     words = ", ".join(map(str, task.get("keywords") or []))

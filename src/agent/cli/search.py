@@ -1,4 +1,4 @@
-"""`tanlu search`: passages of the knowledge base that bear on a query."""
+"""Run `tanlu search`: print the passages of the knowledge base that match a query."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ _STEP = 20
 
 
 def run(arguments: Namespace) -> int:
-    """0 something was found, 1 nothing was, 2 bad usage."""
+    """Run the command; return 0 with hits, 1 without, 2 bad usage."""
     try:
         read_environment(offline=arguments.offline)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
@@ -31,34 +31,34 @@ def run(arguments: Namespace) -> int:
         return fail(error.message, code=USAGE)
     query, scope = " ".join(arguments.query), Scope(tuple(arguments.collections), arguments.owner)
     try:
-        hits, known = asyncio.run(_search(query, scope, arguments.limit))
+        hits, collections = asyncio.run(_search(query, scope, arguments.limit))
     except ConfigurationError as error:
         return fail(error.message, code=USAGE)
     except AgentError as error:
         return fail(error.message)
     if arguments.json:
-        found = {"query": query, "hits": [_as_json(hit) for hit in hits]}
-        print(json.dumps(found, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
+        result = {"query": query, "hits": [_as_json(hit) for hit in hits]}
+        print(json.dumps(result, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
     else:
         for number, hit in enumerate(hits, 1):
-            print(_shown(number, hit, query))  # noqa: T201
+            print(_hit_text(number, hit, query))  # noqa: T201
     if hits:
         return ANSWERED
     empty = "; the knowledge base is empty: tanlu ingest PATH reads documents in"
-    return fail("nothing found" + ("" if known else empty), code=FAILED)
+    return fail("nothing found" + ("" if collections else empty), code=FAILED)
 
 
 async def _search(query: str, scope: Scope, limit: int) -> tuple[list[Hit], list[str]]:
-    """The hits and the names of the collections that the owner may read."""
+    """Return the hits and the names of the collections that the owner may read."""
     async with open_knowledge() as (base, reranker):
         meter = own_meter()
-        known = [collection["name"] for collection in await base.collections(scope.owner)]
-        if missing := [name for name in scope.collections if name not in known]:
-            there = ", ".join(known) or "none yet"
+        collections = [collection["name"] for collection in await base.collections(scope.owner)]
+        if missing := [name for name in scope.collections if name not in collections]:
+            there = ", ".join(collections) or "none yet"
             raise InputError("--collection", f"{missing[0]} is not there; there are: {there}")
         by_server = reranker.name != _BUILT_IN
-        wanted = 3 * limit if by_server else limit
-        hits = await base.search(query, scope, limit=wanted, meter=meter)
+        count = 3 * limit if by_server else limit
+        hits = await base.search(query, scope, limit=count, meter=meter)
         if by_server and hits:
             texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
             ranked = await reranker.rerank(query, texts, meter=meter, top_n=limit)
@@ -66,11 +66,11 @@ async def _search(query: str, scope: Scope, limit: int) -> tuple[list[Hit], list
                 fail(f"not reranked: {ranked.note}")
             else:
                 hits = [hits[place] for place, _ in ranked.order]
-        return hits[:limit], known
+        return hits[:limit], collections
 
 
-def _shown(number: int, hit: Hit, query: str) -> str:
-    """Title, file and page, where in the text, and what it says there."""
+def _hit_text(number: int, hit: Hit, query: str) -> str:
+    """Format a hit: title, file and page, headings, snippet."""
     chunk, document = hit.chunk, hit.document
     page = f", p. {chunk['page']}" if chunk["page"] else ""
     lines = [f"{number}. {document['title']} ({document['path']}{page})"]
@@ -83,7 +83,7 @@ def _shown(number: int, hit: Hit, query: str) -> str:
 
 
 def snippet(text: str, query: str) -> str:
-    """The part of a passage that has the most of the query's terms."""
+    """Return the part of a passage with the most of the query's terms."""
     flat = " ".join(text.split())
     if len(flat) <= _SNIPPET:
         return flat

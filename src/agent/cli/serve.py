@@ -37,7 +37,7 @@ _QUIET = {
 
 
 def run(arguments: Namespace) -> int:
-    """0 after Ctrl-C, 1 if it cannot start, 2 for an address that cannot be used."""
+    """Run the command; return 0 after Ctrl-C, 1 if it cannot start, 2 for a bad address."""
     language = reader_language()
     if any(importlib.util.find_spec(package) is None for package in _NEEDED):
         return fail('serve needs the extra "server": pip install "tanlu[server]"')

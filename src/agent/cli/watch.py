@@ -1,4 +1,4 @@
-"""Show what a run does on stderr: live on a terminal, plain lines elsewhere."""
+"""Show the progress of a run on stderr: live on a terminal, plain lines elsewhere."""
 
 import logging
 import sys
@@ -49,13 +49,13 @@ class SilentWatcher:
     notice_shown = False
 
     def event(self, event: Mapping[str, Any]) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
     def token(self, text: str) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
     def restart(self) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
 
 class PlainWatcher:
@@ -71,10 +71,10 @@ class PlainWatcher:
             print(f"- {line}", file=sys.stderr, flush=True)  # noqa: T201
 
     def token(self, text: str) -> None:
-        """The answer is printed once, at the end."""
+        """Print nothing: the answer is printed once, at the end."""
 
     def restart(self) -> None:
-        """Nothing of it was printed."""
+        """Do nothing: no piece of it was printed."""
 
 
 class LiveWatcher:
@@ -113,8 +113,8 @@ class LiveWatcher:
         return Group(self._spinner, Text("\n".join(tail), style="dim", overflow="fold"))
 
 
-class _Slow(logging.Handler):
-    """Pass on what is worth telling while nothing else happens: the map server's installation."""
+class _InstallLog(logging.Handler):
+    """Show the log lines of the map server's installation as progress."""
 
     def __init__(self, watcher: Watcher, language: Language) -> None:
         super().__init__(logging.INFO)
@@ -130,9 +130,9 @@ class _Slow(logging.Handler):
 
 
 @contextmanager
-def showing_installs(watcher: Watcher, language: Language) -> Iterator[None]:
-    """Installing the map server once takes seconds to minutes; without a word it looks stuck."""
-    slow, source = _Slow(watcher, language), logging.getLogger("agent.mcp.servers")
+def show_installs(watcher: Watcher, language: Language) -> Iterator[None]:
+    """Show the installation of the map server, which takes seconds to minutes, as progress."""
+    slow, source = _InstallLog(watcher, language), logging.getLogger("agent.mcp.servers")
     level = source.level
     source.addHandler(slow)
     source.setLevel(logging.INFO)
@@ -144,7 +144,7 @@ def showing_installs(watcher: Watcher, language: Language) -> Iterator[None]:
 
 
 @contextmanager
-def watching(language: Language, *, silent: bool) -> Iterator[Watcher]:
+def open_watcher(language: Language, *, silent: bool) -> Iterator[Watcher]:
     """Open the watcher that fits this standard error; a live one leaves only its lines."""
     if silent:
         yield SilentWatcher()
