@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 
 from agent.assistants.team_answer.tools import MAX_SHOWN, searches_saved
 from agent.core.strings import estimated_tokens
-from agent.sample.corpus import Page
+from agent.sample.records import Page
 from agent.sandbox.programs import CodeResult
 from tests.support.deep_lab import page
 from tests.support.map_fixtures import until

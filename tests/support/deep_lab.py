@@ -13,9 +13,9 @@ from agent.assistants.common.services import Services
 from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
-from agent.sample.corpus import Page
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, task_of
+from agent.sample.records import Page
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.services import build_services

@@ -8,7 +8,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
-from agent.sample.corpus import Page
+from agent.sample.records import Page
 from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
 from agent.search.types import SearchProvider

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from agent.sample.gemini_wire import tokens
+from agent.sample.gemini import tokens
 from agent.sample.model.request import Answer, Model, Turn
 from agent.sample.service import BODY, Handler, StreamedReply
 

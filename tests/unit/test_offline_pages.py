@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent.sample.corpus import load_sample, search_pages
+from agent.sample.corpus import search_pages
+from agent.sample.records import load_sample
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 import pytest
 
 from agent.sample.corpus import (
-    Place,
     find_anchor,
     find_city,
-    load_sample,
     place_by_id,
     places_in,
     places_near,
 )
+from agent.sample.records import Place, load_sample
 
 WANGFUJING = (116.411246, 39.913822)
 

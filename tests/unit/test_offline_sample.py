@@ -9,7 +9,8 @@ from importlib import resources
 
 import pytest
 
-from agent.sample.corpus import distance_m, load_sample
+from agent.evidence.geo import distance_m
+from agent.sample.records import load_sample
 
 SAMPLE = load_sample()
 CHINA = (73.5, 135.1, 18.0, 53.6)
@@ -46,7 +47,7 @@ def test_coordinates_are_in_china_and_near_their_area() -> None:
     for place in SAMPLE.places:
         assert west < place.lng < east, place.name
         assert south < place.lat < north, place.name
-        assert distance_m(place.lng, place.lat, *centres[place.area]) < 15_000, place.name
+        assert distance_m((place.lng, place.lat), centres[place.area]) < 15_000, place.name
 
 
 def test_no_two_places_of_an_area_share_a_point() -> None:
@@ -130,9 +131,10 @@ def test_weather_covers_each_city_from_today_on() -> None:
         assert all(day.daytemp >= day.nighttemp for day in weather.days)
 
 
-def test_the_sample_needs_only_the_standard_library() -> None:
+def test_the_records_of_the_sample_need_only_the_standard_library() -> None:
     code = (
-        "import sys; before = set(sys.modules); import agent.sample.corpus; "
+        "import sys; before = set(sys.modules); "
+        "from agent.sample.records import load_sample; load_sample(); "
         "new = {name.split('.')[0] for name in set(sys.modules) - before}; "
         "print(sorted(new - set(sys.stdlib_module_names) - {'agent'}))"
     )

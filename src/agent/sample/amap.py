@@ -11,16 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from agent.evidence.geo import distance_m, parse_lnglat
-from agent.sample.corpus import (
-    Anchor,
-    Place,
-    find_anchor,
-    find_city,
-    load_sample,
-    place_by_id,
-    places_in,
-    places_near,
-)
+from agent.sample.corpus import find_anchor, find_city, place_by_id, places_in, places_near
+from agent.sample.records import Anchor, Place, load_sample
 from agent.sample.service import Service
 
 _DETOUR = {"line": 1.0, "walking": 1.3, "bicycling": 1.3, "driving": 1.45, "transit": 1.4}

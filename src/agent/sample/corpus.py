@@ -5,20 +5,17 @@ what the files under `sample/` say, and know no particular question.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from math import asin, cos, log, radians, sin, sqrt
+from typing import Protocol, TypeVar
 
+from agent.evidence.geo import distance_m
+from agent.sample.model.subject import subject_of
 from agent.sample.records import (
     Anchor,
-    Area,
     City,
-    CityWeather,
     Page,
     Place,
-    Sample,
-    WeatherDay,
     has,
     is_chinese,
     key,
@@ -26,35 +23,9 @@ from agent.sample.records import (
     phrase,
     segments,
     terms,
-    unseen,
 )
 
-__all__ = [
-    "Anchor",
-    "Area",
-    "City",
-    "CityWeather",
-    "Page",
-    "Place",
-    "Sample",
-    "WeatherDay",
-    "distance_m",
-    "find_anchor",
-    "find_city",
-    "load_sample",
-    "place_by_id",
-    "places_in",
-    "places_near",
-    "search_pages",
-]
-
-_EARTH_RADIUS_M = 6_371_008.8
-_MIN_SCORE = 0.75
-_SUBJECT_BONUS = 0.6
-_CITY_BONUS = 0.3
-_RELATIVE_CUT = 0.5
-_RARE = 3
-_TITLE_WEIGHT, _TEXT_WEIGHT = 1.0, 0.7
+_LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST = 0.5, 0.6, 0.7, 0.5
 _SEPARATORS = re.compile(r"[|,，、;；]")
 _ENGLISH_FILLER = re.compile(r"\b(?:the|near|around|in|at|china)\b", re.IGNORECASE)
 _CITY, _DISTRICT, _SPOT = "市", "区县", "兴趣点"
@@ -70,7 +41,7 @@ def places_near(
     lng: float, lat: float, radius_m: float, keywords: str = ""
 ) -> list[tuple[Place, float]]:
     """Place within `radius_m` metres that any of the keywords fits, nearest first, with metres."""
-    metres = {p.id: distance_m(lng, lat, p.lng, p.lat) for p in load_sample().places}
+    metres = {p.id: distance_m((lng, lat), (p.lng, p.lat)) for p in load_sample().places}
     pool = [place for place in load_sample().places if metres[place.id] <= radius_m]
     pairs = [(place, metres[place.id]) for place in _fitting(pool, keywords)]
     return sorted(pairs, key=lambda pair: pair[1])
@@ -122,28 +93,47 @@ def find_anchor(text: str, city: str | None = None) -> Anchor | None:
 def search_pages(query: str, language: str | None = None, limit: int = 8) -> list[Page]:
     """Return the pages that fit the query, best first; none where the sample has nothing on it.
 
-    The score is the share of the query's words (weighted by rarity) that a page has, and more
-    where the query names the page's subject or city; pages of another city are left out. A page
-    that has every word always fits.
+    Pages in the query's own language stand before equals.
     """
-    query_terms = terms(query)
-    scored = [
-        (score, page)
-        for page in load_sample().pages
-        if language in (None, page.language) and (score := _score(query_terms, page)) >= _MIN_SCORE
-    ]
-    best = max((score for score, _ in scored), default=0.0)
-    best_pairs = [pair for pair in scored if pair[0] >= best * _RELATIVE_CUT]
     own = "zh" if is_chinese(query) else "en"
-    best_pairs.sort(key=lambda pair: (-pair[0], pair[1].language != own, pair[1].id))
-    return [page for _, page in best_pairs[:limit]]
+    pages = [page for page in load_sample().pages if language in (None, page.language)]
+    pages.sort(key=lambda page: (page.language != own, page.id))
+    return search_records(query, pages, limit)
 
 
-def distance_m(lng_a: float, lat_a: float, lng_b: float, lat_b: float) -> float:
-    """Return metres along the sphere."""
-    x_a, y_a, x_b, y_b = map(radians, (lng_a, lat_a, lng_b, lat_b))
-    h = sin((y_b - y_a) / 2) ** 2 + cos(y_a) * cos(y_b) * sin((x_b - x_a) / 2) ** 2
-    return 2 * _EARTH_RADIUS_M * asin(sqrt(min(1.0, h)))
+class Record(Protocol):
+    """Describe a text of the sample that a search can return."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return its title, its subjects and what else it is about."""
+
+    @property
+    def subjects(self) -> tuple[str, ...]: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+def search_records(query: str, records: Iterable[R], limit: int) -> list[R]:
+    """Return the records on the query's subject that have half of its words, best first."""
+    subject, query_terms, query_phrase = subject_of(query), terms(query), phrase(query)
+    scored: list[tuple[float, R]] = []
+    for record in records if query_terms else ():
+        heading, text = _terms(" ".join(record.names)), _terms(record.text)
+        hits = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in query_terms)
+        named = any(has(query_phrase, phrase(name)) for name in record.subjects)
+        score = hits / len(query_terms) + _NAMED * named
+        if score >= _LEAST and subject.is_named_in(" ".join((*record.names, record.text))):
+            scored.append((score, record))
+    scored.sort(key=lambda pair: -pair[0])
+    return [record for score, record in scored if score >= scored[0][0] * _SHARE_OF_BEST][:limit]
+
+
+_terms = cache(terms)
 
 
 def _fitting(pool: list[Place], keywords: str) -> list[Place]:
@@ -230,59 +220,6 @@ def _admin_names(city: City) -> list[str]:
 
 def _names_of(spot: Anchor | City) -> tuple[str, ...]:
     return (spot.name, *spot.aliases)
-
-
-def _score(query_terms: frozenset[str], page: Page) -> float:
-    titles, texts, subjects = _page_terms()[page.id]
-    rarity = _rarity()
-    new = log(1 + 2 * len(load_sample().pages)) * len(unseen(query_terms, rarity))
-    total = new + sum(rarity[term] for term in query_terms if term in rarity)
-    if not total:
-        return 0.0
-    weight = sum(_TITLE_WEIGHT * rarity[term] for term in query_terms & titles)
-    weight += sum(_TEXT_WEIGHT * rarity[term] for term in (query_terms & texts) - titles)
-    if any(subject <= query_terms for subject in subjects):
-        return weight / total + _SUBJECT_BONUS
-    cities, own = _cities_named(query_terms), _cities_named(titles)
-    if cities and own:
-        return weight / total + _CITY_BONUS if cities & own else 0.0
-    if len(query_terms) > 1 and query_terms <= titles | texts:
-        return max(weight / total, _MIN_SCORE)
-    return weight / total
-
-
-def _cities_named(words: frozenset[str]) -> set[str]:
-    return {
-        city.name
-        for city in load_sample().cities
-        if any(terms(alias) <= words for alias in city.aliases)
-    }
-
-
-PageTerms = tuple[frozenset[str], frozenset[str], list[frozenset[str]]]
-
-
-@cache
-def _page_terms() -> dict[str, PageTerms]:
-    """Return the terms of each page's title and topics, of its text, and of each subject name."""
-    return {
-        page.id: (
-            terms(" ; ".join((page.title, *page.subjects, *page.topics))),
-            terms(page.text),
-            [subject for name in page.subjects if (subject := terms(name))],
-        )
-        for page in load_sample().pages
-    }
-
-
-@cache
-def _rarity() -> dict[str, float]:
-    """Return the weight of each term.
-
-    Terms on fewer than three pages count alike, as chance pairs do.
-    """
-    counts = Counter(term for titles, texts, _ in _page_terms().values() for term in titles | texts)
-    return {term: log(1 + len(_page_terms()) / max(count, _RARE)) for term, count in counts.items()}
 
 
 def _centre(city: City) -> Anchor:

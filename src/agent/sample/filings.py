@@ -14,17 +14,15 @@ A CIK of 9990001 and up belongs to nobody; use such ones for companies that are 
 One service for three hosts: /efts, /www and /data stand for them.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from aiohttp import web
 
-from agent.sample.records import terms
+from agent.sample.records import frozen, read_sheets, terms
 from agent.sample.service import Service
 
 
@@ -52,18 +50,11 @@ class Company:
 @cache
 def sample_companies() -> tuple[Company, ...]:
     """Return the companies of all files, in the order of the files' names."""
-    folder = resources.files(__package__) / "data"
-    files = sorted(
-        (entry for entry in folder.iterdir() if entry.name.startswith("filings_")),
-        key=lambda entry: entry.name,
+    return tuple(
+        Company(**frozen(row) | {"filings": tuple(Filing(**filing) for filing in row["filings"])})
+        for sheet in read_sheets("filings_")
+        for row in sheet["companies"]
     )
-    sheets = [json.loads(entry.read_text(encoding="utf-8")) for entry in files]
-    return tuple(_company(row) for sheet in sheets for row in sheet["companies"])
-
-
-def _company(row: dict[str, Any]) -> Company:
-    filings = tuple(Filing(**filing) for filing in row["filings"])
-    return Company(**{**row, "aliases": tuple(row["aliases"]), "filings": filings})
 
 
 _MAIL = re.compile(r"\S+@\S+")

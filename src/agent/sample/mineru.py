@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.knowledge.markup import heading_level
-from agent.sample.service import BODY, Service
+from agent.sample.service import BODY, Service, has_bearer
 
 MAX_BYTES = 200 << 20
 
@@ -35,7 +35,7 @@ class MineruService(Service):
 
     def unauthorized(self, request: web.Request) -> web.Response | None:
         """Return the refusal of a wrong key, or None."""
-        if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
+        if not has_bearer(request, self.key):
             return web.json_response({"detail": "Invalid API key"}, status=401)
         return None
 

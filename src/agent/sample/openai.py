@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.models.validation import SCHEMA_INTRO
-from agent.sample.gemini_wire import tokens
+from agent.sample.gemini import tokens
 from agent.sample.model.request import (
     Answer,
     FunctionCall,
@@ -18,7 +18,7 @@ from agent.sample.model.request import (
     ToolResult,
     Turn,
 )
-from agent.sample.service import BODY, StreamingService
+from agent.sample.service import BODY, StreamingService, has_bearer
 
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 
@@ -58,7 +58,7 @@ class OpenAIService(StreamingService):
         return web.json_response({"object": "list", "data": models})
 
     def _check_key(self, request: web.Request) -> None:
-        if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
+        if not has_bearer(request, self.key):
             raise Refused("Incorrect API key provided", 401, "invalid_api_key")
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:

@@ -9,13 +9,12 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
-from importlib import resources
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from agent.sample.records import Page, is_chinese, load_sample
+from agent.sample.records import DATA, Page, is_chinese, load_sample
 from agent.sample.service import Service
 
 _HTML = """<!doctype html>
@@ -100,13 +99,13 @@ def page_html(page: Page) -> str:
 
 def sample_documents() -> Path:
     """Return the folder of the bundled own documents: Markdown, CSV and text to read in."""
-    return Path(str(resources.files(__package__) / "data" / "documents"))
+    return Path(str(DATA / "documents"))
 
 
 @cache
 def paper_names() -> tuple[str, ...]:
     """Return the names of the papers, without ending."""
-    folder = resources.files(__package__) / "data" / "papers"
+    folder = DATA / "papers"
     return tuple(
         sorted(e.name.removesuffix(".md") for e in folder.iterdir() if e.name[-3:] == ".md")
     )
@@ -117,7 +116,7 @@ def paper_pdf(name: str) -> bytes:
     """Return the PDF of a paper, always the same bytes; raise KeyError for an unknown name."""
     if name not in paper_names():
         raise KeyError(name)
-    source = resources.files(__package__) / "data" / "papers" / f"{name}.md"
+    source = DATA / "papers" / f"{name}.md"
     return pdf(source.read_text(encoding="utf-8"))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.knowledge.terms import query_terms, terms
-from agent.sample.service import BODY, Service
+from agent.sample.service import BODY, Service, has_bearer
 
 TEI_BATCH = 32
 TEI_BYTES = 2_000_000
@@ -82,7 +82,7 @@ class RankingService(Service):
 
     async def _jina_rerank(self, request: web.Request) -> web.Response:
         body = request[BODY]
-        if not self._is_authorized(request):
+        if not has_bearer(request, self._key):
             return web.json_response({"detail": "Invalid API key"}, status=401)
         if not isinstance(body, dict) or not body.get("documents") or "query" not in body:
             return web.json_response({"detail": "documents: field required"}, status=422)
@@ -95,7 +95,7 @@ class RankingService(Service):
 
     async def _openai_embed(self, request: web.Request) -> web.Response:
         body = request[BODY]
-        if not self._is_authorized(request):
+        if not has_bearer(request, self._key):
             error = {"message": "Incorrect API key provided.", "code": "invalid_api_key"}
             return web.json_response({"error": error}, status=401)
         inputs = body.get("input") if isinstance(body, dict) else None
@@ -115,11 +115,8 @@ class RankingService(Service):
             {"object": "list", "model": body.get("model"), "data": rows, "usage": usage}
         )
 
-    def _is_authorized(self, request: web.Request) -> bool:
-        return self._key is None or request.headers.get("Authorization") == f"Bearer {self._key}"
-
     def _tei_refusal(self, request: web.Request, body: Any, field: str) -> web.Response | None:
-        if not self._is_authorized(request):
+        if not has_bearer(request, self._key):
             return _tei_error("Unauthorized", "Unauthorized", 401)
         if (request.content_length or 0) > TEI_BYTES:
             return _tei_error("length limit exceeded", "Validation", 413)

@@ -38,7 +38,7 @@ def key(text: str) -> str:
 
 
 def has(words: str, part: str) -> bool:
-    """Tell whether the normal form `wanted` is in `words`; Latin text only as whole words."""
+    """Tell whether the normal form `part` is in `words`; Latin text only as whole words."""
     if not part:
         return False
     if _CJK.search(part):
@@ -82,21 +82,6 @@ def terms(text: str) -> frozenset[str]:
         elif not _STOPWORDS.fullmatch(token) and not _YEAR.fullmatch(token):
             result.add(_stem(token))
     return frozenset(result)
-
-
-def unseen(new_terms: frozenset[str], vocabulary: Collection[str]) -> frozenset[str]:
-    """Return the terms that are new to `known`, without single characters and word borders.
-
-    A new pair between two known ones (都带 in 成都带孩子) is where two words meet, not a word.
-    """
-    familiar = {term for term in new_terms if term in vocabulary}
-    ends = {term[-1] for term in familiar}
-    starts = {term[0] for term in familiar}
-    return frozenset(
-        term
-        for term in new_terms - familiar
-        if not (_CJK.match(term) and (len(term) == 1 or (term[0] in ends and term[1] in starts)))
-    )
 
 
 def _fold(text: str) -> str:
@@ -188,6 +173,10 @@ class Page:
     topics: tuple[str, ...]
     text: str
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.title, *self.subjects, *self.topics)
+
 
 @dataclass(frozen=True)
 class WeatherDay:
@@ -224,6 +213,7 @@ class City:
     districts: tuple[Anchor, ...]
 
 
+DATA = resources.files(__package__) / "data"
 _DISTRICT = "区县"
 
 Row = dict[str, Any]
@@ -244,44 +234,45 @@ def load_sample() -> Sample:
     """Return the sample, read once from the package's files."""
     cities = tuple(_city(row) for row in _read("cities.json")["cities"])
     kinds = _read("kinds.json")
-    sheets = [_read(name) for name in _names("places_")]
+    sheets = read_sheets("places_")
     return Sample(
-        areas=tuple(Area(**_frozen(sheet["area"])) for sheet in sheets),
+        areas=tuple(Area(**frozen(sheet["area"])) for sheet in sheets),
         places=tuple(_place(row, s["area"], cities, kinds) for s in sheets for row in s["places"]),
         anchors=tuple(_anchor(row, cities) for row in _read("anchors.json")["anchors"]),
-        pages=tuple(Page(**_frozen(r)) for n in _names("pages_") for r in _read(n)["pages"]),
+        pages=tuple(Page(**frozen(r)) for s in read_sheets("pages_") for r in s["pages"]),
         weather=tuple(_weather(row) for row in _read("weather.json")["weather"]),
         cities=cities,
     )
 
 
 def _read(name: str) -> Row:
-    path = resources.files(__package__) / "data" / name
-    row: Row = json.loads(path.read_text(encoding="utf-8"))
+    row: Row = json.loads((DATA / name).read_text(encoding="utf-8"))
     return row
 
 
-def _names(prefix: str) -> list[str]:
-    folder = resources.files(__package__) / "data"
-    return sorted(entry.name for entry in folder.iterdir() if entry.name.startswith(prefix))
+def read_sheets(prefix: str) -> list[Row]:
+    """Return the contents of the files whose names begin so, in their order."""
+    names = sorted(entry.name for entry in DATA.iterdir() if entry.name.startswith(prefix))
+    return [_read(name) for name in names]
 
 
-def _frozen(row: Row) -> Row:
+def frozen(row: Row) -> Row:
+    """Return a row of JSON with tuples for its lists, as a dataclass holds it."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
 
 
 def _city(row: Row) -> City:
     shared = {"city": row["name"], "province": row["province"], "citycode": row["citycode"]}
     districts = tuple(
-        Anchor(**_frozen(district), **shared, district=district["name"], level=_DISTRICT)
+        Anchor(**frozen(district), **shared, district=district["name"], level=_DISTRICT)
         for district in row["districts"]
     )
-    return City(**{**_frozen(row), "districts": districts})
+    return City(**{**frozen(row), "districts": districts})
 
 
 def _anchor(row: Row, cities: tuple[City, ...]) -> Anchor:
     city = _city_named(row["city"], cities)
-    return Anchor(**_frozen(row), province=city.province, citycode=city.citycode)
+    return Anchor(**frozen(row), province=city.province, citycode=city.citycode)
 
 
 def _weather(row: Row) -> CityWeather:

@@ -15,23 +15,17 @@ A record fits a query that names one of its subjects, or most of whose words it 
 Each checks its key or who asks as the real one does; the fault methods misbehave in its own words.
 """
 
-import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any, TypeVar
+from typing import Any
 
 from aiohttp import web
 
-from agent.sample.model.subject import subject_of
-from agent.sample.records import has, phrase, terms
-from agent.sample.service import Service
-
-_LEAST = 0.6
-_NAMED = 0.6
-_IN_TEXT = 0.7
+from agent.sample.corpus import search_records
+from agent.sample.records import frozen, read_sheets
+from agent.sample.service import Service, has_bearer
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,7 @@ class Article:
     extract: str
 
     @property
-    def body(self) -> str:
+    def text(self) -> str:
         return self.extract
 
     @property
@@ -69,7 +63,7 @@ class Paper:
     indexed_by: tuple[str, ...] = ("openalex", "semantic_scholar")
 
     @property
-    def body(self) -> str:
+    def text(self) -> str:
         return self.abstract
 
     @property
@@ -77,57 +71,20 @@ class Paper:
         return (self.title, *self.subjects, *self.topics)
 
 
-Record = TypeVar("Record", Article, Paper)
-
-
 @cache
 def sample_articles() -> tuple[Article, ...]:
     return tuple(
-        Article(**_frozen(row)) for sheet in _sheets() for row in sheet.get("articles", ())
+        Article(**frozen(row))
+        for sheet in read_sheets("scholar_")
+        for row in sheet.get("articles", ())
     )
 
 
 @cache
 def sample_papers() -> tuple[Paper, ...]:
-    return tuple(Paper(**_frozen(row)) for sheet in _sheets() for row in sheet.get("papers", ()))
-
-
-def best(query: str, records: Iterable[Record], limit: int) -> list[Record]:
-    """Return the records that fit the query, best first."""
-    subject = subject_of(query)
-    scored: list[tuple[float, Record]] = []
-    for row in records:
-        text = f"{' '.join(row.names)} {' '.join(row.subjects)} {row.body}"
-        score = fit(query, row.names, row.subjects, row.body)
-        if score >= _LEAST and subject.is_named_in(text):
-            scored.append((score, row))
-    scored.sort(key=lambda pair: (-pair[0], str(pair[1].id)))
-    return [row for _, row in scored[:limit]]
-
-
-def fit(query: str, names: Sequence[str], subjects: Collection[str], body: str) -> float:
-    """Return the share of the query's words that a record has; more where it names its subject."""
-    query_terms = terms(query)
-    if not query_terms:
-        return 0.0
-    heading, text = terms(" ".join(names)), terms(body)
-    hits = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in query_terms)
-    query_phrase = phrase(query)
-    named = any(has(query_phrase, phrase(subject)) for subject in subjects)
-    return hits / len(query_terms) + _NAMED * named
-
-
-def _sheets() -> list[dict[str, Any]]:
-    folder = resources.files(__package__) / "data"
-    files = sorted(
-        (entry for entry in folder.iterdir() if entry.name.startswith("scholar_")),
-        key=lambda entry: entry.name,
+    return tuple(
+        Paper(**frozen(row)) for sheet in read_sheets("scholar_") for row in sheet.get("papers", ())
     )
-    return [json.loads(entry.read_text(encoding="utf-8")) for entry in files]
-
-
-def _frozen(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
 
 
 KEY = "offline-scholar-key"
@@ -140,14 +97,15 @@ Papers = Callable[[str, int], Sequence[Paper]]
 
 def search_articles(query: str, language: str, limit: int) -> Sequence[Article]:
     own = (article for article in sample_articles() if article.language == language)
-    return best(query, own, limit)
+    return search_records(query, own, limit)
 
 
 def papers_of(catalogue: str) -> Papers:
     """Return the bundled papers a catalogue has that fit a query."""
 
     def found(query: str, limit: int) -> Sequence[Paper]:
-        return best(query, (p for p in sample_papers() if catalogue in p.indexed_by), limit)
+        own = (paper for paper in sample_papers() if catalogue in paper.indexed_by)
+        return search_records(query, own, limit)
 
     return found
 
@@ -190,7 +148,7 @@ class OpenAlexService(Service):
         self.app.router.add_get("/works", self._works)
 
     async def _works(self, request: web.Request) -> web.Response:
-        if request.headers.get("Authorization") != f"Bearer {self._key}":
+        if not has_bearer(request, self._key):
             error = {"error": "Invalid API key", "message": "API key is not valid"}
             return web.json_response(error, status=401)
         query = request.query.get("search", "")

@@ -8,10 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.sample.corpus import Page, load_sample, search_pages
-from agent.sample.model.subject import subject_of
-from agent.sample.model.text import quote_text, sentences
-from agent.sample.service import BODY, Service
+from agent.sample.corpus import search_pages
+from agent.sample.model.text import quote, sentences
+from agent.sample.records import Page, load_sample
+from agent.sample.service import BODY, Service, has_bearer
 
 Pages = Callable[[str, int], Sequence[Page]]
 KEY = "offline-search-key"
@@ -20,16 +20,13 @@ _PASSAGE = 420
 
 
 def sample_pages(query: str, limit: int) -> Sequence[Page]:
-    """Return the bundled pages that fit and name the subject, best first."""
-    subject = subject_of(query)
-    candidates = search_pages(query, limit=50)
-    pages = [p for p in candidates if subject.is_named_in(" ".join((p.title, p.text, *p.subjects)))]
-    return pages[:limit]
+    """Return the bundled pages that fit, best first."""
+    return search_pages(query, limit=limit)
 
 
 def passage(text: str, query: str) -> str:
     """Return the sentences that a query is about, as Google shows a page, with dots between."""
-    parts = [s.bare for s in quote_text(text, query, 3) or sentences(text)[:3]]
+    parts = [s.bare for s in quote(sentences(text), query, 3) or sentences(text)[:3]]
     return " … ".join(parts)[:_PASSAGE]
 
 
@@ -44,7 +41,7 @@ class TavilyService(Service):
 
     def refusal(self, request: web.Request) -> web.Response | None:
         """Return the refusal of a wrong key, or None."""
-        if request.headers.get("Authorization") == f"Bearer {self._key}":
+        if has_bearer(request, self._key):
             return None
         error = "Unauthorized: missing or invalid API key."
         return web.json_response({"detail": {"error": error}}, status=401)
@@ -152,7 +149,7 @@ class BochaService(Service):
         self.app.router.add_post("/v1/web-search", self._search)
 
     async def _search(self, request: web.Request) -> web.Response:
-        if request.headers.get("Authorization") != f"Bearer {self._key}":
+        if not has_bearer(request, self._key):
             refusal = {"code": "401", "message": "Invalid API KEY", "log_id": "offline"}
             return web.json_response(refusal, status=401)
         body = request[BODY]

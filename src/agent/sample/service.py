@@ -35,6 +35,11 @@ class Service:
         return await handler(request)
 
 
+def has_bearer(request: web.Request, key: str | None) -> bool:
+    """Return True if a request bears the key; without a key everybody may come."""
+    return not key or request.headers.get("Authorization") == f"Bearer {key}"
+
+
 async def _body(request: web.Request) -> Any:
     if not request.can_read_body:
         return None

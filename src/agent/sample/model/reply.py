@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent.sample.model import dossier, report, research, team
+from agent.sample.model import report, research, team
 from agent.sample.model.request import Answer, Turn
-from agent.sample.model.text import language_of, task_of
+from agent.sample.model.text import block, language_of, task_of
 from agent.texts import say
 
 Reply = Callable[[Turn], Answer]
@@ -22,17 +22,15 @@ REPLIES: dict[str, Reply] = {
         report.deep_explore,
         report.deep_compress,
         report.deep_report,
-        dossier.plan_tasks,
-        dossier.execute_decide,
-        dossier.rewrite_headings,
-        dossier.dossier,
+        report.plan_tasks,
+        report.execute_decide,
+        report.rewrite_headings,
+        report.dossier,
         team.team_analyze,
         team.team_select,
         team.team_researcher,
-        team.team_analyst,
         team.team_verifier,
         team.team_synthesize,
-        team.team_format,
     )
 }
 
@@ -44,9 +42,12 @@ class SampleModel:
         """Return the reply to a request; for an unknown task, the schema's honest minimum."""
         if reply := REPLIES.get(task_of(turn)):
             answer = reply(replace(turn, user=_tagged_text(turn)))
-            if answer.json is None or not turn.schema:
-                return answer
-            return replace(answer, json=fit_schema(answer.json, turn.schema, turn.schema))
+            if answer.json is not None and turn.schema:
+                return replace(answer, json=fit_schema(answer.json, turn.schema, turn.schema))
+            if answer.text is not None and (end := block(turn.user, "cut_off")[-40:]):
+                rest = answer.text.partition(end)[2]
+                return Answer(text=rest if rest.strip() else say("sample.end", language_of(turn)))
+            return answer
         if turn.schema is not None:
             return Answer(json=least(turn.schema, turn.schema))
         return Answer(text=say("sample.needs_model", language_of(turn)))
@@ -111,8 +112,6 @@ def least(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
 
 
 def _tagged_text(turn: Turn) -> str:
-    """Return the text that holds the tags, which a request for a repair does not repeat."""
-    if "</" in turn.user:
-        return turn.user
-    tagged = [past.text for past in turn.history if past.role == "user" and "</" in past.text]
-    return tagged[-1] if tagged else turn.user
+    """Return the text with the tags, which a request to repair or to go on does not repeat."""
+    texts = [turn.user, *(past.text for past in reversed(turn.history) if past.role == "user")]
+    return next((text for text in texts if "</" in text and "<cut_off>" not in text), turn.user)

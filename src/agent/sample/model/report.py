@@ -1,13 +1,28 @@
-"""Reply for `deep_research`: a topic per aspect, notes quoted from pages, and the report."""
+"""Reply for `deep_research` and `plan_execute`: a topic or task per aspect, notes, the report."""
+
+import re
+from dataclasses import replace
 
 from agent.evidence.intent import extract_place
 from agent.evidence.places import activity_keywords
 from agent.sample.model.request import Answer, FunctionCall, Turn
-from agent.sample.model.research import TEXT_SEARCH, continue_text, map_calls, question_of
-from agent.sample.model.subject import aspects_of, clean_question, searched_as, subject_of
+from agent.sample.model.research import (
+    PLACES,
+    TEXT_SEARCH,
+    map_calls,
+    nothing_on,
+    question_of,
+)
+from agent.sample.model.subject import (
+    Subject,
+    aspects_of,
+    clean_question,
+    searched_as,
+    subject_of,
+)
 from agent.sample.model.text import (
+    Record,
     Sentence,
-    about,
     best,
     block,
     elements,
@@ -15,17 +30,32 @@ from agent.sample.model.text import (
     join_sentences,
     language_of,
     lines,
-    quote_text,
+    number,
+    quotable,
+    quote,
     rank,
     records,
     sentences,
     short,
+    sources,
 )
 from agent.texts import say
+from agent.texts.language import Language, detect_language
 
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"
-USEFUL, PER_PAGE, PER_TOPIC, RECORDS = 3, 6, 8, 8
+SEC, AKSHARE = "sec_edgar_search", "akshare_search"
+USEFUL, PER_PAGE, PER_TOPIC = 3, 6, 8
+PER_KIND, PER_SOURCE, FIGURES, QUESTIONS, LONGEST = 4, 2, 4, 8, 260
+Section = tuple[str, list[Sentence]]
+_COMPANY = re.compile(
+    "公司|企业|集团|股份|同行|营收|营业收入|利润|财报|年报|财务|股价|上市|业务"
+    r"|\b(?:compan(?:y|ies)|peers|competitors?|revenues?|profits?|earnings|financ\w*|inc|corp)\b",
+    re.IGNORECASE,
+)
+_MONEY = re.compile("营收|收入|利润|财务|财报|revenue|profit|earnings|financ", re.IGNORECASE)
+_OF_ITSELF = re.compile(r"本示例|示例论文|^本文|\b[Tt]his (?:sample|note|review|paper)\b")
+_ENDED = re.compile(r"[。！？!?.]['\"”’」』）)]*$")
 
 
 def deep_explore(turn: Turn) -> Answer:
@@ -34,26 +64,39 @@ def deep_explore(turn: Turn) -> Answer:
     named, topic = aspects_of(question, with_subject=True), block(turn.user, "topic") or question
     finished = [line.lstrip("- ").rpartition(" (")[0] for line in lines(turn.user, "topics_done")]
     rest = [name for name in named if name not in finished and name != topic]
-    searches = [result.text for result in turn.tool_results if result.name == SEARCH]
-    if not searches:
-        thinking = _call(
-            THINK,
-            reflection=say("sample.search", language, topic=short(rest[0] if rest else topic)),
-        )
-        if rest and topic not in named:
-            return Answer(calls=(thinking, _change(rest[0], [])))
-        query = f"{searched_as(question)} {topic}" if topic in named else question
-        map_query = _map_query(question, topic, first=topic in (question, *named[:1]))
-        on_map = map_calls(turn, map_query) if map_query else ()
-        return Answer(calls=(thinking, _call(SEARCH, queries=[query]), *on_map))
+    results = "\n".join(result.text for result in turn.tool_results if result.name == SEARCH)
+    if not results:
+        return Answer(calls=_searches(turn, question, topic, rest))
     if any(r.name == TEXT_SEARCH for r in turn.tool_results) and (
         details := map_calls(turn, topic)
     ):
         return Answer(calls=details)
-    urls = _useful("\n".join(searches), question, topic if topic in named else question)
-    summary = say("sample.pages", language, topic=short(topic), count=len(urls))
+    pages = [page for page in sources(results, subject_of(question)) if page.url]
+    useful = best(
+        {page.url: page for page in pages}.values(),
+        topic if topic in named else question,
+        lambda page: f"{page.title} {page.text}",
+        USEFUL,
+    )
+    thought = say("sample.pages", language, topic=short(topic), count=len(useful))
+    urls = [page.url for page in useful]
     last = _change(rest[0], urls) if rest else _call(END, search_result_of_current_topic=urls)
-    return Answer(calls=(_call(THINK, reflection=summary), last))
+    return Answer(calls=(_call(THINK, reflection=thought), last))
+
+
+def _searches(turn: Turn, question: str, topic: str, rest: list[str]) -> tuple[FunctionCall, ...]:
+    """Return the searches for a topic, or the change to the first that the question names."""
+    named = aspects_of(question, with_subject=True)
+    next_topic = short(rest[0] if rest else topic)
+    thinking = _call(THINK, reflection=say("sample.search", language_of(turn), topic=next_topic))
+    if rest and topic not in named:
+        return thinking, _change(rest[0], [])
+    query = f"{searched_as(question)} {topic}" if topic in named else question
+    place, words = extract_place(question), activity_keywords(topic, "zh")
+    if topic in (question, *named[:1]):
+        words = words or activity_keywords(question, "zh")
+    on_map = map_calls(turn, f"{place[0]} {words[0]}") if place and words else ()
+    return thinking, _call(SEARCH, queries=[query]), *on_map
 
 
 def _call(name: str, **arguments: object) -> FunctionCall:
@@ -64,74 +107,178 @@ def _change(topic: str, urls: list[str]) -> FunctionCall:
     return _call(CHANGE, new_topic=topic, reason=topic, search_result_of_current_topic=urls)
 
 
-def _map_query(question: str, topic: str, *, first: bool) -> str:
-    """Return the map's words for a topic, and for the question with the first one; else ""."""
-    place, words = extract_place(question), activity_keywords(topic, "zh")
-    words = words or (activity_keywords(question, "zh") if first else [])
-    return f"{place[0]} {words[0]}" if place and words else ""
-
-
-def _useful(results: str, question: str, topic: str) -> list[str]:
-    """Return the addresses of the listed pages that name the subject and bear on the topic."""
-    rows = [
-        (a["url"], f"{a.get('title', '')} {text}")
-        for a, text in elements(results, "result")
-        if a.get("url")
-    ]
-    named = about(((row, row[1]) for row in dict(rows).items()), subject_of(question))
-    return [url for url, _ in best(named, topic, lambda row: row[1], USEFUL)]
-
-
 def deep_compress(turn: Turn) -> Answer:
     """Return the sentences of each page that bear on the topic, in their order, with its marker."""
-    language, topic = language_of(turn), block(turn.user, "topic")
-    quotes = [
-        sentence.marked(attributes["id"])
-        for attributes, text in elements(turn.user, "page")
-        for sentence in quote_text(text, topic, PER_PAGE, attributes.get("title", ""))
-    ]
-    notes = join_sentences((sentence.text for sentence in in_language(quotes, language)), language)
-    if not notes and (pages := elements(turn.user, "page")):
-        notes = f"{say('sample.nothing_here', language)}[^{pages[0][0]['id']}]"
-    return Answer(text=notes or say("sample.nothing", language, question=short(topic)))
+    language, topic, pages = language_of(turn), block(turn.user, "topic"), sources(turn.user)
+    quotes = [s for page in pages for s in quote(page.sentences(), topic, PER_PAGE)]
+    notes = join_sentences(in_language(quotes, language), language)
+    if not notes and pages:
+        notes = f"{say('sample.nothing_here', language)}[^{pages[0].id}]"
+    return Answer(text=notes or nothing_on(topic, language))
 
 
 def deep_report(turn: Turn) -> Answer:
-    """Return the whole report, or what follows where one was cut off."""
-    return continue_text(turn, _report) if "<cut_off>" in turn.user else Answer(text=_report(turn))
-
-
-def _report(turn: Turn, user: str = "") -> str:
-    user, language = user or turn.user, language_of(turn)
+    """Return the notes topic by topic, each sentence once, and the records as lists."""
+    user, language = turn.user, language_of(turn)
     question, used = clean_question(block(user, "question")), {say("sample.nothing_here", language)}
-    topics: list[tuple[str, list[Sentence]]] = []
-    tables: list[tuple[str, str]] = []
+    sections: list[Section] = []
+    tables: dict[str, list[Record]] = {}
     for attributes, text in elements(user, "topic"):
         name = attributes.get("name", "")
-        if rows := records(text) if text.startswith("[^") else []:
-            tables.append((name, "\n".join(f"- {row.shown()}" for row in rows[:RECORDS])))
+        if text.startswith("[^"):
+            tables[name] = records(text)
             continue
         own = [s for s in sentences(text) if s.ids and s.bare not in used][:PER_TOPIC]
         used |= {sentence.bare for sentence in own}
-        topics.append((name, own))
-    if not (any(own for _, own in topics) or tables):
-        remark = [s.text for _, text in elements(user, "topic") for s in sentences(text)][:1]
-        return join_sentences(
-            [say("sample.nothing", language, question=short(question)), *remark], language
-        )
-    first = [(rank(own, name, 1) or own)[0].text for name, own in topics if own]
+        sections.append((name, own))
+    if not (any(own for _, own in sections) or tables):
+        remark = [s for _, text in elements(user, "topic") for s in sentences(text)][:1]
+        nothing = Sentence(nothing_on(question, language))
+        return Answer(text=join_sentences([nothing, *remark], language))
+    first = [(rank(own, name, 1) or own)[0] for name, own in sections if own]
+    return _report(question, first, sections, tables, language)
+
+
+def plan_tasks(turn: Turn) -> Answer:
+    """Return a task for each aspect the question names, at most three; else the question itself."""
+    question, limit = clean_question(question_of(turn.user)), max(1, number(turn.user, "limit", 3))
+    queries = [f"{searched_as(question)} {a}" for a in aspects_of(question)] or [question]
+    offered = re.findall(r"\w+", block(turn.user, "sources"))
+    tasks = [
+        {"id": f"T{n}", "query": q, "dep": [], **_special_sources(question, q, offered)}
+        for n, q in enumerate(queries[:limit], 1)
+    ]
+    return Answer(json={"tasks": tasks})
+
+
+def _special_sources(question: str, task: str, offered: list[str]) -> dict[str, object]:
+    """Return which special sources a task needs, and the name of its company."""
+    subject = subject_of(task).text
+    figures = "akshare" if detect_language(task) == "zh" else "filings"
+    wanted = ["documents"]
+    if subject and _COMPANY.search(f"{question} {task}"):
+        wanted.append(figures)
+    elif extract_place(task) and activity_keywords(task, "zh"):
+        wanted.append("map")
+    # A long Chinese subject begins with the company: 宁德时代钠离子电池.
+    name = subject[:4] if detect_language(subject) == "zh" and len(subject) > 6 else subject
+    company = name if figures in wanted and figures in offered else ""
+    return {"sources": [name for name in wanted if name in offered], "company": company}
+
+
+def execute_decide(turn: Turn) -> Answer:
+    """Call for the figures of a company and the places of the map, by the subject's name, once."""
+    question, task = clean_question(block(turn.user, "question")), block(turn.user, "task")
+    available = {tool.name for tool in turn.tools} - {result.name for result in turn.tool_results}
+    subject, chinese = subject_of(task).text, detect_language(task) == "zh"
+    tool = AKSHARE if chinese else SEC
+    calls: tuple[FunctionCall, ...] = ()
+    if subject and tool in available and _COMPANY.search(f"{question} {task}"):
+        calls = (_call(tool, query=f"{subject} {task}" if chinese else subject),)
+    elif (place := extract_place(task)) and (words := activity_keywords(task, "zh")):
+        calls = map_calls(turn, f"{place[0]} {words[0]}")
+    return Answer(calls=calls) if calls else Answer(text=say("sample.no_tool", language_of(turn)))
+
+
+def rewrite_headings(turn: Turn) -> Answer:
+    """Return the headings that share words with the question, each with the subject's name."""
+    question = clean_question(block(turn.user, "question"))
+    subject = subject_of(question)
+    headings = best(lines(turn.user, "headings"), question, str, QUESTIONS)
+    questions = [h if subject.is_named_in(h) else f"{subject.text} {h}" for h in headings]
+    return Answer(json={"questions": list(dict.fromkeys(text[:60] for text in questions))})
+
+
+def dossier(turn: Turn) -> Answer:
+    """Return the best sentences on each task's aspect, the figures where money is one."""
+    user, language = turn.user, language_of(turn)
+    question = clean_question(question_of(user))
+    subject, used = subject_of(question), set[str]()
+    tasks = [(row.get("query", question), text) for row, text in elements(user, "task")]
+    passages = f"<passages>\n{block(user, 'passages')}\n</passages>"
+    own = [replace(s, kind=say("sample.document", language)) for s in _whole(passages, subject)]
+    candidates = [sentence for _, text in tasks for sentence in _whole(text, subject)] + own
+    sections: list[Section] = []
+    for query, text in tasks:
+        aspect = query.removeprefix(searched_as(question)).strip() or query
+        quotes = _spread([*_whole(text, subject), *own], aspect, language, used)
+        quotes += _figures(user, subject) if _MONEY.search(query) else []
+        sections.append((aspect, quotes))
+    cited = {sentence.title for _, quotes in sections for sentence in quotes}
+    rest = [sentence for sentence in candidates if sentence.title not in cited]
+    if also := _spread(rest, question, language, used):
+        sections.append((say("sample.also", language), also))
+    places = records(block(user, "places"))[:PLACES]
+    if not (used or places):
+        return Answer(text=nothing_on(question, language))
+    begins = [s for s in candidates if subject.is_named_in(s.bare[: len(subject.text) + 8])]
+    first = [*in_language(begins, language)[:1], *(q[0] for _, q in sections if q)]
+    tables = {say("sample.map", language): places} if places else {}
+    return _report(question, list(dict.fromkeys(first)), sections, tables, language)
+
+
+def _whole(text: str, subject: Subject) -> list[Sentence]:
+    """Return the whole sentences on a subject that do not speak of their own text."""
+    return [
+        s
+        for s in quotable(text, subject)
+        if _ENDED.search(s.bare) and len(s.bare) <= LONGEST and not _OF_ITSELF.search(s.bare)
+    ]
+
+
+def _spread(
+    candidates: list[Sentence], query: str, language: Language, used: set[str]
+) -> list[Sentence]:
+    """Return the unused sentences that bear most on a query, some of every kind and source.
+
+    Of a source none of whose sentences does, its title may.
+    """
+    own, chosen = in_language(candidates, language), list[Sentence]()
+    order = rank(own, query, titles=False)
+    bearing = {sentence.title for sentence in order}
+    order += [sentence for sentence in rank(own, query) if sentence.title not in bearing]
+    for sentence in order:
+        of_kind = [other for other in chosen if other.kind == sentence.kind]
+        of_source = [other for other in of_kind if other.title == sentence.title]
+        if sentence.bare not in used and len(of_kind) < PER_KIND and len(of_source) < PER_SOURCE:
+            chosen.append(sentence)
+            used.add(sentence.bare)
+    return chosen
+
+
+def _figures(user: str, subject: Subject) -> list[Sentence]:
+    """Return the first figures of statements on the subject, as they are listed."""
+    kinds = {s.id: s.kind for s in sources(user) if s.kind and subject.is_named_in(s.title)}
+    rows = [row for row in records(block(user, "figures")) if row.id in kinds]
+    return [Sentence(f"{row.name} [^{row.id}]", kind=kinds[row.id]) for row in rows[:FIGURES]]
+
+
+def _report(
+    question: str,
+    first: list[Sentence],
+    sections: list[Section],
+    tables: dict[str, list[Record]],
+    language: Language,
+) -> Answer:
+    """Return a report: what stands first, the sections, the lists, and what is missing."""
     parts = [f"# {question}", say("sample.quotation", language)]
     if first:
         parts += [f"## {say('sample.summary', language)}", join_sentences(first, language)]
-    for name, own in topics:
-        if own:
-            parts += [
-                f"## {name[:1].upper()}{name[1:]}",
-                join_sentences((sentence.text for sentence in own), language),
-            ]
-    for name, table in tables:
-        parts += [f"## {name}", table]
-    empty = [name for name, own in topics if not own]
+    for name, quotes in sections:
+        parts += [f"## {name[:1].upper()}{name[1:]}", _by_kind(quotes, language)] if quotes else []
+    for name, rows in tables.items():
+        parts += [f"## {name}", "\n".join(f"- {row.shown()}" for row in rows[:PER_TOPIC])]
+    empty = ", ".join(name for name, quotes in sections if not quotes)
     parts += [f"## {say('sample.conclusion', language)}", say("sample.quoted_only", language)]
-    parts += [say("sample.nothing_on", language, what=short(", ".join(empty)))] if empty else []
-    return "\n\n".join(parts)
+    parts += [say("sample.nothing_on", language, what=short(empty))] if empty else []
+    return Answer(text="\n\n".join(parts))
+
+
+def _by_kind(quotes: list[Sentence], language: Language) -> str:
+    """Return a paragraph for each kind of source, under its name if it has one."""
+    colon = "：" if language == "zh" else ": "
+    paragraphs = []
+    for kind in dict.fromkeys(sentence.kind for sentence in quotes):
+        text = join_sentences([s for s in quotes if s.kind == kind], language)
+        paragraphs.append(f"**{kind[:1].upper()}{kind[1:]}**{colon}{text}" if kind else text)
+    return "\n\n".join(paragraphs)

@@ -9,12 +9,11 @@ from agent.sample.model.text import (
     Record,
     Sentence,
     block,
-    elements,
     language_of,
     lines,
+    quotable,
     rank,
     records,
-    sentences,
     short,
 )
 from agent.sample.model.values import ON_MAP, Value, of_record, of_sentence, program, value_kind
@@ -49,16 +48,11 @@ def team_researcher(turn: Turn) -> Answer:
         if result := _output(turn):
             return Answer(text=f"{result}{BETWEEN}{say('sample.computed', language)}")
         return Answer(calls=(FunctionCall(CODE, {"code": written}),))
-    if value := _value(turn.user, _texts(turn), question):
+    if value := _value(_texts(turn), question):
         return Answer(text=f"{value.text}{BETWEEN}{value.sentence}[^{value.id}]")
     if quote := _quote(_texts(turn), question):
         return Answer(text=f"{quote.text}\n{say('sample.needs_model', language)}")
     return Answer(text=say("sample.nothing", language, question=short(question)))
-
-
-def team_analyst(turn: Turn) -> Answer:
-    """Weigh nothing: that needs a language model."""
-    return Answer(text=say("sample.needs_model", language_of(turn)))
 
 
 def team_verifier(turn: Turn) -> Answer:
@@ -75,7 +69,7 @@ def team_verifier(turn: Turn) -> Answer:
     if program(question):
         same, comment = _output(turn) == answer, say("sample.recomputed", language)
     else:
-        again = _value("", [result.text for result in turn.tool_results], question)
+        again = _value([result.text for result in turn.tool_results], question)
         same, comment = (
             again is None or again.text == answer,
             say("sample.confirmed", language, said=basis),
@@ -99,11 +93,6 @@ def team_synthesize(turn: Turn) -> Answer:
         return Answer(json={"outcome": "not_found", "explanation": text})
     why = say("sample.settled", language, said=basis) if codes[:1] != ids else basis
     return Answer(json={"outcome": "answer", "answer": answer, "evidence": ids, "explanation": why})
-
-
-def team_format(turn: Turn) -> Answer:
-    """Return the answer, which is bare already; of a date its year where that is asked for."""
-    return Answer(json={"answer": block(turn.user, "answer")})
 
 
 def _question(turn: Turn) -> str:
@@ -151,14 +140,14 @@ def _texts(turn: Turn) -> list[str]:
     return [turn.user, *(result.text for result in turn.tool_results)]
 
 
-def _value(user: str, texts: list[str], question: str) -> Value | None:
+def _value(texts: list[str], question: str) -> Value | None:
     """Return the value in the map's records, or in the best sentence that has one."""
     subject, kind = subject_of(question), value_kind(question)
     if kind in ON_MAP:
         all_records = [record for text in texts for record in records(_without_fence(text))]
         own_records = [record for record in all_records if _is(record, subject)]
         return next(filter(None, (of_record(record, kind) for record in own_records)), None)
-    for sentence in rank(_sentences(texts, subject), question, 12) if kind else []:
+    for sentence in rank(quotable("\n".join(texts), subject), question, 12) if kind else []:
         if text := of_sentence(sentence.bare, question, subject, sentence.title):
             return Value(text, sentence.bare, sentence.ids[0])
     return None
@@ -169,32 +158,9 @@ def _is(record: Record, subject: Subject) -> bool:
     return any(name in (record.name, core) for name in subject.names)
 
 
-def _sentences(texts: list[str], subject: Subject) -> list[Sentence]:
-    """Return the sentences of all results that name the subject, each with its source."""
-    results = {
-        row["id"]: (row, text)
-        for t in texts
-        for row, text in elements(t, "result")
-        if "-" in row.get("id", "")
-    }
-    table_rows = [
-        match
-        for text in texts
-        for match in re.findall(r"^\[\^([a-z]+\d+-\d+)\] (.*?) — (.*)$", text, re.M)
-    ]
-    rows = [
-        (name, row.get("title", ""), text) for name, (row, text) in results.items()
-    ] + table_rows
-    return [
-        sentence.marked(name)
-        for name, title, text in rows
-        if subject.is_named_in(f"{title} {text}")
-        for sentence in sentences(text, title)
-    ]
-
-
 def _quote(texts: list[str], question: str) -> Sentence | None:
-    return next(iter(rank(_sentences(texts, subject_of(question)), question, 1)), None)
+    quotes = quotable("\n".join(texts), subject_of(question))
+    return next(iter(rank(quotes, question, 1)), None)
 
 
 def _without_fence(text: str) -> str:

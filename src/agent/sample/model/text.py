@@ -1,4 +1,4 @@
-"""Read texts as tagged records and marked sentences, and rank them by a question."""
+"""Read a request's tagged sources as sentences, and rank them by a question."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from agent.evidence.citations import ID, MARKER
 from agent.evidence.places import activity_keywords
-from agent.knowledge.ranking import Bm25
+from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.terms import query_terms
 from agent.sample.model.request import Turn
 from agent.sample.model.subject import Subject
@@ -21,7 +21,10 @@ _SENTENCE = re.compile(
     rf"(.+?(?:[。！？!?]+[”」』）)\"]*|(?<!\b[A-Z])\.(?=\s+[^a-z\s]|\[\^|\s*$)|$))"
     rf"((?:\s*\[\^{ID}\])*)\s*"
 )
-_LINE = re.compile(rf"^{MARKER.pattern}\s*(.+)$")
+_MARKED = re.compile(rf"^\s*{MARKER.pattern}\s*(.+?)\s*$", re.MULTILINE)
+_DOCUMENT = re.compile(r"(?:[(（]([^()（）,，]*)[^()（）]*[)）]\s*)?(.*?)(?: — (.*))?")
+_PAGE = r"(?:, p\. \d+|，第 \d+ 页)"
+_PASSAGE = re.compile(rf"()(.*?{_PAGE}|[^:]*): (.*)")
 _ELEMENT = r"[<‹]{tag}\s([^<>‹›]*)[>›]\n?(.*?)[<‹]/{tag}[>›]"
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 _LIST_SIGN = re.compile(r"^\s*(?:[-*•#>]+|\d+[.、)])\s+")
@@ -31,10 +34,11 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class Sentence:
-    """Hold a sentence as it stands, with its markers; `title` is what its source is called."""
+    """Hold a sentence with its markers; `title` and `kind` are its source's."""
 
     text: str
     title: str = ""
+    kind: str = ""
 
     @property
     def bare(self) -> str:
@@ -43,9 +47,6 @@ class Sentence:
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(MARKER.findall(self.text)))
-
-    def marked(self, name: str) -> "Sentence":
-        return Sentence(f"{self.bare}[^{name}]", self.title)
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,24 @@ class Record:
         return f"{self.name}{' — ' if facts else ''}{facts} [^{self.id}]"
 
 
-def task_of(turn: Turn) -> str:
-    """Return the name in `<task>`, with which every system prompt begins.
+@dataclass(frozen=True)
+class Source:
+    """Hold a listed source: a result, a page, a document or a passage."""
 
-    "" where there is none.
-    """
+    id: str
+    title: str
+    text: str
+    kind: str = ""
+    url: str = ""
+
+    def sentences(self) -> list[Sentence]:
+        """Return its sentences, each with its marker."""
+        own = sentences(self.text)
+        return [Sentence(f"{s.bare}[^{self.id}]", self.title, self.kind) for s in own]
+
+
+def task_of(turn: Turn) -> str:
+    """Return the name in `<task>`, with which every system prompt begins; "" where it is not."""
     match = _TASK.search(turn.system)
     return match[1] if match else ""
 
@@ -102,12 +116,30 @@ def elements(text: str, tag: str) -> list[tuple[dict[str, str], str]]:
 
 def records(text: str) -> list[Record]:
     """Return the marked lines of a text, their fields split at ` | `."""
-    rows = []
-    for line in text.splitlines():
-        if match := _LINE.match(line.strip()):
-            fields = tuple(field.strip() for field in match[2].split(" | ") if field.strip())
-            rows += [Record(match[1], fields)] if fields else []
-    return rows
+    return [Record(name, tuple(line.split(" | "))) for name, line in _MARKED.findall(text)]
+
+
+def sources(text: str, subject: Subject | None = None) -> list[Source]:
+    """Return the sources a text lists, results and pages first; only those on the subject."""
+    rows: list[Source] = []
+    for row, body in (*elements(text, "result"), *elements(text, "page")):
+        title, _, rest = ("", "", body) if "title" in row else body.partition("\n")
+        name, url = row.get("id", ""), row.get("url", "")
+        rows.append(Source(name, row.get("title", title), rest or body, url=url))
+    passages = block(text, "passages")
+    for part, pattern in ((text.replace(passages, ""), _DOCUMENT), (passages, _PASSAGE)):
+        matches = [(name, pattern.fullmatch(line)) for name, line in _MARKED.findall(part)]
+        rows += [
+            Source(name, re.sub(f"{_PAGE}$", "", m[2]), m[3] or "", m[1] or "")
+            for name, m in matches
+            if m
+        ]
+    return [s for s in rows if not subject or subject.is_named_in(f"{s.title} {s.text}")]
+
+
+def quotable(text: str, subject: Subject) -> list[Sentence]:
+    """Return the sentences of the listed sources on a subject, each with its marker."""
+    return [s for source in sources(text, subject) for s in source.sentences() if s.ids]
 
 
 def sentences(text: str, title: str = "") -> list[Sentence]:
@@ -138,29 +170,29 @@ def with_map_words(text: str) -> str:
 
 
 def best(items: Iterable[T], query: str, text_of: Callable[[T], str], most: int) -> list[T]:
-    """Return the rows that bear most on the query by BM25, best first.
-
-    None without a shared word.
-    """
+    """Return the items that bear most on the query by BM25; none without a shared word."""
     rows = list(items)
-    scores = Bm25([with_map_words(text_of(row)) for row in rows]).scores(with_map_words(query))
-    top = max(scores, default=0.0)
-    order = sorted(range(len(rows)), key=lambda at: -scores[at])
-    return [rows[at] for at in order if scores[at] > 0 and scores[at] >= top * _SHARE_OF_BEST][
-        :most
-    ]
+    scores = best_first(
+        Bm25([with_map_words(text_of(row)) for row in rows]).scores(with_map_words(query))
+    )
+    least = max([score for _, score in scores], default=0.0) * _SHARE_OF_BEST
+    return [rows[at] for at, score in scores if score > 0 and score >= least][:most]
 
 
-def rank(candidates: Iterable[Sentence], query: str, most: int = 100) -> list[Sentence]:
+def rank(
+    candidates: Iterable[Sentence], query: str, most: int = 100, *, titles: bool = True
+) -> list[Sentence]:
     """Return the distinct sentences that bear on a query, best first; titles count as well."""
-    return best(distinct(candidates), query, lambda s: f"{s.title} {s.bare}", most)
+    return best(
+        distinct(candidates), query, lambda s: f"{s.title} {s.bare}" if titles else s.bare, most
+    )
 
 
-def quote_text(text: str, query: str, most: int, title: str = "") -> list[Sentence]:
+def quote(candidates: Iterable[Sentence], query: str, most: int) -> list[Sentence]:
     """Return the best sentences of a text, in the order in which they stand there."""
-    all_sentences = sentences(text, title)
-    best_texts = {sentence.text for sentence in rank(all_sentences, query, most)}
-    return [sentence for sentence in distinct(all_sentences) if sentence.text in best_texts]
+    whole = distinct(candidates)
+    chosen = rank(whole, query, most)
+    return [sentence for sentence in whole if sentence in chosen]
 
 
 def in_language(candidates: list[Sentence], language: Language) -> list[Sentence]:
@@ -168,13 +200,8 @@ def in_language(candidates: list[Sentence], language: Language) -> list[Sentence
     return [s for s in candidates if detect_language(s.bare) == language] or candidates
 
 
-def about(pairs: Iterable[tuple[T, str]], subject: Subject) -> list[T]:
-    """Return the rows whose text names the subject."""
-    return [row for row, text in pairs if subject.is_named_in(text)]
-
-
-def join_sentences(texts: Iterable[str], language: Language) -> str:
-    return ("" if language == "zh" else " ").join(texts)
+def join_sentences(sentences: Iterable[Sentence], language: Language) -> str:
+    return ("" if language == "zh" else " ").join(sentence.text for sentence in sentences)
 
 
 def short(text: str) -> str:
