@@ -7,7 +7,7 @@ import pytest
 from agent.cli import COMMANDS, main
 from agent.cli.parser import build_parser, join_negative_values
 from agent.cli.request import MAX_QUESTION, Request, read_request
-from agent.client.settings_schema import checked_settings
+from agent.client.connection import checked_settings
 from agent.core.errors import ConfigurationError, InputError
 
 THREAD = "0b9f2f3e-5d2c-4c33-9f57-1c1d5a4f0a11"

@@ -6,10 +6,10 @@ import pytest
 from agent.evidence.constraints import judged
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Point, Source
+from agent.export.finished import metres
 from agent.export.html import html_page
 from agent.export.markdown import answer_html, markdown_document, place_table
 from agent.export.svg_map import Pin, draw_map, nice_step
-from agent.export.wording import metres
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, answer, place, source
 
 

@@ -20,8 +20,7 @@ from agent.core.errors import (
 )
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_message
-from agent.search.gaps import failure_gap, search_gap
-from agent.search.types import WebTask
+from agent.search.types import WebTask, failure_gap, search_gap
 from agent.texts import table
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of

@@ -11,9 +11,8 @@ import pytest
 
 from agent.evidence.geo import distance_m, gcj02_to_wgs84, wgs84_to_gcj02
 from agent.evidence.types import Place
-from agent.export.finished import by_mention
+from agent.export.finished import by_mention, cost, metres, rating
 from agent.export.svg_map import nice_step
-from agent.export.wording import cost, metres, rating
 from agent.mcp.servers import PHOTO_HOSTS
 from agent.texts import say
 from agent.texts.language import Language

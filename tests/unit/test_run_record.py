@@ -9,8 +9,8 @@ import pytest
 from agent.batch.results import TraceFolder
 from agent.cli.environment import RUN_ID
 from agent.cli.record import RunRecord, readable
+from agent.core.calls import Exchange, record
 from agent.core.errors import AgentError, InputError
-from agent.core.record import Exchange, record
 from agent.core.redaction import hide
 
 SECRET = "secret-0123456789"

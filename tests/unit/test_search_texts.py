@@ -7,12 +7,11 @@ from typing import Any, get_args
 import pytest
 
 from agent.evidence.citations import cited_ids
-from agent.search.gaps import LABELS
 from agent.search.google import GoogleSearch
 from agent.search.grounded import beginning, quotes_by_id
 from agent.search.hits import make_hit, only_known
 from agent.search.http import retry_after, said
-from agent.search.types import WebChoice
+from agent.search.types import LABELS, WebChoice
 from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
 from agent.texts import say

@@ -229,7 +229,7 @@ def _worker(plan: Plan) -> AbstractAsyncContextManager[Worker]:
 
         return local_worker(plan.place.assistant, plan.context())
     from agent.batch.remote import remote_worker
-    from agent.client.settings_schema import checked_settings
+    from agent.client.connection import checked_settings
 
     return remote_worker(
         plan.url,

@@ -35,7 +35,7 @@ from agent.cli.console import (
     printable,
 )
 from agent.cli.environment import configure_logging, on_interrupt, read_environment
-from agent.cli.knowledge import check_owner, open_knowledge
+from agent.cli.search import check_owner, open_knowledge
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import one_line
 from agent.knowledge.files import Target

@@ -15,8 +15,8 @@ from typing import Any
 from agent.batch.results import TraceFolder, scrub_values
 from agent.cli.environment import NO_RUN, RUN_ID
 from agent.client.run_result import Outcome
+from agent.core.calls import Exchange, listening
 from agent.core.errors import AgentError
-from agent.core.record import Exchange, listening
 from agent.core.redaction import scrub
 
 log = logging.getLogger(__name__)

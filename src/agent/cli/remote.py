@@ -10,7 +10,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from agent.cli.request import Request
 from agent.cli.watch import Watcher
-from agent.client.connection import connected, find_assistant, refusal, status_of
+from agent.client.connection import checked_settings, connected, find_assistant, refusal, status_of
 from agent.client.follow import (
     FollowedRun,
     FollowLimits,
@@ -21,7 +21,6 @@ from agent.client.follow import (
     max_run_seconds,
 )
 from agent.client.run_result import Outcome, Pause, RunName, outcome_of, pause_of
-from agent.client.settings_schema import checked_settings
 from agent.core.errors import InputError
 
 _QUEUE_SECONDS = 3600.0

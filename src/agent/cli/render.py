@@ -14,9 +14,8 @@ from agent.cli.console import is_utf8, printable
 from agent.client.run_result import Outcome
 from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.types import Place
-from agent.export.finished import by_mention, without_notice
+from agent.export.finished import by_mention, credit, metres, rating, without_notice
 from agent.export.markdown import place_table
-from agent.export.wording import credit, metres, rating
 from agent.texts import say
 from agent.texts.language import Language, count_noun
 

@@ -5,16 +5,20 @@ import json
 import os
 import sys
 from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
 from agent.cli.environment import configure_logging, read_environment
-from agent.cli.knowledge import check_owner, open_knowledge
+from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.strings import one_line
-from agent.knowledge.base import own_meter
+from agent.knowledge.base import KnowledgeBase, build_knowledge, own_meter
+from agent.knowledge.rerank import RerankClient
 from agent.knowledge.terms import query_terms
 from agent.knowledge.types import Hit, Scope
+from agent.settings import read_settings
 
 _BUILT_IN = "bm25"
 _SNIPPET = 240
@@ -114,3 +118,38 @@ def _as_json(hit: Hit) -> dict[str, Any]:
         "document": document["id"],
         "metadata": document.get("metadata", {}),
     }
+
+
+@asynccontextmanager
+async def open_knowledge() -> AsyncIterator[tuple[KnowledgeBase, RerankClient]]:
+    """Open the operator's knowledge base, or the sample's with `--offline`.
+
+    Raises ConfigurationError.
+    """
+    settings = read_settings()
+    sample = None
+    if settings.tanlu_mode == "offline":
+        from agent.sample.server import start_sample_services
+
+        sample = await asyncio.to_thread(start_sample_services, settings)
+    used, calls = sample.settings if sample else settings, Calls()
+    base, reranker = build_knowledge(used, calls), RerankClient(used, calls)
+    try:
+        yield base, reranker
+    finally:
+        await base.aclose()
+        await reranker.aclose()
+        if sample:
+            await asyncio.to_thread(sample.stop)
+
+
+def check_owner(name: str) -> None:
+    """Raise InputError for an owner whose name no configured key has; without keys any will do."""
+    if not name:
+        return
+    # What the server checks requests with is not needed for anything else here.
+    from agent.server.auth.api_keys import access
+
+    owners = sorted(access().keys.values())
+    if owners and name not in owners:
+        raise InputError("--owner", f"no key has the name {name}; there are: {', '.join(owners)}")

@@ -2,7 +2,8 @@
 
 In this order: reply cache (what this turn has already paid for) → breaker → budget → pace → time
 limit → the call → retry. Adapters translate third-party errors into `errors.ProviderError` before
-they reach this module, which therefore knows no provider.
+they reach this module, which therefore knows no provider. Every call is offered to those that
+listen.
 """
 
 import asyncio
@@ -11,7 +12,8 @@ import json
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -24,11 +26,42 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.core.record import Exchange, record
 from agent.core.strings import valid_text
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Hold one call: what was sent, and the reply or the problem."""
+
+    provider: str
+    request: Any
+    """JSON-like; of a model its `messages`, `tools` and `schema`."""
+    reply: str = ""
+    problem: str = ""
+    seconds: float = 0.0
+
+
+Listener = Callable[[Exchange], None]
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Have the listener called with every call of this process, on the thread that made it."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def record(exchange: Exchange) -> None:
+    """Pass one call on to those that listen."""
+    for listener in list(_listeners):
+        listener(exchange)
 
 
 class ReplyStore(Protocol):

@@ -8,11 +8,20 @@ from agent.evidence.markdown import link_url
 from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
-from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
+from agent.export.finished import (
+    FinishedAnswer,
+    by_mention,
+    cost,
+    credit,
+    local_time,
+    metres,
+    rating,
+    without_notice,
+    without_title,
+)
 from agent.export.geojson import has_sane_axes
 from agent.export.markdown import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
-from agent.export.wording import cost, credit, local_time, metres, rating
 from agent.texts import say
 from agent.texts.language import Language
 

@@ -11,8 +11,16 @@ from agent.evidence.markdown import link_url, without_urls
 from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
-from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
-from agent.export.wording import credit, local_time, metres, rating
+from agent.export.finished import (
+    FinishedAnswer,
+    by_mention,
+    credit,
+    local_time,
+    metres,
+    rating,
+    without_notice,
+    without_title,
+)
 from agent.texts import say
 from agent.texts.language import Language
 

@@ -24,9 +24,15 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, Tabl
 from agent.evidence.markdown import link_url
 from agent.evidence.references import strip_references
 from agent.evidence.types import Source
-from agent.export.finished import FinishedAnswer, by_mention, without_notice, without_title
+from agent.export.finished import (
+    FinishedAnswer,
+    by_mention,
+    credit,
+    local_time,
+    without_notice,
+    without_title,
+)
 from agent.export.markdown import answer_parser, place_table
-from agent.export.wording import credit, local_time
 from agent.texts import say
 from agent.texts.language import Language
 

@@ -8,7 +8,7 @@ from unicodedata import east_asian_width
 
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import link_url
-from agent.export.wording import metres
+from agent.export.finished import metres
 from agent.texts import say
 from agent.texts.language import Language
 

@@ -22,9 +22,8 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy
+from agent.core.calls import Calls, Exchange, Policy, record
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
-from agent.core.record import Exchange, record
 from agent.core.strings import valid_json
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse

@@ -16,10 +16,9 @@ from agent.models.catalogue import search_price
 from agent.models.types import Models, Reply
 from agent.prompts import render
 from agent.reading.guard import Guard
-from agent.search.gaps import search_gap
 from agent.search.hits import MAX_QUERY, make_hit
 from agent.search.http import SearchHttp
-from agent.search.types import Hit, WebResult, WebTask
+from agent.search.types import Hit, WebResult, WebTask, search_gap
 from agent.texts import say
 from agent.texts.language import detect_language
 

@@ -12,9 +12,8 @@ from agent.evidence.citations import ID
 from agent.evidence.types import Gap, Source
 from agent.models.types import Models, Reply
 from agent.prompts import Raw, element, render
-from agent.search.gaps import failure_gap, search_gap
 from agent.search.hits import only_known
-from agent.search.types import Hit, WebResult, WebTask
+from agent.search.types import Hit, WebResult, WebTask, failure_gap, search_gap
 
 _RUN = re.compile(rf"(?:\[\^{ID}\])+")
 _ID = re.compile(ID)

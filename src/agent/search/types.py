@@ -1,12 +1,17 @@
 """Search: queries to hits, and queries to marked text with sources."""
 
+import logging
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agent.core.budget import Meter
+from agent.core.errors import AgentError
 from agent.evidence.types import Gap, Source
+from agent.texts import say
 from agent.texts.language import Language
+from agent.texts.reasons import reason_of
 
+log = logging.getLogger(__name__)
 WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
 
 
@@ -63,3 +68,20 @@ class WebResult:
     """The searches that really ran (what Google bills)."""
     search_entry_points: list[str] = field(default_factory=list)
     """Google's search suggestions (HTML), to be shown unmodified with the answer."""
+
+
+LABELS = {"google": "Google", "tavily": "Tavily", "serper": "Serper", "bocha": "Bocha"}
+
+
+def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **values: str) -> Gap:
+    """A gap in the user's language; `text` names the wording where it differs from the code."""
+    values = {"service": LABELS.get(provider, provider), **values}
+    message = say(f"search.{text or code}", task.language, **values)
+    return Gap(query=task.query, provider=provider, code=code, message=message)
+
+
+def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, **more: str) -> Gap:
+    """The gap an error leaves; `code` is the error's."""
+    reason = reason_of(error, task.language)
+    log.info("%s search failed: %s (%s)", provider, error, error.code)
+    return search_gap(task, provider, error.code, text=text, reason=reason, **more)

@@ -16,14 +16,22 @@ from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, Pr
 from agent.evidence.types import Gap
 from agent.models.types import Models
 from agent.search.bocha import BochaSearch
-from agent.search.gaps import LABELS, failure_gap, search_gap
 from agent.search.google import GoogleHits, GoogleSearch
 from agent.search.grounded import HitWriter
 from agent.search.hits import Endpoint, HitSearch
 from agent.search.http import SearchHttp
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
-from agent.search.types import PageContent, SearchProvider, WebChoice, WebResult, WebTask
+from agent.search.types import (
+    LABELS,
+    PageContent,
+    SearchProvider,
+    WebChoice,
+    WebResult,
+    WebTask,
+    failure_gap,
+    search_gap,
+)
 
 REGISTRY: dict[str, type[HitSearch]] = {
     kind.name: kind for kind in (BochaSearch, TavilySearch, SerperSearch)

@@ -9,7 +9,7 @@ from agent.core.errors import AgentError, ConfigurationError
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
-from agent.search.gaps import LABELS
+from agent.search.types import LABELS
 from agent.state import Turn
 from agent.texts import has, say
 from agent.texts.language import Language

@@ -8,8 +8,7 @@ from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderError
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.prompts import element, fence
-from agent.search.gaps import LABELS, failure_gap
-from agent.search.types import Hit, SearchProvider, WebChoice, WebTask
+from agent.search.types import LABELS, Hit, SearchProvider, WebChoice, WebTask, failure_gap
 from agent.search.web import WebSearch
 from agent.state import Turn
 

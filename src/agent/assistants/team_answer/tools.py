@@ -26,9 +26,8 @@ from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapResult
-from agent.search.gaps import search_gap
 from agent.search.hits import MAX_QUERY
-from agent.search.types import SearchProvider, WebChoice, WebTask
+from agent.search.types import SearchProvider, WebChoice, WebTask, search_gap
 from agent.search.web import WebSearch
 from agent.state import Turn
 from agent.texts import say
