@@ -26,8 +26,8 @@ def functions_entered(words: list[str]) -> dict[str, set[str]]:
 
     def record(frame: FrameType, what: str, _value: Any) -> None:
         code = frame.f_code
-        # Bodies of modules and classes run at import and are no functions.
-        if what == "call" and code.co_flags & inspect.CO_OPTIMIZED:
+        # Bodies of modules and classes, and comprehensions in them, are no functions.
+        if what == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_name[0] != "<":
             entered[code.co_filename].add(code.co_qualname)
 
     threading.setprofile(record)

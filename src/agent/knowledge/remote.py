@@ -49,8 +49,13 @@ class Server:
         """Return the JSON the server answers with; raise ProviderError."""
         headers = {"Authorization": f"Bearer {self.key.get_secret_value()}"} if self.key else None
         try:
-            return await http.post_any(
-                self.provider, self.url, body, headers=headers, refine=self._refine
+            return await http.post(
+                self.provider,
+                self.url,
+                body,
+                headers=headers,
+                refine=self._refine,
+                only_objects=False,
             )
         except ProviderRefused as error:
             raise self._labelled(error) from None

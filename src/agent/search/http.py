@@ -55,21 +55,14 @@ class SearchHttp:
         *,
         headers: Mapping[str, str] | None = None,
         refine: Refine | None = None,
-    ) -> Json:
-        """The JSON object a service answers with; raises ProviderError."""
-        return await self._json(provider, "POST", url, refine, json=body, headers=headers)
-
-    async def post_any(
-        self,
-        provider: str,
-        url: str,
-        body: Json,
-        *,
-        headers: Mapping[str, str] | None = None,
-        refine: Refine | None = None,
+        only_objects: bool = True,
     ) -> Any:
-        """Like `post`, where the reply may be any JSON; None where it is none."""
-        return await self._parsed(provider, "POST", url, refine, json=body, headers=headers)
+        """Return the JSON object a service answers with; raise ProviderError.
+
+        Without `only_objects` the reply may be any JSON; None where it is none.
+        """
+        ask = self._json if only_objects else self._parsed
+        return await ask(provider, "POST", url, refine, json=body, headers=headers)
 
     async def get(
         self,
