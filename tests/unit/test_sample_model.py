@@ -280,16 +280,14 @@ def test_a_plan_has_a_task_per_aspect_and_at_most_three() -> None:
     assert len(many) == 3
 
 
-def test_companies_are_looked_up_by_name_once() -> None:
-    tools = (Tool("akshare_search"), Tool("sec_edgar_search"))
-    turn = ask("execute_decide", question="宁德时代的营收", task="宁德时代 营收")
-    first = reply(Turn(turn.system, turn.user, tools=tools))
-    assert [call.name for call in first.calls] == ["akshare_search"]
-    done = (ToolResult("akshare_search", "…"),)
-    assert reply(Turn(turn.system, turn.user, tools=tools, tool_results=done)).calls == ()
-    english = ask("execute_decide", "en", question="CATL's revenue", task="CATL revenue")
-    (call,) = reply(Turn(english.system, english.user, tools=tools)).calls
-    assert (call.name, call.args) == ("sec_edgar_search", {"query": "CATL"})
+def test_a_plan_names_the_company_whose_figures_it_needs() -> None:
+    values = {"sources": "documents, filings, akshare, map", "limit": "3"}
+    (task,) = reply(ask("plan_tasks", question="宁德时代的营收", **values)).json["tasks"]
+    assert (task["sources"], task["company"]) == (["documents", "akshare"], "宁德时代")
+    (task,) = reply(ask("plan_tasks", "en", question="CATL's revenue", **values)).json["tasks"]
+    assert (task["sources"], task["company"]) == (["documents", "filings"], "CATL")
+    (task,) = reply(ask("plan_tasks", question="西湖的历史", **values)).json["tasks"]
+    assert (task["sources"], task["company"]) == (["documents"], "")
 
 
 def test_a_dossier_quotes_only_documents_on_its_subject() -> None:

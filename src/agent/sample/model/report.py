@@ -44,7 +44,6 @@ from agent.texts.language import Language, detect_language
 
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"
-SEC, AKSHARE = "sec_edgar_search", "akshare_search"
 USEFUL, PER_PAGE, PER_TOPIC = 3, 6, 8
 PER_KIND, PER_SOURCE, FIGURES, QUESTIONS, LONGEST = 4, 2, 4, 8, 260
 Section = tuple[str, list[Sentence]]
@@ -167,16 +166,10 @@ def _special_sources(question: str, task: str, offered: list[str]) -> dict[str, 
 
 
 def execute_decide(turn: Turn) -> Answer:
-    """Call for the figures of a company and the places of the map, by the subject's name, once."""
-    question, task = clean_question(block(turn.user, "question")), block(turn.user, "task")
-    available = {tool.name for tool in turn.tools} - {result.name for result in turn.tool_results}
-    subject, chinese = subject_of(task).text, detect_language(task) == "zh"
-    tool = AKSHARE if chinese else SEC
-    calls: tuple[FunctionCall, ...] = ()
-    if subject and tool in available and _COMPANY.search(f"{question} {task}"):
-        calls = (_call(tool, query=f"{subject} {task}" if chinese else subject),)
-    elif (place := extract_place(task)) and (words := activity_keywords(task, "zh")):
-        calls = map_calls(turn, f"{place[0]} {words[0]}")
+    """Call the map for a place and what to do there; which other sources serve, the plan says."""
+    task = block(turn.user, "task")
+    place, words = extract_place(task), activity_keywords(task, "zh")
+    calls = map_calls(turn, f"{place[0]} {words[0]}") if place and words else ()
     return Answer(calls=calls) if calls else Answer(text=say("sample.no_tool", language_of(turn)))
 
 
