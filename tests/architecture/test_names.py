@@ -38,6 +38,7 @@ FOLDERS = (
     "runs",
     "sample",
     "sandbox",
+    "server",
     "texts",
 )  # fmt: skip
 """The folders that have been read for their names; the others follow one by one."""

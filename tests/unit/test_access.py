@@ -35,7 +35,7 @@ def answers(rules: Access, header: str) -> bool:
 def test_without_settings_everybody_is_the_same_open_owner() -> None:
     assert access() == Access()
     assert access().open
-    assert not access().exposed
+    assert not access().is_exposed
     assert identify({"x-api-key": "whatever"}, access()) == OPEN_OWNER
 
 
@@ -165,7 +165,7 @@ def test_it_goes_by_no_other_name(header: str) -> None:
 )
 def test_further_names_are_those_of_the_setting(written: str, header: str, meant: bool) -> None:
     rules = of(hosts=written)
-    assert rules.exposed
+    assert rules.is_exposed
     assert answers(rules, header) == meant
 
 

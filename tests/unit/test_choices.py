@@ -7,14 +7,22 @@ import pytest
 from agent.assistants.registry import ASSISTANTS
 from agent.configuration import Configuration
 from agent.core.errors import ConfigurationError, InputError
-from agent.server.auth.admission import _graph, check_choices, check_command, chosen, goes_to_node
+from agent.server.auth.admission import (
+    _graph,
+    check_choices,
+    check_command,
+    chosen_settings,
+    goes_to_node,
+)
 
 
 def test_what_is_chosen_is_found_in_the_context_and_in_the_config() -> None:
-    assert chosen({"context": {"max_topics": 3, "nothing_of_ours": 1}}) == {"max_topics": 3}
-    assert chosen({"config": {"configurable": {"max_topics": 3}}}) == {"max_topics": 3}
-    assert chosen({"config": None, "context": None}) == chosen({}) == {}
-    assert chosen({"config": {"configurable": None}, "context": [1]}) == {}
+    assert chosen_settings({"context": {"max_topics": 3, "nothing_of_ours": 1}}) == {
+        "max_topics": 3
+    }
+    assert chosen_settings({"config": {"configurable": {"max_topics": 3}}}) == {"max_topics": 3}
+    assert chosen_settings({"config": None, "context": None}) == chosen_settings({}) == {}
+    assert chosen_settings({"config": {"configurable": None}, "context": [1]}) == {}
 
 
 @pytest.mark.parametrize("assistant", ASSISTANTS)

@@ -121,7 +121,7 @@ def test_a_changed_file_is_read_again_and_an_unknown_kind_never(tmp_path: Path) 
     (tmp_path / "a.js").write_text("second")
     changed = files.find("a.js")
     assert changed is not None
-    assert (changed.body, gzip.decompress(changed.packed)) == (b"second", b"second")
+    assert (changed.body, gzip.decompress(changed.compressed)) == (b"second", b"second")
     assert changed.etag != first.etag
     assert files.find("a.py") is files.find("b.js") is None
     scope: Any = {"type": "http", "headers": [(b"if-none-match", b"*")]}

@@ -128,13 +128,13 @@ def test_only_who_tried_waits_and_only_for_a_minute() -> None:
     rate_limit = RateLimit(clock=lambda: now[0])
     for number in range(MOST):
         assert rate_limit.wait("a", MOST) == 0
-        rate_limit.failed("a", str(number))
+        rate_limit.count("a", str(number))
     assert (rate_limit.wait("a", MOST), rate_limit.wait("b", MOST)) == (60.0, 0.0)
     now[0] += 45
     assert rate_limit.wait("a", MOST) == 15.0
     now[0] += 15
     assert rate_limit.wait("a", MOST) == 0
-    rate_limit.failed("a", "another")
+    rate_limit.count("a", "another")
     assert rate_limit.wait("a", MOST) == 0.0
 
 
@@ -143,7 +143,7 @@ def test_tries_that_are_spread_over_time_let_through_ten_a_minute() -> None:
     rate_limit = RateLimit(clock=lambda: now[0])
     for number in range(600):
         if not rate_limit.wait("a", MOST):
-            rate_limit.failed("a", str(number))
+            rate_limit.count("a", str(number))
             counted += 1
         now[0] += 1
     assert counted == 10 * MOST
@@ -152,6 +152,6 @@ def test_tries_that_are_spread_over_time_let_through_ten_a_minute() -> None:
 def test_many_peers_do_not_fill_the_memory() -> None:
     rate_limit = RateLimit()
     for number in range(10_000):
-        rate_limit.failed(str(number), "wrong")
+        rate_limit.count(str(number), "wrong")
     assert len(rate_limit._failed._entries) <= 4096
     assert access().wrong_keys == MOST

@@ -126,7 +126,7 @@ def _access() -> Check:
     rules = access()
     if rules.problem:
         return check("access", "broken", rules.summary, f"correct {rules.problem.split(':')[0]}")
-    if rules.open and rules.exposed:
+    if rules.open and rules.is_exposed:
         return check("access", "missing", rules.summary, "set TANLU_API_KEYS")
     return check("access", "ok", rules.summary)
 

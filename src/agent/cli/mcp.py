@@ -21,7 +21,7 @@ from agent.client.run_result import Pause
 from agent.core.errors import AgentError, InputError
 from agent.runs.threads import Threads, open_threads
 from agent.server.mcp_call import CallProgress, ToolServer, pause_refusal, read_arguments
-from agent.server.mcp_tools import Offered, offered_tool, result_of
+from agent.server.mcp_tools import AssistantTool, assistant_tool, result_of
 from agent.services import close_process_services
 from agent.settings import read_settings
 
@@ -53,7 +53,7 @@ class StdioServer(ToolServer):
     def __init__(self, threads: Threads) -> None:
         super().__init__()
         self._threads = threads
-        self._offered: dict[str, Offered] = {}
+        self._offered: dict[str, AssistantTool] = {}
 
     async def tools(self) -> list[Tool]:
         return [offered.tool for offered in (await self._catalogue()).values()]
@@ -81,12 +81,12 @@ class StdioServer(ToolServer):
             raise pause_refusal(request.thread_id)
         return result_of(outcome)
 
-    async def _catalogue(self) -> Mapping[str, Offered]:
+    async def _catalogue(self) -> Mapping[str, AssistantTool]:
         if not self._offered:
             self._offered = await asyncio.to_thread(self._read_catalogue)
         return self._offered
 
-    def _read_catalogue(self) -> dict[str, Offered]:
+    def _read_catalogue(self) -> dict[str, AssistantTool]:
         offered = {}
         for name, described in server_config()["graphs"].items():
             graph = LocalRun(self._threads, _NO_REQUEST, SilentWatcher()).graph(name)
@@ -95,7 +95,7 @@ class StdioServer(ToolServer):
                 "context_schema": graph.get_context_jsonschema(),
             }
             assistant = {"assistant_id": name, "graph_id": name, **described}
-            offered[name] = offered_tool(name, assistant, schemas)
+            offered[name] = assistant_tool(name, assistant, schemas)
         return offered
 
 

@@ -21,7 +21,7 @@ from agent.export.gpx import gpx
 from agent.export.html import POLICY, html_page, suggestions_document
 from agent.export.markdown import markdown_document
 from agent.server.auth.api_keys import client_for
-from agent.server.page_headers import private, suggestions_headers, unframed
+from agent.server.page_headers import private, security_headers, suggestions_headers
 
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|\s]+')
 _LONGEST = 60
@@ -30,14 +30,14 @@ _LONGEST = 60
 def disposition(kind: Literal["attachment", "inline"], name: str, question: str) -> str:
     """Return the Content-Disposition of `name` (ASCII) for an answer to `question`."""
     ending = name.rpartition(".")[2]
-    asked = "".join(c if c.isprintable() else " " for c in question)
-    asked = _FORBIDDEN.sub(" ", asked).strip(" .")[:_LONGEST].strip(" .")
+    title = "".join(c if c.isprintable() else " " for c in question)
+    title = _FORBIDDEN.sub(" ", title).strip(" .")[:_LONGEST].strip(" .")
     header = f'{kind}; filename="{name}"'
-    if not asked:
+    if not title:
         return header
     # Whatever the question holds, only %XX and letters, digits, -._~ get into the header.
-    named = quote(f"{asked}.{ending}", safe="")
-    return f"{header}; filename*=UTF-8''{named}"
+    encoded = quote(f"{title}.{ending}", safe="")
+    return f"{header}; filename*=UTF-8''{encoded}"
 
 
 Kind = Literal["attachment", "inline"]
@@ -67,7 +67,7 @@ EXPORTS: Final[Mapping[str, _Format]] = {
 
 
 class NoAnswer(Exception):
-    """Tell that there is nothing to export; `status` and one line say why."""
+    """Signal that there is nothing to export, with a status and a reason in one line."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -76,18 +76,18 @@ class NoAnswer(Exception):
 
 def export(name: str) -> Callable[[Request], Awaitable[Response]]:
     """Return the route of one format."""
-    wanted = EXPORTS[name]
+    format = EXPORTS[name]
 
     async def route(request: Request) -> Response:
         try:
             answer = await _answer(request)
         except NoAnswer as error:
-            return _refused(error)
-        text = await run_in_threadpool(wanted.write, answer)
-        headers = private(unframed(wanted.policy))
-        headers["Content-Disposition"] = disposition(wanted.kind, name, answer.question)
+            return _refusal(error)
+        text = await run_in_threadpool(format.write, answer)
+        headers = private(security_headers(format.policy))
+        headers["Content-Disposition"] = disposition(format.kind, name, answer.question)
         content = text.encode("utf-8", "replace")
-        return Response(content, headers=headers, media_type=wanted.media_type)
+        return Response(content, headers=headers, media_type=format.media_type)
 
     return route
 
@@ -100,14 +100,14 @@ async def suggestions(request: Request) -> Response:
         if number >= len(answer.search_entry_points):
             raise NoAnswer(404, "the answer has no such search suggestions")
     except NoAnswer as error:
-        return _refused(error)
+        return _refusal(error)
     document = suggestions_document(answer.search_entry_points[number])
     content = document.encode("utf-8", "replace")
     return Response(content, headers=suggestions_headers(), media_type="text/html; charset=utf-8")
 
 
-def _refused(error: NoAnswer) -> Response:
-    return JSONResponse({"detail": str(error)}, error.status, headers=private(unframed()))
+def _refusal(error: NoAnswer) -> Response:
+    return JSONResponse({"detail": str(error)}, error.status, headers=private(security_headers()))
 
 
 async def _answer(request: Request) -> FinishedAnswer:
@@ -155,8 +155,8 @@ def _outcome(
 
 def _when(outcome: Outcome, state: Mapping[str, Any], *, is_last: bool) -> str:
     """Return the time of the answer, ISO 8601; of earlier ones only map records tell it."""
-    known = [place["fetched_at"] for place in outcome.places]
+    times = [place["fetched_at"] for place in outcome.places]
     saved = state.get("created_at")
-    if saved and (is_last or not known):
+    if saved and (is_last or not times):
         return str(saved)
-    return max(known) if known else outcome.finished().generated_at
+    return max(times) if times else outcome.finished().generated_at

@@ -1,4 +1,4 @@
-"""Tell if this server can answer: settings, models, map. Nothing is started or paid."""
+"""Report if this server can answer: settings, models, map. Nothing is started or paid."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ def settings_or_reason() -> tuple[Settings | None, str]:
 
 async def readyz(_: Request) -> JSONResponse:
     """Answer 200 where questions can be answered, 503 with the reason where they cannot."""
-    found = readiness()
-    return JSONResponse(found, 200 if found["ok"] else 503, {"Cache-Control": "no-store"})
+    report = readiness()
+    return JSONResponse(report, 200 if report["ok"] else 503, {"Cache-Control": "no-store"})
 
 
 def readiness() -> dict[str, Any]:
@@ -47,7 +47,7 @@ def readiness() -> dict[str, Any]:
 
 
 def _map(settings: Settings) -> dict[str, Any]:
-    """Tell the map's state, which does not decide: the web goes on without a map."""
+    """Return the state of the map, which does not decide: the web works without a map."""
     if settings.mode == "online" and settings.amap_maps_api_key is None:
         return {"state": "off", "code": "map_key_missing"}
     services = started_services()

@@ -32,7 +32,7 @@ from agent.client.follow import FollowLimits, RunFollower, RunListener, RunReque
 from agent.client.run_result import Outcome, RunName, outcome_of, pause_of
 from agent.core.errors import AgentError, InputError
 from agent.evidence.queries import clean_text
-from agent.server.mcp_tools import Offered, refused
+from agent.server.mcp_tools import AssistantTool, error_result
 from agent.texts import say
 from agent.texts.language import Language, detect_language
 from agent.texts.progress_words import event_line
@@ -48,7 +48,7 @@ class Notify(Protocol):
 
 
 class CallProgress(RunListener):
-    """Tell the progress of one call; `notify` is None where the client asked for none."""
+    """Report the progress of one call; `notify` is None where the client asked for none."""
 
     def __init__(
         self, notify: Notify | None, language: Language, *, quiet_seconds: float = QUIET_SECONDS
@@ -58,7 +58,7 @@ class CallProgress(RunListener):
         self._began = self._last = time.monotonic()
 
     async def event(self, event: Mapping[str, Any]) -> None:
-        """Tell an event of the run, if it says something new."""
+        """Report an event of the run, if its line is a new one."""
         if line := event_line(event, self._language):
             self._line = line
             await self._send(line)
@@ -111,7 +111,7 @@ class CallArguments:
         return chosen if chosen in ("zh", "en") else detect_language(self.question)
 
 
-def read_arguments(arguments: Mapping[str, Any], offered: Offered) -> CallArguments:
+def read_arguments(arguments: Mapping[str, Any], offered: AssistantTool) -> CallArguments:
     """Return the checked arguments; raise InputError that names the one that is wrong."""
     if "review_plan" in arguments:
         raise InputError("review_plan", "a tool cannot wait for a review; leave it out")
@@ -130,8 +130,8 @@ def read_arguments(arguments: Mapping[str, Any], offered: Offered) -> CallArgume
 def _check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     for name in arguments:
         if name not in schema["properties"]:
-            known = ", ".join(schema["properties"])
-            raise InputError(name, f"there is no such argument; known: {known}")
+            names = ", ".join(schema["properties"])
+            raise InputError(name, f"there is no such argument; known: {names}")
     for name in schema["required"]:
         if name not in arguments:
             raise InputError(name, "is missing")
@@ -161,7 +161,7 @@ class Call:
     def __init__(
         self,
         client: LangGraphClient,
-        offered: Offered,
+        offered: AssistantTool,
         progress: CallProgress,
         given_up: Callable[[], bool],
     ) -> None:
@@ -265,7 +265,7 @@ class ToolServer:
         except Exception:
             log.exception("a call of %s failed", request.params.name)
             problem = "the call failed inside the server; its log says more"
-        return ServerResult(refused(problem))
+        return ServerResult(error_result(problem))
 
     def notify(self) -> Notify | None:
         """Return the teller of the present call's progress; None where no client asked for it."""

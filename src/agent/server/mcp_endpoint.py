@@ -54,7 +54,7 @@ class McpEndpoint(ToolServer):
         super().__init__()
         self._catalogue = Catalogue()
         self._calls = _Calls()
-        self._limited: ASGIApp = RequestBodyLimitMiddleware(self._post, _MAX_BODY)
+        self._with_body_limit: ASGIApp = RequestBodyLimitMiddleware(self._post, _MAX_BODY)
         self._manager: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
@@ -71,13 +71,13 @@ class McpEndpoint(ToolServer):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: ASGIApp
         if scope["method"] == "POST":
-            answer = self._limited
+            answer = self._with_body_limit
         elif scope["method"] == "DELETE":
             self._calls.stop_all(_session(scope))
             answer = Response(status_code=204)
         else:
-            said = {"detail": "an MCP endpoint: clients POST here (streamable HTTP)"}
-            answer = JSONResponse(said, status_code=405, headers={"Allow": "POST, DELETE"})
+            problem = {"detail": "an MCP endpoint: clients POST here (streamable HTTP)"}
+            answer = JSONResponse(problem, status_code=405, headers={"Allow": "POST, DELETE"})
         await answer(scope, receive, send)
 
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +88,7 @@ class McpEndpoint(ToolServer):
             body = await Request(scope, receive).body()
         except ClientDisconnect:
             return
-        message, session = _parsed(body), _session(scope)
+        message, session = _parse(body), _session(scope)
         if message is None:
             await JSONResponse(_UNREADABLE, 400)(scope, receive, send)
             return
@@ -103,7 +103,7 @@ class McpEndpoint(ToolServer):
 
     async def tools(self) -> list[Tool]:
         async with client_for(self._request()) as client:
-            return [offered.tool for offered in (await self._catalogue.offered(client)).values()]
+            return [tool.tool for tool in (await self._catalogue.tools(client)).values()]
 
     async def call(self, request: CallToolRequest) -> ServerResult:
         with self._stop():
@@ -112,10 +112,10 @@ class McpEndpoint(ToolServer):
 
     async def answer(self, params: CallToolRequestParams) -> CallToolResult:
         async with client_for(self._request()) as client:
-            tools = await self._catalogue.offered(client)
+            tools = await self._catalogue.tools(client)
             if params.name not in tools:
-                known = ", ".join(tools)
-                raise AgentError(f"there is no tool {params.name!r}; known: {known}")
+                names = ", ".join(tools)
+                raise AgentError(f"there is no tool {params.name!r}; known: {names}")
             offered = tools[params.name]
             arguments, stop = read_arguments(params.arguments or {}, offered), self._stop()
             progress = CallProgress(self.notify(), arguments.language)
@@ -173,20 +173,20 @@ def _session(scope: Scope) -> str:
 def _with_session(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] < 300:
-            given = (MCP_SESSION_ID_HEADER.encode(), uuid.uuid4().hex.encode())
-            message = {**message, "headers": [*message.get("headers", []), given]}
+            session = (MCP_SESSION_ID_HEADER.encode(), uuid.uuid4().hex.encode())
+            message = {**message, "headers": [*message.get("headers", []), session]}
         await send(message)
 
     return sent
 
 
-def _parsed(body: bytes) -> dict[str, Any] | None:
+def _parse(body: bytes) -> dict[str, Any] | None:
     """Parse a JSON object, an empty one for other JSON (the SDK's to refuse); else None."""
     try:
-        parsed = json.loads(body)
+        message = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return parsed if isinstance(parsed, dict) else {}
+    return message if isinstance(message, dict) else {}
 
 
 def _replay(body: bytes, receive: Receive, stop: anyio.CancelScope) -> Receive:

@@ -72,7 +72,7 @@ class AnswerUsage(BaseModel):
 
 
 class Answer(BaseModel):
-    """The structured content of a result."""
+    """Hold the structured content of a result."""
 
     answer: str = Field(description="Markdown with citations [number](url), sources and gaps.")
     final_answer: str | None = Field(
@@ -119,7 +119,7 @@ def result_of(outcome: Outcome) -> CallToolResult:
     )
 
 
-def refused(reason: str) -> CallToolResult:
+def error_result(reason: str) -> CallToolResult:
     """Return the result of a call without one: one line that says why, without any key."""
     line = one_line(scrub(reason))
     return CallToolResult(content=[TextContent(type="text", text=line)], isError=True)
@@ -160,7 +160,7 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Offered:
+class AssistantTool:
     """Hold an assistant as a tool; `context` are the arguments that are settings of the run."""
 
     tool: Tool
@@ -177,16 +177,16 @@ class Catalogue:
     def __init__(self) -> None:
         self._schemas: dict[tuple[str, str], Mapping[str, Any]] = {}
 
-    async def offered(self, client: LangGraphClient) -> dict[str, Offered]:
+    async def tools(self, client: LangGraphClient) -> dict[str, AssistantTool]:
         """Return tools by name; the server's own assistants come first and keep their names."""
         assistants: Sequence[Mapping[str, Any]] = await client.assistants.search(limit=_MOST_TOOLS)
-        found: dict[str, Offered] = {}
+        tools: dict[str, AssistantTool] = {}
         for assistant in sorted(assistants, key=_order):
             name = _NOT_IN_NAMES.sub("", assistant["name"])[:64]
-            if not name or name in found:
+            if not name or name in tools:
                 name = f"{assistant['graph_id']}-{assistant['assistant_id'][:8]}"
-            found[name] = offered_tool(name, assistant, await self._of(client, assistant))
-        return found
+            tools[name] = assistant_tool(name, assistant, await self._of(client, assistant))
+        return tools
 
     async def _of(self, client: LangGraphClient, assistant: Mapping[str, Any]) -> Mapping[str, Any]:
         key = (assistant["assistant_id"], str(assistant["updated_at"]))
@@ -202,7 +202,9 @@ def _order(assistant: Mapping[str, Any]) -> tuple[bool, str]:
     return not own, str(assistant["created_at"])
 
 
-def offered_tool(name: str, assistant: Mapping[str, Any], schemas: Mapping[str, Any]) -> Offered:
+def assistant_tool(
+    name: str, assistant: Mapping[str, Any], schemas: Mapping[str, Any]
+) -> AssistantTool:
     """Return an assistant as a tool; `schemas` are its graph's of input and context."""
     taken = _taken(schemas.get("input_schema"), _INPUT)
     settings = _taken(schemas.get("context_schema"), _CONTEXT)
@@ -222,28 +224,28 @@ def offered_tool(name: str, assistant: Mapping[str, Any], schemas: Mapping[str, 
         ),
     )
     seconds = max_run_seconds({}, schemas.get("context_schema") or {})
-    return Offered(
+    return AssistantTool(
         tool, assistant["assistant_id"], assistant["graph_id"], frozenset(settings), seconds
     )
 
 
 def _description(assistant: Mapping[str, Any]) -> str:
     """Describe in a tool's words: here the question is an argument, not a message."""
-    said = str(assistant.get("description") or f"Asks the assistant {assistant['graph_id']}.")
-    said = said.replace("the question as the last message", "the question as `question`")
-    return one_line(said, longest=_LONGEST_DESCRIPTION)
+    text = str(assistant.get("description") or f"Asks the assistant {assistant['graph_id']}.")
+    text = text.replace("the question as the last message", "the question as `question`")
+    return one_line(text, longest=_LONGEST_DESCRIPTION)
 
 
 def _taken(schema: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any]:
-    given = (schema or {}).get("properties") or {}
-    return {name: _plain(given[name], schema or {}) for name in names if name in given}
+    properties = (schema or {}).get("properties") or {}
+    return {name: _plain(properties[name], schema or {}) for name in names if name in properties}
 
 
 def _plain(rule: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rule without references, null and titles, as every client understands it."""
     if reference := rule.get("$ref"):
-        found = (schema.get("$defs") or {}).get(str(reference).rsplit("/", 1)[-1], {})
-        rule = {**found, **{key: value for key, value in rule.items() if key != "$ref"}}
+        definition = (schema.get("$defs") or {}).get(str(reference).rsplit("/", 1)[-1], {})
+        rule = {**definition, **{key: value for key, value in rule.items() if key != "$ref"}}
     plain = {k: v for k, v in rule.items() if k not in ("title", "default", "anyOf", "$defs")}
     for choice in rule.get("anyOf", []):
         if choice.get("type") != "null":

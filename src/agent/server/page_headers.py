@@ -83,7 +83,7 @@ _SECONDS = 10.0
 
 
 class NotRead(Exception):
-    """Tell that the body is too large, or takes too long."""
+    """Signal that the body is too large, or takes too long."""
 
 
 async def limited_body(request: Request, most: int, seconds: float = _SECONDS) -> bytes:
@@ -133,7 +133,7 @@ def page_policy(tiles: Tiles | None, *, photos: bool) -> str:
     )
 
 
-def unframed(policy: str = "default-src 'none'; frame-ancestors 'none'") -> dict[str, str]:
+def security_headers(policy: str = "default-src 'none'; frame-ancestors 'none'") -> dict[str, str]:
     """Return the security headers with this policy; nothing may frame the response."""
     return {**_SECURITY, "Content-Security-Policy": policy, "X-Frame-Options": "DENY"}
 

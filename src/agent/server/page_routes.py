@@ -40,7 +40,7 @@ from agent.server.page_headers import (
     limited_body,
     page_policy,
     private,
-    unframed,
+    security_headers,
 )
 from agent.server.sign_in import SignIn
 from agent.settings import Settings
@@ -73,7 +73,7 @@ class PageFile:
     """Hold one file; `etag` is weak, for it stands for the compressed bytes, too."""
 
     body: bytes
-    packed: bytes
+    compressed: bytes
     etag: str
     media_type: str
 
@@ -89,18 +89,19 @@ class PageFile:
             return Response(status_code=304, headers=headers)
         if _takes_gzip(request.headers.get("accept-encoding", "")):
             headers["Content-Encoding"] = "gzip"
-            return Response(self.packed, headers=headers, media_type=self.media_type)
+            return Response(self.compressed, headers=headers, media_type=self.media_type)
         return Response(self.body, headers=headers, media_type=self.media_type)
 
 
 class PageFiles:
     """Serve files of one folder; each is read again only when it has changed."""
 
-    def __init__(self, folder: Path, made: Mapping[str, bytes] | None = None) -> None:
-        """Serve besides `made`: modules that are no files, by their addresses."""
+    def __init__(self, folder: Path, generated: Mapping[str, bytes] | None = None) -> None:
+        """Serve besides `generated`: modules that are no files, by their addresses."""
         self._folder = folder
-        self._made = {
-            name: _packed(body, TYPES[Path(name).suffix]) for name, body in (made or {}).items()
+        self._generated = {
+            name: _page_file(body, TYPES[Path(name).suffix])
+            for name, body in (generated or {}).items()
         }
         self._cache: dict[Path, tuple[_Version, PageFile]] = {}
 
@@ -111,8 +112,8 @@ class PageFiles:
         """
         if not all(_NAME.fullmatch(name) for name in names):
             return None
-        if made := self._made.get("/".join(names)):
-            return made
+        if generated := self._generated.get("/".join(names)):
+            return generated
         path = self._folder.joinpath(*names)
         media_type = TYPES.get(path.suffix)
         if media_type is None or not path.is_file():
@@ -123,7 +124,7 @@ class PageFiles:
         cached = self._cache.get(path)
         if cached is None or cached[0] != version:
             body = _preloading(path.read_bytes(), modules)
-            self._cache[path] = cached = version, _packed(body, media_type)
+            self._cache[path] = cached = version, _page_file(body, media_type)
         return cached[1]
 
     def _modules(self) -> tuple[str, ...]:
@@ -134,7 +135,7 @@ class PageFiles:
             for path in sorted((self._folder / part).rglob("*.js"))
         )
         names = (path.relative_to(self._folder).as_posix() for path in paths)
-        return (*(name for name in names if name != ENTRY), *self._made)
+        return (*(name for name in names if name != ENTRY), *self._generated)
 
 
 def texts_module() -> bytes:
@@ -156,14 +157,14 @@ def _preloading(body: bytes, modules: tuple[str, ...]) -> bytes:
     return body.replace(_START.encode(), (lines + _START).encode())
 
 
-def _packed(body: bytes, media_type: str) -> PageFile:
+def _page_file(body: bytes, media_type: str) -> PageFile:
     etag = f'W/"{sha256(body).hexdigest()[:24]}"'
     return PageFile(body, gzip.compress(body, mtime=0), etag, media_type)
 
 
 def _knows(if_none_match: str, etag: str) -> bool:
-    given = (tag.strip().removeprefix("W/") for tag in if_none_match.split(","))
-    return any(tag in ("*", etag.removeprefix("W/")) for tag in given)
+    tags = (tag.strip().removeprefix("W/") for tag in if_none_match.split(","))
+    return any(tag in ("*", etag.removeprefix("W/")) for tag in tags)
 
 
 def _takes_gzip(accept_encoding: str) -> bool:
@@ -179,7 +180,7 @@ _LONGEST_FIELD = 120
 
 
 class PolicyReports:
-    """Take the reports; anybody may send them, so little of them is believed."""
+    """Log reports of policy violations; anybody may send them, so they are limited."""
 
     def __init__(self) -> None:
         self._lines = SlidingWindow(MOST_A_MINUTE, 60)
@@ -191,9 +192,9 @@ class PolicyReports:
         except (NotRead, ValueError, RecursionError, ClientDisconnect):
             report = {}
         if report and self._lines.admit():
-            told = [f"{name}={_shown(report[name])}" for name in _FIELDS if report.get(name)]
-            log.warning("the page's policy stopped something: %s", " ".join(told) or "unnamed")
-        return Response(status_code=204, headers=private(unframed()))
+            fields = [f"{name}={_field_text(report[name])}" for name in _FIELDS if report.get(name)]
+            log.warning("the page's policy stopped something: %s", " ".join(fields) or "unnamed")
+        return Response(status_code=204, headers=private(security_headers()))
 
 
 def _report(body: bytes) -> Mapping[str, Any]:
@@ -202,18 +203,18 @@ def _report(body: bytes) -> Mapping[str, Any]:
     return report if isinstance(report, dict) else {}
 
 
-def _shown(value: Any) -> str:
+def _field_text(value: Any) -> str:
     return scrub(one_line(str(value), longest=_LONGEST_FIELD)).replace(" ", "_")
 
 
 async def config_json(request: Request) -> JSONResponse:
     """Answer the configuration, as far as this caller may know it."""
     settings, reason = settings_or_reason()
-    found = public_config(settings)
+    config = public_config(settings)
     user = identify(request.headers, access())
     if user is not None:
-        found |= {"user": user or None, **caller_config(settings, reason)}
-    return JSONResponse(found, headers=private(unframed()))
+        config |= {"user": user or None, **caller_config(settings, reason)}
+    return JSONResponse(config, headers=private(security_headers()))
 
 
 def public_config(settings: Settings | None) -> dict[str, Any]:
@@ -232,10 +233,10 @@ def caller_config(settings: Settings | None, reason: str) -> dict[str, Any]:
     tiles, why_not = base_map(settings) if settings else (None, "")
     _warn_once(why_not)
     # The policy's part of it is told in the policy.
-    shown = {key: value for key, value in tiles.items() if key != "hosts"} if tiles else None
+    public_tiles = {key: value for key, value in tiles.items() if key != "hosts"} if tiles else None
     return {
         "reason": reason or None,
-        "tiles": shown,
+        "tiles": public_tiles,
         "photos": bool(settings and settings.place_photos),
         "max_question": MAX_QUESTION,
         "events": _tables("progress.events"),
@@ -274,34 +275,34 @@ async def index(request: Request) -> Response:
     settings, _ = settings_or_reason()
     tiles = base_map(settings)[0] if settings else None
     policy = page_policy(tiles, photos=bool(settings and settings.place_photos))
-    return await _serve(request, unframed(policy), INDEX)
+    return await _serve(request, security_headers(policy), INDEX)
 
 
 async def root(request: Request) -> Response:
     """Send a browser to the page; tell anything else that the server is there."""
     if "text/html" in request.headers.get("accept", ""):
         target = f"{request.scope.get('root_path', '')}/app"
-        return RedirectResponse(target, headers=private(unframed()))
-    return JSONResponse({"ok": True}, headers=private(unframed()))
+        return RedirectResponse(target, headers=private(security_headers()))
+    return JSONResponse({"ok": True}, headers=private(security_headers()))
 
 
 async def icon(request: Request) -> Response:
     """Return the picture that a browser shows beside the page's name."""
-    return await _serve(request, unframed(), "favicon.svg")
+    return await _serve(request, security_headers(), "favicon.svg")
 
 
 async def asset(request: Request) -> Response:
     """Return a file that the page loads."""
     named = request.path_params
     names = [named[part] for part in ("folder", "part", "name") if part in named]
-    return await _serve(request, unframed(), *(names if names[0] in FOLDERS else [""]))
+    return await _serve(request, security_headers(), *(names if names[0] in FOLDERS else [""]))
 
 
 async def _serve(request: Request, headers: dict[str, str], *names: str) -> Response:
-    found = await run_in_threadpool(_files.find, *names)
-    if found is None:
-        return JSONResponse({"detail": "not found"}, 404, headers=private(unframed()))
-    return found.respond(request, headers)
+    file = await run_in_threadpool(_files.find, *names)
+    if file is None:
+        return JSONResponse({"detail": "not found"}, 404, headers=private(security_headers()))
+    return file.respond(request, headers)
 
 
 def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:

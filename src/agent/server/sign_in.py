@@ -10,11 +10,11 @@ from starlette.responses import JSONResponse, Response
 from agent.server.auth.api_keys import COOKIE, TOO_MANY, access
 from agent.server.auth.hosts import is_loopback
 from agent.server.auth.rate_limit import RateLimit, peer_of
-from agent.server.page_headers import NotRead, limited_body, private, unframed
+from agent.server.page_headers import NotRead, limited_body, private, security_headers
 
 _LONGEST_BODY = 4096
 _DAYS_30 = 30 * 24 * 3600
-_HEADERS = private(unframed())
+_HEADERS = private(security_headers())
 
 
 class SignIn:
@@ -25,46 +25,46 @@ class SignIn:
 
     async def sign_in(self, request: Request) -> Response:
         """Answer the cookie for a key sent as JSON; 401 for a wrong key, 429 after too many."""
-        given = access()
-        if given.open:
-            return _said({"user": None})
-        peer, most = peer_of(request), given.wrong_keys
+        rules = access()
+        if rules.open:
+            return _answer({"user": None})
+        peer, most = peer_of(request), rules.wrong_keys
         if wait := self._rate_limit.wait(peer, most):
             return _must_wait(wait)
         try:
             key = await _key(request)
         except ValueError as error:
-            return _said({"detail": str(error)}, 400)
+            return _answer({"detail": str(error)}, 400)
         # Others that this peer sent may have been found wrong while this one came.
         if wait := self._rate_limit.wait(peer, most):
             return _must_wait(wait)
-        user = given.owner_of(key)
+        user = rules.owner_of(key)
         if user is None:
-            self._rate_limit.failed(peer, key)
-            return _said({"detail": "this key is not known here"}, 401)
-        response = _said({"user": user})
+            self._rate_limit.count(peer, key)
+            return _answer({"detail": "this key is not known here"}, 401)
+        response = _answer({"user": user})
         _set_cookie(response, request, key, _DAYS_30)
         return response
 
     async def sign_out(self, request: Request) -> Response:
         """Forget the cookie."""
-        response = _said({"user": None})
+        response = _answer({"user": None})
         _set_cookie(response, request, "", 0)
         return response
 
 
 async def _key(request: Request) -> str:
     """Return the key that was sent; raise ValueError saying what is wrong with the request."""
-    wanted = 'send {"key": "…"} as application/json'
+    hint = 'send {"key": "…"} as application/json'
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise ValueError(wanted)
+        raise ValueError(hint)
     try:
         body = json.loads(await limited_body(request, _LONGEST_BODY))
     except (NotRead, ValueError, RecursionError):
-        raise ValueError(wanted) from None
+        raise ValueError(hint) from None
     key = body.get("key") if isinstance(body, dict) else None
     if not isinstance(key, str) or not key.strip():
-        raise ValueError(wanted)
+        raise ValueError(hint)
     return key.strip()
 
 
@@ -90,10 +90,10 @@ def _is_https(request: Request) -> bool:
 
 def _must_wait(seconds: float) -> Response:
     waiting = {"Retry-After": str(ceil(seconds))}
-    return _said({"detail": TOO_MANY}, 429, waiting)
+    return _answer({"detail": TOO_MANY}, 429, waiting)
 
 
-def _said(
+def _answer(
     body: Mapping[str, str | None], status: int = 200, more: Mapping[str, str] | None = None
 ) -> Response:
     return JSONResponse(body, status, headers={**_HEADERS, **(more or {})})

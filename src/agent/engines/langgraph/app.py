@@ -101,7 +101,7 @@ def announce() -> None:
 
 def _announce_access() -> None:
     rules = access()
-    careless = rules.open and rules.exposed
+    careless = rules.open and rules.is_exposed
     level = logging.ERROR if rules.problem else logging.WARNING if careless else logging.INFO
     log.log(level, "%s", rules.summary)
 

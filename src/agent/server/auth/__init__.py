@@ -1,4 +1,4 @@
-"""Decide who may call this server, and what is theirs."""
+"""Authenticate the callers of this server, and authorize what they ask for."""
 
 from agent.server.auth.authorization import auth
 

@@ -22,15 +22,15 @@ from agent.configuration import Configuration
 from agent.core.errors import ConfigurationError, InputError
 
 
-def chosen(asked: Mapping[str, Any]) -> dict[str, Any]:
+def chosen_settings(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a Configuration that a request sets, in context or configurable.
 
     Other names are none of ours: the server drops them.
     """
-    config = asked.get("config")
+    config = request.get("config")
     parts = (
         config.get("configurable") if isinstance(config, Mapping) else None,
-        asked.get("context"),
+        request.get("context"),
     )
     settings = {
         name: value for part in parts if isinstance(part, Mapping) for name, value in part.items()
@@ -86,8 +86,8 @@ def _check_update(graph_id: str, update: Any) -> None:
         raise InputError("command.update", "must be an object with keys of the state") from None
     for name, value in changes.items():
         if name not in fields:
-            known = ", ".join(fields)
-            raise InputError("command.update", f"must have keys of the state only: {known}")
+            names = ", ".join(fields)
+            raise InputError("command.update", f"must have keys of the state only: {names}")
         if value is None:
             continue
         try:
@@ -145,37 +145,37 @@ _AUTHENTICATED = "langgraph_auth_"
 _SERVERS_OWN = frozenset(_AUTHENTICATED + name for name in ("user", "user_id", "permissions"))
 """Names in `config.configurable` that the server itself has set before it asks us."""
 _JSON = (str, int, float, list, dict)
-_SHOWN = 120
+_LONGEST_PATH = 120
 
 
-def check_run(asked: Mapping[str, Any]) -> None:
+def check_run(request: Mapping[str, Any]) -> None:
     """Raise InputError naming the field of a run's request that cannot be let in.
 
-    `asked` has the request's names (input, command, context, config, metadata, webhook and so on),
+    `request` has the names of the API (input, command, context, config, metadata, webhook …),
     all of them optional and none of them checked yet.
     """
     for name in ("input", "command"):
-        _check_size(name, asked.get(name), MAX_INPUT)
+        _check_size(name, request.get(name), MAX_INPUT)
     for name in ("interrupt_before", "interrupt_after"):
-        _check_size(name, asked.get(name), MAX_SETTINGS)
-    if (delay := asked.get("after_seconds")) is not None:
+        _check_size(name, request.get(name), MAX_SETTINGS)
+    if (delay := request.get("after_seconds")) is not None:
         _check_number("after_seconds", delay, 0, LONGEST_DELAY)
-    if asked.get("webhook"):
+    if request.get("webhook"):
         raise InputError("webhook", "is not served; join the run or its stream instead")
-    if asked.get("feedback_keys"):
+    if request.get("feedback_keys"):
         raise InputError("feedback_keys", "is not served; the run would ask LangSmith for them")
-    check_settings(asked)
+    check_settings(request)
 
 
-def check_settings(asked: Mapping[str, Any]) -> None:
+def check_settings(request: Mapping[str, Any]) -> None:
     """Check as `check_run` does what assistants and threads keep as well."""
-    config, context = _object(asked, "config"), _object(asked, "context")
+    config, context = _object(request, "config"), _object(request, "context")
     settings = {
         "config": _without_servers_own(config, context),
         "context": context,
-        "metadata": _object(asked, "metadata"),
+        "metadata": _object(request, "metadata"),
     }
-    texts = {name: asked.get(name) for name in ("name", "description")}
+    texts = {name: request.get(name) for name in ("name", "description")}
     for where, value in {**settings, **texts}.items():
         _check_size(where, value, MAX_SETTINGS)
     if "recursion_limit" in config:
@@ -183,7 +183,7 @@ def check_settings(asked: Mapping[str, Any]) -> None:
     for name, value in context.items():
         # A cron brings its user along, as an object; what a client sends is JSON.
         if str(name).startswith(_AUTHENTICATED) and isinstance(value, _JSON):
-            raise InputError(f"context.{name}"[:_SHOWN], "is the server's to set")
+            raise InputError(f"context.{name}"[:_LONGEST_PATH], "is the server's to set")
     for where, value in settings.items():
         check_names(where, value)
 
@@ -196,7 +196,7 @@ def check_names(where: str, value: Any) -> None:
     for path, name in _names(where, value):
         if is_secret(name):
             problem = "looks like a secret, and would be stored; keys are the server's settings"
-            raise InputError(path[:_SHOWN], problem)
+            raise InputError(path[:_LONGEST_PATH], problem)
 
 
 def is_secret(name: str) -> bool:
@@ -242,8 +242,8 @@ def _check_number(name: str, value: Any, least: int, most: int) -> None:
         raise InputError(name, f"must be between {least} and {most}")
 
 
-def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = asked.get(name)
+def _object(request: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = request.get(name)
     return part if isinstance(part, Mapping) else {}
 
 
@@ -252,11 +252,11 @@ def _without_servers_own(config: Mapping[str, Any], context: Mapping[str, Any]) 
 
     Only what is the same there: a checkpoint's names are put among them, whatever they are.
     """
-    given = _object(config, "configurable")
-    repeated = context if given.get("__context_provided__") else {}
+    configurable = _object(config, "configurable")
+    repeated = context if configurable.get("__context_provided__") else {}
     sent = {
         name: value
-        for name, value in given.items()
+        for name, value in configurable.items()
         if name not in _SERVERS_OWN and not (name in repeated and repeated[name] == value)
     }
     return {**config, "configurable": sent}

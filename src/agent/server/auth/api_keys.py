@@ -1,4 +1,4 @@
-"""Tell who calls, and what of the server's own API is theirs."""
+"""Identify callers by their keys, and read who may call from the settings."""
 
 import hashlib
 import ipaddress
@@ -39,7 +39,7 @@ _KEY = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 
 @dataclass(frozen=True)
 class Access:
-    """Hold what the settings say; where they have a `problem`, nobody is let in."""
+    """Hold who may call, by the settings; with a `problem` nobody may."""
 
     keys: Mapping[bytes, str] = field(default_factory=dict)
     """SHA-256 of a key → its owner's name."""
@@ -59,18 +59,18 @@ class Access:
         return not self.keys and not self.problem
 
     @property
-    def exposed(self) -> bool:
+    def is_exposed(self) -> bool:
         """Return whether it may be called by other names than this machine's own."""
         return self.any_host or bool(self.hosts)
 
     @property
     def summary(self) -> str:
-        """Say whom the server answers, in one line without any key or name."""
+        """Return whom the server answers, in one line without any key or name."""
         if self.problem:
             return f"every request is refused until this is corrected: {self.problem}"
         if self.keys:
             return f"asks for a key; owners with one: {len(self.keys)}"
-        if self.exposed:
+        if self.is_exposed:
             return "open to everybody who reaches it: TANLU_ALLOWED_HOSTS without TANLU_API_KEYS"
         return "open, to this machine only"
 

@@ -21,7 +21,7 @@ from agent.server.auth.admission import (
     check_command,
     check_run,
     check_settings,
-    chosen,
+    chosen_settings,
     goes_to_node,
 )
 from agent.server.auth.api_keys import access, identify, needs_no_key
@@ -42,17 +42,17 @@ _STORE = "owner:"
 
 @auth.authenticate
 async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types.MinimalUserDict:
-    """Identify the caller by key; `path` only where the server tells it.
+    """Identify the caller by key; `path` where the server passes it.
 
     The guard has refused strangers before, except on the few paths that need no key; every rule
     below refuses them, too."""
     rules = access()
-    known = identify(_texts(headers), rules)
-    if known is None and not (needs_no_key(path) or rules.problem):
+    owner = identify(_texts(headers), rules)
+    if owner is None and not (needs_no_key(path) or rules.problem):
         raise Auth.exceptions.HTTPException(401, "a key is needed")
-    if known is None:
+    if owner is None:
         return {"identity": NOBODY, "is_authenticated": False}
-    return {"identity": known}
+    return {"identity": owner}
 
 
 @auth.on
@@ -71,8 +71,8 @@ async def threads(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.threads.create
 async def create_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Give a new thread to its maker; the filter refuses an id that is somebody else's."""
-    owned = _made(ctx, value, check_settings)
-    if not await _unclaimed(_caller(ctx), value.get("thread_id")):
+    owned = _check_new(ctx, value, check_settings)
+    if not await _is_claimable(_caller(ctx), value.get("thread_id")):
         raise Auth.exceptions.HTTPException(409, "Conflict")
     return owned
 
@@ -80,7 +80,7 @@ async def create_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.threads.update
 async def update_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Allow changes of metadata, state or status; a thread cannot be given away."""
-    return _changed(ctx, value, check_settings)
+    return _check_change(ctx, value, check_settings)
 
 
 @auth.on.threads.delete
@@ -105,14 +105,14 @@ async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     def check(_: Mapping[str, Any]) -> None:
         check_run({**kwargs, **{name: value.get(name) for name in ("metadata", "after_seconds")}})
 
-    owned = _made(ctx, value, check)
+    owned = _check_new(ctx, value, check)
     # The server has put its own names into the config, and what was sent there into the context.
     await _check_choices(
         _caller(ctx), {"context": kwargs.get("context")}, value.get("assistant_id")
     )
     if command := kwargs.get("command"):
         await _check_command(_caller(ctx), command, value)
-    if not await _unclaimed(_caller(ctx), value.get("thread_id")):
+    if not await _is_claimable(_caller(ctx), value.get("thread_id")):
         raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
     # A step not yet on disk when the process dies would be paid for again. A run without a thread
     # writes none, and the library fails where it waits for that.
@@ -131,7 +131,7 @@ async def assistants(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.assistants.create
 async def create_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Check a saved variant of one of the graphs."""
-    owned = _made(ctx, value, _check_assistant)
+    owned = _check_new(ctx, value, _check_assistant)
     await _check_choices(_caller(ctx), value, value.get("graph_id"))
     return owned
 
@@ -139,27 +139,27 @@ async def create_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.assistants.update
 async def update_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Allow own ones; with keys, nobody can change the server's."""
-    owned = _changed(ctx, value, _check_assistant)
+    owned = _check_change(ctx, value, _check_assistant)
     await _check_choices(_caller(ctx), value, value.get("graph_id") or value.get("assistant_id"))
     return owned
 
 
 @auth.on.assistants.delete
 async def delete_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Own ones."""
+    """Allow own ones."""
     return _own(ctx, value)
 
 
 @auth.on.crons
 async def crons(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Own ones."""
+    """Allow own ones."""
     return _own(ctx, value)
 
 
 @auth.on.crons.create
 async def create_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Check now what it asks, and again each time it runs."""
-    owned, payload = _made(ctx, value, _check_cron), value.get("payload") or {}
+    owned, payload = _check_new(ctx, value, _check_cron), value.get("payload") or {}
     await _check_choices(_caller(ctx), payload, payload.get("assistant_id"))
     return owned
 
@@ -167,8 +167,8 @@ async def create_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.crons.update
 async def update_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Allow own ones; which assistant one runs cannot be changed."""
-    owned, payload = _changed(ctx, value, _check_cron), value.get("payload") or {}
-    if chosen(payload):
+    owned, payload = _check_change(ctx, value, _check_cron), value.get("payload") or {}
+    if chosen_settings(payload):
         cron = await _visible(_caller(ctx), f"/runs/crons/{value['cron_id']}")
         await _check_choices(_caller(ctx), payload, cron.get("assistant_id"))
     return owned
@@ -187,12 +187,12 @@ async def store(ctx: Auth.types.AuthContext, value: Value) -> None:
 
 def _caller(ctx: Auth.types.AuthContext) -> str:
     """Return who asks; 401 for strangers, and for those whose key was taken away since."""
-    known, owner = access(), ctx.user.identity
-    if known.problem:
-        raise Auth.exceptions.HTTPException(503, known.problem)
-    if owner == NOBODY or (not known.open and owner not in known.keys.values()):
+    rules, owner = access(), ctx.user.identity
+    if rules.problem:
+        raise Auth.exceptions.HTTPException(503, rules.problem)
+    if owner == NOBODY or (not rules.open and owner not in rules.keys.values()):
         raise Auth.exceptions.HTTPException(401, "a key is needed")
-    return "" if known.open else owner
+    return "" if rules.open else owner
 
 
 def _own(ctx: Auth.types.AuthContext, _: Value) -> Filter:
@@ -201,7 +201,7 @@ def _own(ctx: Auth.types.AuthContext, _: Value) -> Filter:
     return {OWNER: owner} if owner else None
 
 
-def _made(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
+def _check_new(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
     """Check what is being made and note whose it is.
 
     In place: the server keeps the very object that it shows here.
@@ -215,7 +215,9 @@ def _made(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], No
     return {OWNER: owner} if owner else None
 
 
-def _changed(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]) -> Filter:
+def _check_change(
+    ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value], None]
+) -> Filter:
     """Check what is being changed; whose it is stays as it was."""
     owner = _caller(ctx)
     _check(value, owner, check)
@@ -224,7 +226,7 @@ def _changed(ctx: Auth.types.AuthContext, value: Value, check: Callable[[Value],
     return {OWNER: owner} if owner else None
 
 
-async def _unclaimed(owner: str, thread_id: Any) -> bool:
+async def _is_claimable(owner: str, thread_id: Any) -> bool:
     """Return whether a thread may become the owner's that this server does not list, but whose
     steps another server or an earlier one has written."""
     if not owner or thread_id is None:
@@ -257,12 +259,12 @@ def _as_422() -> Iterator[None]:
         raise Auth.exceptions.HTTPException(422, error.message) from None
 
 
-async def _check_choices(owner: str, asked: Mapping[str, Any], assistant: Any) -> None:
+async def _check_choices(owner: str, request: Mapping[str, Any], assistant: Any) -> None:
     """Answer 422 with the field that the assistant, a graph's name or an id, would not take.
 
     Somebody else's assistant is none, so what it would say to that is not told.
     """
-    if choices := chosen(asked):
+    if choices := chosen_settings(request):
         graph_id = await _graph_of(owner, assistant)
         with _as_422():
             check_choices(graph_id, choices)

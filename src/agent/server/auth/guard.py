@@ -33,28 +33,29 @@ _REMEMBERED_SECONDS = "600"
 
 
 def is_preflight(method: str, headers: Headers) -> bool:
-    """Return whether a browser asks before it sends what a foreign page wants to send."""
-    asked = "origin" in headers and "access-control-request-method" in headers
-    return method == "OPTIONS" and asked
+    """Return whether the request is a CORS preflight."""
+    return (
+        method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
+    )
 
 
 def preflight(origin: str, headers: Headers) -> Response:
-    """Give a listed origin leave, also to reach from a public page into a private network."""
-    given = {
+    """Answer a preflight of a listed origin, also from a public page into a private network."""
+    allowed = {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": _METHODS,
         "access-control-max-age": _REMEMBERED_SECONDS,
         "vary": "Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network",
     }
-    if asked := headers.get("access-control-request-headers"):
-        given["access-control-allow-headers"] = asked
+    if names := headers.get("access-control-request-headers"):
+        allowed["access-control-allow-headers"] = names
     if headers.get("access-control-request-private-network") == "true":
-        given["access-control-allow-private-network"] = "true"
-    return Response(status_code=204, headers=given)
+        allowed["access-control-allow-private-network"] = "true"
+    return Response(status_code=204, headers=allowed)
 
 
 def with_cors(origin: str | None, send: Send) -> Send:
-    """Put our word in the place of what the server says; `origin` where it is a listed one."""
+    """Replace the server's CORS headers by ours; `origin` is the listed one, or None."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -114,54 +115,54 @@ class Guard:
             await self._app(scope, receive, send)
             return
         connection, rules = HTTPConnection(scope), access()
-        reply = with_cors(_listed(connection, rules), _as_declared(send))
-        if refused := refusal(connection, rules, self._rate_limit):
-            await _refuse(refused, scope, receive, reply)
+        reply = with_cors(_listed_origin(connection, rules), _nosniff(send))
+        if denied := refusal(connection, rules, self._rate_limit):
+            await _refuse(denied, scope, receive, reply)
         elif is_preflight(_method(scope), connection.headers):
             answer = preflight(connection.headers["origin"], connection.headers)
             await answer(scope, receive, send)
         elif scope["type"] == "websocket":
             await self._app(scope, _short_messages(receive), send)
         else:
-            await self._limited(scope, receive, reply)
+            await self._with_body_limit(scope, receive, reply)
 
-    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _with_body_limit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request as long as its body is not too large; chunked ones are counted."""
         body = _Body(scope, receive, send)
         try:
             await self._app(scope, body.receive, body.send)
         except Exception:
-            if not body.refused:
+            if not body.refusal_sent:
                 raise
 
 
 class _Body:
-    """Count what is read; where that is too much, answer and drop the line."""
+    """Count the bytes of a body; answer 413 and disconnect where they are too many."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
         self._bytes = 0
         self._began = False
-        self.refused = False
+        self.refusal_sent = False
 
     async def receive(self) -> Message:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
         if self._bytes > LARGEST_BODY:
-            if not (self.refused or self._began):
-                self.refused = True
+            if not (self.refusal_sent or self._began):
+                self.refusal_sent = True
                 await _refuse(_TOO_LARGE, self._scope, self._receive, self._send)
             raise ClientDisconnect
         return message
 
     async def send(self, message: Message) -> None:
-        if not self.refused:
+        if not self.refusal_sent:
             self._began = True
             await self._send(message)
 
 
-def _as_declared(send: Send) -> Send:
-    """Tell browsers with every answer to take it for nothing but what it says it is."""
+def _nosniff(send: Send) -> Send:
+    """Add `nosniff` to every answer."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -175,14 +176,14 @@ def _as_declared(send: Send) -> Send:
 def _short_messages(receive: Receive) -> Receive:
     """Pass a web socket's messages on until one is too large: that ends the conversation."""
 
-    async def received() -> Message:
+    async def receive_short() -> Message:
         message = await receive()
-        said = message.get("bytes") or (message.get("text") or "").encode()
+        body = message.get("bytes") or (message.get("text") or "").encode()
         return (
-            {"type": "websocket.disconnect", "code": 1009} if len(said) > LARGEST_BODY else message
+            {"type": "websocket.disconnect", "code": 1009} if len(body) > LARGEST_BODY else message
         )
 
-    return received
+    return receive_short
 
 
 def refusal(connection: HTTPConnection, rules: Access, rate_limit: RateLimit) -> Refusal | None:
@@ -220,7 +221,7 @@ def _of_peer(connection: HTTPConnection, rules: Access) -> Refusal | None:
 
     A proxy on this machine makes strangers look like neighbours, but mostly says that it is one.
     """
-    if not rules.open or rules.exposed:
+    if not rules.open or rules.is_exposed:
         return None
     peer = connection.client.host if connection.client else ""
     if is_loopback(peer) and not _through_a_proxy(connection):
@@ -267,7 +268,7 @@ def _of_key(connection: HTTPConnection, rules: Access, rate_limit: RateLimit) ->
         return Refusal(429, TOO_MANY, {"retry-after": str(ceil(wait))})
     if rules.owner_of(key) is not None:
         return None
-    rate_limit.failed(peer, key)
+    rate_limit.count(peer, key)
     return Refusal(401, _KEY_UNKNOWN, _BEARER)
 
 
@@ -298,7 +299,7 @@ def _is_listed(origin: Origin, rules: Access) -> bool:
     return str(origin) in rules.origins or (rules.open and str(origin) == STUDIO)
 
 
-def _listed(connection: HTTPConnection, rules: Access) -> str | None:
+def _listed_origin(connection: HTTPConnection, rules: Access) -> str | None:
     """Return the request's origin as sent, where pages of it may read the answer."""
     origin = _origin(connection)
     return connection.headers["origin"] if origin and _is_listed(origin, rules) else None
@@ -328,10 +329,10 @@ def _in_process(scope: Scope) -> bool:
     return root == "/noauth" or root.startswith("/noauth/")
 
 
-async def _refuse(refused: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    log.info("%s for %r: %s", refused.status, _path(scope)[:200], refused.detail)
+async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    log.info("%s for %r: %s", refusal.status, _path(scope)[:200], refusal.detail)
     if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008, "reason": refused.detail})
+        await send({"type": "websocket.close", "code": 1008, "reason": refusal.detail})
         return
-    answer = JSONResponse({"detail": refused.detail}, refused.status, refused.headers)
+    answer = JSONResponse({"detail": refusal.detail}, refusal.status, refusal.headers)
     await answer(scope, receive, send)

@@ -35,13 +35,13 @@ class RateLimit:
             return 0.0
         return max(0.0, oldest_first[0] + _WINDOW - self._clock())
 
-    def failed(self, peer: str, key: str) -> None:
+    def count(self, peer: str, key: str) -> None:
         """Count a wrong key; who has not tried for longest is forgotten where there are many."""
         now = self._clock()
         earlier = self._failed.get(peer) or {}
-        failed = {digest: at for digest, at in earlier.items() if at + _WINDOW > now}
-        failed.setdefault(_mark(key), now)
-        self._failed.put(peer, failed)
+        digests = {digest: at for digest, at in earlier.items() if at + _WINDOW > now}
+        digests.setdefault(_mark(key), now)
+        self._failed.put(peer, digests)
 
 
 def peer_of(connection: HTTPConnection) -> str:
