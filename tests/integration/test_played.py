@@ -168,6 +168,14 @@ def test_what_no_evidence_bears_is_marked_or_gone_and_what_it_bears_is_kept(
     assert fate(replay.own(turn), expect["words"]) in expect["is"].split("|"), replay.own(turn)
 
 
+def test_a_recommended_place_that_no_evidence_knows_leaves_the_answer_and_is_counted(
+    replays: dict[str, Replay],
+) -> None:
+    replay = replays["en-coffee"]
+    assert "450 m away" not in replay.own(0)
+    assert told(replay.states[0])["checks"]["places_rejected"] == 1
+
+
 def fate(text: str, words: str) -> str:
     """Return what became of words: "gone", "marked" by a sign that follows them, or "kept"."""
     bare = LINK.sub("", text)

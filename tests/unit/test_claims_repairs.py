@@ -96,8 +96,8 @@ def test_a_remark_beside_borne_figures_is_not_marked_and_a_fact_is(
 
 
 async def checked(body: str, known: Evidence, *, language: Language = "en") -> Checked:
-    """Return a text after the check by rules; its links are those of two pages."""
-    pages = {name: source(name, f"https://{name}.example/") for name in ("w0-0", "w0-1")}
+    """Return a text after the check by rules; its sources have links."""
+    pages = {name: source(name, f"https://{name}.example/") for name in ("w0-0", "w0-1", "a0-0")}
     used = [Source(**{**page, "number": n}) for n, page in enumerate(pages.values(), 1)]
     claim_check = ClaimCheck(body, used, pages, known, language)
     await claim_check.decide(seconds=10)
@@ -150,3 +150,17 @@ async def test_a_figure_for_which_a_source_has_several_others_is_contradicted() 
 )
 def test_the_next_turn_does_not_see_what_no_source_bears(answer: str, remembered: str) -> None:
     assert " ".join(without_marked(answer).split()) == " ".join(remembered.split())
+
+
+async def test_an_invented_place_leaves_the_answer_and_is_counted() -> None:
+    kept = "- **星巴克(外滩店)**：306米，人均40元。\n"
+    invented = "- **钟楼咖啡馆**：环境好。\n\n钟楼咖啡馆周末人多。没有查到钟楼咖啡馆的记录。"
+    body = f"可以去：\n\n{kept}{invented}"
+    done = await checked(body, evidence(), language="zh")
+    assert "- **星巴克(外滩店)**：306米，人均40元" in done.text
+    assert "- **钟楼咖啡馆**" not in done.text
+    assert "钟楼咖啡馆周末人多†。没有查到钟楼咖啡馆的记录。" in done.text
+    assert done.rejected == 1
+    for row in done.statements:
+        assert done.text[row["start"] : row["end"]].strip()
+    assert done.text[slice(*done.extent)].endswith("没有查到钟楼咖啡馆的记录。")

@@ -22,6 +22,7 @@ from agent.evidence.claims.correct import (
     counts,
     doubts,
     judged,
+    marked_where_named,
     renumbered,
     shown_passages,
     signs,
@@ -29,6 +30,7 @@ from agent.evidence.claims.correct import (
     with_source_figures,
 )
 from agent.evidence.claims.evidence import Evidence, Record, record
+from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.sentences import numbered
 from agent.evidence.references import references, resolved, with_targets
 from agent.evidence.types import Place, Route, Source, Weather
@@ -73,6 +75,8 @@ class Checked:
     """Where the text that was checked begins and ends, without the line below it."""
     missing: int
     """Figures that no source has."""
+    rejected: int
+    """Places that were recommended and that no evidence knows."""
 
 
 @dataclass
@@ -85,23 +89,29 @@ class ClaimCheck:
     evidence: Evidence
     language: Language
     findings: list[Finding] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    """Names of recommended places that no evidence knows."""
 
     def __post_init__(self) -> None:
         """Remember what was cited before anything is set right."""
-        self._cited = list(self.used)
+        self._cited, self._text = list(self.used), self.body
         self._notation = numbered(self.used, self.sources)
 
     async def decide(self, *, seconds: float) -> None:
         """Check by rules, in a thread; a text too long for the time stays as it was written."""
         try:
             async with asyncio.timeout(seconds):
-                self.findings = await asyncio.to_thread(self._decided)
+                decided = await asyncio.to_thread(self._decided)
         except TimeoutError:
             log.warning("claims were not checked: %d characters in %g s", len(self.body), seconds)
+        else:
+            self._text, self.rejected, self.findings = decided
 
-    def _decided(self) -> list[Finding]:
-        findings = check(self.body, self.evidence, self._notation)
-        return with_source_figures(findings, self.evidence)
+    def _decided(self) -> tuple[str, list[str], list[Finding]]:
+        """Return the text without invented places, their names, and what is found of the rest."""
+        text, names = without_invented_places(self.body, self.evidence, self._notation)
+        findings = marked_where_named(check(text, self.evidence, self._notation), names)
+        return text, names, with_source_figures(findings, self.evidence)
 
     async def ask(self, models: Models, model: str, meter: Meter, *, seconds: float) -> None:
         """Have a model judge what is doubtful; where it cannot in time, the rules' word stands."""
@@ -158,7 +168,7 @@ class ClaimCheck:
         closing = streamed[begin + len(self.body) :]
         listed = references(resolved(self._cited, targets), self.language)
         closing = closing.removesuffix(f"\n\n{listed}")
-        parts = corrected(self.body, self.findings, self._notation)
+        parts = corrected(self._text, self.findings, self._notation)
         marked = signs(self.findings)
         if marked:
             between = say("punctuation.semicolon", self.language)
@@ -181,6 +191,7 @@ class ClaimCheck:
             statements=statements(parts, begin, lambda piece: with_targets(piece, targets)),
             extent=[begin, begin + own],
             missing=sum(len(f.missing) for f in self.findings if f.verdict == "marked"),
+            rejected=len(self.rejected),
         )
 
 

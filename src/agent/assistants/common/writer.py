@@ -280,10 +280,10 @@ def _metadata(
     """Return what a client gets beside the text, its sources and places apart."""
     state, services = draft.state, draft.services
     usage = services.billed(add_usage(state.get("usage"), draft.meter.usage))
+    rejected = checked.rejected + parts.checks.get("places_rejected", 0)
     checks: dict[str, Any] = {
         "cited": len(checked.used),
         "unknown_ids_removed": draft.citer.unknown_ids_removed,
-        "places_rejected": 0,
         "unverified_figures": checked.missing,
         "claims": checked.counts,
         "statements": checked.statements,
@@ -300,7 +300,7 @@ def _metadata(
         "assistant": draft.assistant,
         "mode": services.mode,
         "usage": {**usage, "seconds": seconds},
-        "checks": {**checks, **parts.checks},
+        "checks": {**checks, **parts.checks, "places_rejected": rejected},
     }
 
 

@@ -16,6 +16,7 @@ from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, han_names, hedge, rounded, words
 from agent.evidence.claims.opening import against_hours
+from agent.evidence.claims.places import with_right_places
 from agent.evidence.claims.sentences import (
     MARKED,
     Citation,
@@ -75,7 +76,7 @@ class _Judge(Claim):
     """The verdict of the rules on one sentence."""
 
     def __init__(self, sentence: Sentence, evidence: Evidence) -> None:
-        sentence, self.moved = _with_right_places(sentence, evidence)
+        sentence, self.moved = with_right_places(sentence, evidence)
         super().__init__(sentence, evidence)
 
     def finding(self) -> Finding:
@@ -255,44 +256,6 @@ class _Judge(Claim):
         )
         finding = self._found("marked", contrary or self.best(self.evidence.passages))
         return replace(finding, missing=tuple(foreign), contradicted=contrary is not None)
-
-
-def _with_right_places(
-    sentence: Sentence, evidence: Evidence
-) -> tuple[Sentence, tuple[tuple[Citation, str | None], ...]]:
-    """Return the sentence with each place's citation that place's, and what was changed."""
-    moved: list[tuple[Citation, str | None]] = []
-    citations: list[Citation] = []
-    at = 0
-    for citation in sentence.citations:
-        begin = citation.start - sentence.start
-        segment, at = sentence.plain[at:begin], citation.end - sentence.start
-        right = _right_place(citation, segment.replace("\0", " "), sentence, evidence)
-        if right is None:
-            citations.append(citation)
-            continue
-        held = {name for other in sentence.citations if other is not citation for name in other.ids}
-        moved.append((citation, None if right in held else right))
-        citations.append(replace(citation, ids=(right,)))
-    return replace(sentence, citations=tuple(citations)), tuple(moved)
-
-
-def _right_place(
-    citation: Citation, segment: str, sentence: Sentence, evidence: Evidence
-) -> str | None:
-    """Return the place that a citation of a place ought to name; None where it is right."""
-    ids = [i for i in citation.ids if i in evidence.records]
-    if not ids or any(evidence.records[i].place is None for i in ids):
-        return None
-    whole = sentence.plain.replace("\0", " ")
-    named = evidence.places_in(segment) or evidence.places_in(whole)
-    if len(named) != 1 or named & set(citation.ids) or evidence.places_in(whole) & set(ids):
-        return None
-    right = next(iter(named))
-    stated = figures(whole)
-    cited_has = sum(any(p.has(f) for p in evidence.of(ids)) for f in stated)
-    other_has = sum(any(p.has(f) for p in evidence.of([right])) for f in stated)
-    return right if other_has > cited_has or not cited_has else None
 
 
 def borne_out(text: str, evidence: Evidence) -> str:

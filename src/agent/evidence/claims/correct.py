@@ -13,7 +13,7 @@ from agent.evidence.claims.claim import alike_in_kind
 from agent.evidence.claims.doubt import bears_figures
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, scripts, telling_figures, words
-from agent.evidence.claims.sentences import Notation, sentences
+from agent.evidence.claims.sentences import Notation, asserted, sentences
 from agent.evidence.figures import Figure
 from agent.evidence.types import Source
 
@@ -214,6 +214,16 @@ def _with_figure_of(finding: Finding, quote: str) -> str | None:
     start, end = strange[0].start, strange[0].end
     whole = finding.sentence.text
     return whole[:start] + rivals[0].text + whole[end:]
+
+
+def marked_where_named(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
+    """Return the findings with each sentence marked that states something of one of the names."""
+    return [
+        replace(finding, verdict="marked", doubt=0, attach=None)
+        if any(name in asserted(finding.sentence.plain) for name in names)
+        else finding
+        for finding in findings
+    ]
 
 
 def with_source_figures(findings: Iterable[Finding], evidence: Evidence) -> list[Finding]:
