@@ -182,7 +182,8 @@ class Draft:
 
     async def check(self, body: str) -> None:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
-        evidence = evidence_of(self.state, self.citer.sources, self.texts, self.known)
+        known = [*self.known, self.nothing_found]
+        evidence = evidence_of(self.state, self.citer.sources, self.texts, known)
         self.claims = ClaimCheck(body, self.citer.used, self.citer.sources, evidence, self.language)
         await self.claims.decide(seconds=self.configuration.claim_seconds)
         if self.configuration.claim_check:
