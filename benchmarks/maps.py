@@ -68,11 +68,12 @@ def servers(bench: Bench) -> list[Line]:
 
 def pace(bench: Bench) -> list[Line]:
     """A key with 3 calls a second, and several runs that want more."""
-    phases = [Phase("geo", _AT_3_QPS, "together", 200, geo=True)]
+    count = min(_AT_3_QPS, bench.load)
+    phases = [Phase("geo", count, "together", 200, geo=True)]
     with Standins(StandinOptions(scale=bench.scale, amap_qps=3)) as standins:
         (found,) = in_process(phases, bench, _environment(standins))
         told = standins.stats()["amap"]
-    note = f"{len(told['calls'])} calls of {_AT_3_QPS} runs; {_told(found)}"
+    note = f"{len(told['calls'])} calls of {count} runs; {_told(found)}"
     return [
         *_failed("amap-qps", found),
         Line("amap-qps", "calls refused at 3 a second", told["refused"], 0, note, digits=0),

@@ -50,9 +50,11 @@ def test_a_run_lost_by_kill_9_is_waited_for_and_answered_once(
     thread_id = thread_of(page)
     runs = re.compile(r"/threads/[^/]+/runs\?")
     page.route(runs, lambda route: route.fulfill(status=404, body="{}"))
-    server.kill()
-    # As slow as for a person: the page has to wait for it.
-    server.cold = True
+    # As for a person, the page has to wait for it.
+    with page.expect_event("requestfailed", lambda sent: thread_id in sent.url):
+        server.kill()
+    with page.expect_event("requestfailed", lambda sent: thread_id in sent.url):
+        pass
     server.start()
     expect(part(turn, "timeline").locator(".now")).to_have_text(LOST)
     expect(turn).to_have_attribute("data-status", "running")

@@ -28,7 +28,7 @@ _FIGURES = {
     "geo": ["geo ÷ plain"],
     "map-servers": ["map server processes at most"],
     "amap-qps": ["calls refused at 3 a second"],
-    "faults": ["answers of 40 runs", "calls ÷ calls without faults"],
+    "faults": ["answers of 12 runs", "calls ÷ calls without faults"],
 }
 
 
@@ -36,7 +36,7 @@ _FIXED = {
     "in-process-1": "prompt tokens ÷ quickstart's 11.3k",
     "map-servers": "map server processes at most",
     "amap-qps": "calls refused at 3 a second",
-    "faults": "answers of 40 runs",
+    "faults": "answers of 12 runs",
 }
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -251,17 +250,10 @@ async def test_offline_whatever_model_is_configured_is_the_samples(
     assert not told(state)["degraded"]
 
 
-def checked(**environment: str) -> subprocess.CompletedProcess[str]:
+def checked(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """`python test_mcp_integration.py` in this environment."""
-    return subprocess.run(
-        [sys.executable, "test_mcp_integration.py"],
-        cwd=REPOSITORY,
-        env=clean_environment(**environment, PYTHONIOENCODING="utf-8"),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    told = clean_environment(**environment, PYTHONIOENCODING="utf-8")
+    return programs.run(command, folder=REPOSITORY, env=told)
 
 
 @pytest.mark.node
@@ -270,7 +262,8 @@ def test_with_a_key_the_four_checks_ask_amap_itself_and_skip_nothing(
     standins: Standins, script: Path, tmp_path: Path
 ) -> None:
     before = len(standins.requests("amap"))
-    done = checked(TANLU_DATA_DIR=str(tmp_path), **map_environment(standins, script))
+    environment = map_environment(standins, script)
+    done = checked("test_mcp_integration.py", TANLU_DATA_DIR=str(tmp_path), **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("map: Amap\n")
     assert done.stdout.count("\nok ") == 4
@@ -283,7 +276,7 @@ def test_a_key_that_amap_refuses_fails_the_check_that_needs_it_and_is_not_shown(
     standins: Standins, script: Path, tmp_path: Path
 ) -> None:
     environment = {**map_environment(standins, script), "AMAP_MAPS_API_KEY": KEY}
-    done = checked(TANLU_DATA_DIR=str(tmp_path), **environment)
+    done = checked("-m", "test_mcp_integration", TANLU_DATA_DIR=str(tmp_path), **environment)
     assert done.returncode == 1
     assert "FAIL  4 tool use" in done.stdout
     assert done.stdout.count("\nok ") == 3
