@@ -66,7 +66,7 @@ async def generate_query(
     if configuration.review_plan:
         refuse_without_thread()
     turn = open_turn(state, configuration, services, runtime)
-    previous = previous_evidence(state["messages"])
+    previous = previous_evidence(state["messages"], state.get("sources_gathered", []))
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous
     if notice := services.notice(turn["language"]):

@@ -21,7 +21,9 @@ EXTENT = "own_text"
 """Key of a message's additional_kwargs: [start, end] in characters of what the model wrote."""
 _KEPT_MESSAGES = 6
 _QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 600, 4000, 200
-_LINES = re.compile(r"\s*\n\s*")
+_LINE_BREAK = " / "
+_MOST_PLACES = 12
+_SENTENCES = re.compile(r".+[。！？；]|.+[.!?;](?=\s)")
 _SOURCES = TypeAdapter(list[Source])
 _PLACES = TypeAdapter(list[Place])
 
@@ -45,10 +47,12 @@ def get_research_topic(messages: Sequence[AnyMessage]) -> str:
     return question
 
 
-def conversation(messages: Sequence[AnyMessage], cited: Sequence[Source]) -> str:
+def conversation(
+    messages: Sequence[AnyMessage], cited: Sequence[Source], *, longest: int = _LAST_CHARACTERS
+) -> str:
     """Return the turns before the present question, one line each; `cited` under new ids.
 
-    The last answer is kept almost whole, so that "the second one" can be found in it.
+    The last answer is kept up to `longest` characters, so that "the second one" is in it.
     """
     question = last_question(messages)
     earlier = messages[: next(at for at, m in enumerate(messages) if m is question)]
@@ -59,13 +63,32 @@ def conversation(messages: Sequence[AnyMessage], cited: Sequence[Source]) -> str
             who, limit = "user", _QUESTION_CHARACTERS
         elif isinstance(message, AIMessage):
             who = "assistant"
-            limit = _LAST_CHARACTERS if message is last_answer else _OLDER_CHARACTERS
+            limit = longest if message is last_answer else _OLDER_CHARACTERS
         else:
             continue
-        shown = _LINES.sub(" / ", renumber_for_prompt(_remembered(message), cited).strip())
-        if shown := clean_text(shown, limit):
+        if shown := _excerpt(renumber_for_prompt(_remembered(message), cited), limit):
             lines.append(f"{who}: {shown}")
     return "\n".join(lines[-_KEPT_MESSAGES:])
+
+
+def _excerpt(text: str, limit: int) -> str:
+    """Return a text on one line; of one that is too long the whole lines and tables that fit."""
+    lines = [line for row in text.splitlines() if (line := clean_text(row, len(row)))]
+    whole = _LINE_BREAK.join(lines)
+    if len(whole) <= limit:
+        return whole
+    kept = 0
+    while kept < len(lines) and len(_LINE_BREAK.join(lines[: kept + 1])) <= limit:
+        kept += 1
+    if not kept:
+        begin = lines[0][:limit]
+        sentences_of_it = _SENTENCES.match(begin)
+        return f"{sentences_of_it[0] if sentences_of_it else begin} …"
+    table = kept
+    while table and lines[table - 1].startswith("|") and lines[kept].startswith("|"):
+        table -= 1
+    before, rows = _LINE_BREAK.join(lines[:table]), _LINE_BREAK.join(lines[:kept])
+    return f"{before if 2 * len(before) >= limit else rows} …"
 
 
 def own_text(message: AnyMessage) -> str:
@@ -96,11 +119,14 @@ def known_words(messages: Sequence[AnyMessage]) -> list[str]:
     return [*asked[-_KEPT_MESSAGES:], *cited]
 
 
-def previous_evidence(messages: Sequence[AnyMessage]) -> Previous:
-    """Return what the last answer cited, under new ids; tolerant of foreign messages."""
+def previous_evidence(messages: Sequence[AnyMessage], gathered: Sequence[Source] = ()) -> Previous:
+    """Return what the last answer cited, under new ids; tolerant of foreign messages.
+
+    `gathered` are all sources of that turn: with them, its places come also where it cited none.
+    """
     for message in reversed(messages):
         if isinstance(message, AIMessage):
-            return _evidence_of(message.additional_kwargs)
+            return _evidence_of(message.additional_kwargs, gathered)
     return Previous(sources=[], places=[])
 
 
@@ -110,18 +136,29 @@ def page_sources(previous: Previous) -> list[Source]:
     return [source for source in previous["sources"] if source["id"] not in of_places]
 
 
-def _evidence_of(metadata: dict[str, Any]) -> Previous:
+def _evidence_of(metadata: dict[str, Any], gathered: Sequence[Source]) -> Previous:
     try:
         sources = _SOURCES.validate_python(metadata.get("sources") or [])
         places = _PLACES.validate_python(metadata.get("places") or [])
     except ValidationError:
         return Previous(sources=[], places=[])
+    sources += _uncited(places, sources, gathered)
     carried = carry_over(sources, "p0")
     renamed = {old["id"]: new["id"] for old, new in zip(sources, carried, strict=True)}
     cited = [(place, [renamed[id] for id in source_ids(place) if id in renamed])
              for place in places]  # fmt: skip
     kept = [_carried(place, ids) for place, ids in cited if ids]
     return Previous(sources=carried, places=kept)
+
+
+def _uncited(
+    places: Sequence[Place], cited: Sequence[Source], gathered: Sequence[Source]
+) -> list[Source]:
+    """Return the sources of the first places, those that the answer names, which it cites not."""
+    known = {source["id"] for source in cited}
+    own = {(source["id"], source["url"]): source for source in gathered}
+    unknown = (place for place in places[:_MOST_PLACES] if known.isdisjoint(source_ids(place)))
+    return [source for place in unknown if (source := own.get((place["source"], place["url"])))]
 
 
 def _carried(place: Place, ids: list[str]) -> Place:

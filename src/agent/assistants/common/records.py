@@ -36,11 +36,17 @@ def weather_texts(weather: Weather, language: Language) -> list[str]:
 
 
 def source_lines(sources: Iterable[Source]) -> str:
-    """Return one line a source, with its id and the first sentence it supports."""
+    """Return one line a source, with its id and the first sentences it supports."""
     return "\n".join(
-        f"[^{s['id']}] {s['title']}" + (f" — {s['quotes'][0][:160]}" if s["quotes"] else "")
-        for s in sources
+        " — ".join(filter(None, [f"[^{s['id']}] {s['title']}", _quoted(s)])) for s in sources
     )
+
+
+def _quoted(source: Source) -> str:
+    return " / ".join(quote[:_LONGEST_QUOTE] for quote in source["quotes"][:_SHOWN_QUOTES])
+
+
+_SHOWN_QUOTES, _LONGEST_QUOTE = 3, 160
 
 
 _PER_MESSAGE = 8

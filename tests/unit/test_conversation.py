@@ -1,0 +1,58 @@
+"""What a model is shown of earlier turns: whole lines, whole tables, everything that was listed."""
+
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.records import source_lines
+from agent.evidence.types import Source
+from tests.unit.test_constraints import record
+
+TABLE = "| 店 | 人均 |\n|---|---|\n| 甲 | ¥40 |\n| 乙 | ¥60 |\n| 丙 | ¥80 |"
+
+
+def shown(answer: str, *, longest: int) -> str:
+    """Return what is shown of an answer to the question before this one."""
+    messages = [HumanMessage("问"), AIMessage(answer), HumanMessage("再问")]
+    return conversation(messages, [], longest=longest).partition("assistant: ")[2]
+
+
+def test_an_earlier_answer_ends_with_a_whole_line() -> None:
+    answer = "第一处是甲，离地铁站近。\n第二处是乙，晚上也开门。\n第三处是丙，要提前预约。"
+    assert shown(answer, longest=30) == "第一处是甲，离地铁站近。 / 第二处是乙，晚上也开门。 …"
+    assert shown(answer, longest=100).endswith("要提前预约。")
+    assert shown("第一句。第二句很长很长很长。", longest=8) == "第一句。 …"
+
+
+def test_a_table_is_not_cut_in_its_middle() -> None:
+    begin = "附近有三家，都在步行范围之内，先看人均。"
+    assert shown(f"{begin}\n{TABLE}", longest=40) == f"{begin} …"
+    assert shown(TABLE, longest=40).endswith("| 甲 | ¥40 | …")
+
+
+def source(name: str, url: str, **more: Any) -> Source:
+    row = {"id": name, "kind": "place", "title": "t", "url": url, "provider": "p", "quotes": []}
+    return Source(**{**row, **more})  # type: ignore[typeddict-item]
+
+
+def test_places_that_the_answer_only_names_are_known_in_the_next_turn() -> None:
+    first = record("甲", source="a0-0", url="https://amap/1")
+    second = record("乙", source="a0-1", url="https://amap/2")
+    cited = source("a0-1", second["url"])
+    told = AIMessage("…", additional_kwargs={"sources": [cited], "places": [first, second]})
+    asked = [HumanMessage("问"), told, HumanMessage("第一个呢")]
+    assert [p["name"] for p in previous_evidence(asked)["places"]] == [second["name"]]
+    gathered = [source("a0-0", first["url"]), cited, source("a0-2", "https://other")]
+    previous = previous_evidence(asked, gathered)
+    assert [p["name"] for p in previous["places"]] == [first["name"], second["name"]]
+    ids = {row["url"]: row["id"] for row in previous["sources"]}
+    assert [p["source"] for p in previous["places"]] == [ids[first["url"]], ids[second["url"]]]
+    foreign = [source("a0-0", "https://another.place")]
+    assert [p["name"] for p in previous_evidence(asked, foreign)["places"]] == [second["name"]]
+
+
+def test_a_source_is_shown_with_several_of_its_sentences() -> None:
+    quotes = ["一。", "二。", "三。", "四。"]
+    lines = source_lines([source("p0-0", "https://a", quotes=quotes), source("p0-1", "https://b")])
+    assert lines == "[^p0-0] t — 一。 / 二。 / 三。\n[^p0-1] t"
