@@ -342,3 +342,14 @@ async def test_queries_of_nothing_but_blanks_are_no_wish_to_search_nothing(lab: 
     await lab.ask("王府井附近的书店")
     state = await lab.ask("那附近的餐厅呢")
     assert [query["query"] for query in told(state)["queries"]] == ["那附近的餐厅呢"]
+
+
+async def test_what_reflection_misses_to_the_end_is_the_one_line_below_the_answer(
+    lab: Lab,
+) -> None:
+    gap = "还缺这些书店的停车费。"
+    missed = Answer(json={"is_sufficient": False, "knowledge_gap": gap, "follow_up_queries": []})
+    scripted(lab, generate_query=[plan(nearby("王府井", "书店"))], reflection=[missed])
+    state = await lab.ask("王府井附近的书店停车贵吗")
+    assert answer_of(state).text.count(f"*另：{gap}*") == 1
+    assert state["knowledge_gap"] == gap

@@ -118,7 +118,7 @@ def test_search_strings_settings_and_codes_are_not_told_to_the_reader() -> None:
         text="failed",
     )
     note = reader_note([spent, failed, spent], "可以去公园。", "zh")
-    assert note == "*另：只查了一部分，本次运行的额度已用完；网上的资料没有查全。*"
+    assert note == "*另：只查了一部分，本次运行的额度已用完；有网页搜索没有成功，可能漏了资料。*"
 
 
 def test_what_was_not_found_is_told_in_its_own_words_once_and_on_one_line() -> None:
@@ -170,3 +170,29 @@ def test_where_nothing_could_be_looked_up_the_sources_say_why_not_the_models() -
         refuse_if_all_failed(gaps, "zh")
     with pytest.raises(NothingFound, match=r"^没有模型能够作答：没能由模型拟定搜索词"):
         refuse_if_all_failed(gaps[:1], "zh")
+
+
+FAILED = Gap(query="q", provider="google", code="model_busy", message="搜索没有成功")
+
+
+def test_the_reader_is_told_what_reflection_misses_instead_of_which_part_failed() -> None:
+    gap = "还缺雷峰塔 2026 年的票价。"
+    note = reader_note([FAILED], "可以去雷峰塔。", "zh", verdict=gap)
+    assert note == "*另：还缺雷峰塔 2026 年的票价。*"
+    english = "The ticket price of 2026 is missing."
+    assert reader_note([], "Go there.", "en", verdict=english) == (
+        "*Note: The ticket price of 2026 is missing.*"
+    )
+    assert "没有成功" in reader_note([FAILED], "可以去雷峰塔。", "zh", verdict=english)
+
+
+@pytest.mark.parametrize(
+    "text", ["雷峰塔值得去，2026 年的票价没有查到。", "缺的是雷峰塔 2026 年的票价，其余都有。"]
+)
+def test_what_the_text_says_is_missing_is_not_said_again_below(text: str) -> None:
+    assert reader_note([FAILED], text, "zh", verdict="还缺雷峰塔 2026 年的票价。") == ""
+
+
+def test_a_failed_search_costs_the_reader_nothing_where_reflection_has_enough() -> None:
+    assert reader_note([FAILED], "可以去公园。", "zh", verdict="") == ""
+    assert reader_note([FAILED], "可以去公园。", "zh") != ""

@@ -51,9 +51,15 @@ async def finalize_answer(
             "search_entry_points": state.get("search_entry_points", []),
         },
         checks={"places_rejected": len(state.get("places_rejected", []))},
+        verdict=_verdict(state),
     )
     anchor = next(iter(state.get("anchors", [])), None)
     return cast(Update, await write_message(draft, parts, anchor=anchor))
+
+
+def _verdict(state: OverallState) -> str | None:
+    """Return what reflection says is missing; None where it did not judge what there is now."""
+    return state.get("knowledge_gap") or ("" if state.get("is_sufficient") else None)
 
 
 def _was_searched(state: OverallState) -> bool:

@@ -28,6 +28,8 @@ from agent.state import OverallState, PlannedQuery, Previous, Reflection, Update
 log = logging.getLogger(__name__)
 NODE = "reflection"
 _SHOWN_PLACES = 20
+_SHOWN_ANSWER = 600
+"""Characters of the last answer: the question stands alone already."""
 _LEAST_MAP_CALLS = 2
 
 
@@ -41,7 +43,7 @@ async def reflection(
     unjudged = Update(
         research_loop_count=finished,
         is_sufficient=None,
-        knowledge_gap="",
+        knowledge_gap=_still_missing(state, finished),
         follow_up_queries=[],
         number_of_ran_queries=len(state.get("queries", [])),
     )
@@ -68,6 +70,14 @@ async def reflection(
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=meter.usage,
     )
+
+
+def _still_missing(state: OverallState, finished: int) -> str:
+    """Return what the last verdict missed, where the round that was to bring it brought nothing."""
+    prefixes = {source["id"].partition("-")[0] for source in state.get("sources_gathered", [])}
+    rounds = [query["round"] for query in state.get("queries", [])]
+    branches = {f"{kind}{n}" for n, of in enumerate(rounds) if of == finished for kind in "wa"}
+    return "" if branches & prefixes else state.get("knowledge_gap", "")
 
 
 def _to_the_web(unjudged: Update, queries: list[Query], finished: int) -> Update:
@@ -128,7 +138,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     places = judged(distinct_places(state.get("places", [])), turn.get("constraints", {}), language)
     return {
         "today": turn.get("now", turn["today"]),
-        "conversation": conversation(state["messages"], previous["sources"]),
+        "conversation": conversation(state["messages"], previous["sources"], longest=_SHOWN_ANSWER),
         "asked_as": words_of_user(turn),
         "question": turn["question"],
         "asked": "\n".join(q["query"] for q in state.get("queries", [])),

@@ -12,7 +12,7 @@ from agent.evidence.types import Gap
 from agent.search.types import LABELS
 from agent.state import Turn
 from agent.texts import has, say
-from agent.texts.language import Language
+from agent.texts.language import Language, detect_language
 from agent.texts.reasons import reason_of
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
 }  # fmt: skip
 _WEB = frozenset({"web", *LABELS})
 _IN_LINE, _LONGEST_NOTE = 2, 160
-_SAID, _ENOUGH_WORDS = 0.6, 5
+_SAID, _SAID_MISSING, _ENOUGH_WORDS = 0.6, 0.25, 5
 _SENTENCES = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 
 
@@ -39,15 +39,26 @@ def gap_lines(gaps: Sequence[Gap]) -> str:
 
 
 def reader_note(
-    gaps: Sequence[Gap], text: str, language: Language, *, unfinished: bool = False
+    gaps: Sequence[Gap],
+    text: str,
+    language: Language,
+    *,
+    verdict: str | None = None,
+    unfinished: bool = False,
 ) -> str:
     """Return one line on what the reader misses; empty where nothing is or the text says it.
 
     Search strings, settings and codes are not the reader's: the gaps themselves carry them.
+    `verdict` is what a model that read all evidence says is missing: "" is nothing.
     """
     tells_of_none = any(map(says_not_found, _SENTENCES.split(text)))
     untold = (gap for gap in gaps if not (tells_of_none and gap["code"] in _FOUND_NOTHING))
     notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))
+    if verdict and detect_language(verdict) == language:
+        notes = {} if _says_not_found(text, verdict) else {_in_line(verdict): None}
+    elif verdict == "":
+        general = {say(f"missing.{part}", language) for part in ("limit", "web", "map")}
+        notes = dict.fromkeys(note for note in notes if note not in general)
     missing = [note for note in notes if not _repeats(text, note)]
     if unfinished:
         missing.insert(0, say("missing.unfinished", language))
@@ -64,7 +75,7 @@ def _note(gap: Gap, language: Language) -> str:
         # One of several searches: whoever learns nothing at all reads that instead of an answer.
         return ""
     if code in _IN_OWN_WORDS and gap["message"] != say("search.unsupported", language):
-        return inert(gap["message"])[:_LONGEST_NOTE].rstrip("。. ")
+        return _in_line(gap["message"])
     if code.startswith("budget_"):
         return say("missing.limit", language)
     if provider in _WEB:
@@ -75,6 +86,17 @@ def _note(gap: Gap, language: Language) -> str:
         source = say(f"plan_execute.sources.{provider}", language)
         return say("missing.source", language, source=source)
     return ""
+
+
+def _in_line(text: str) -> str:
+    return inert(text)[:_LONGEST_NOTE].rstrip("。. ")
+
+
+def _says_not_found(text: str, missing: str) -> bool:
+    """Return True if a sentence of the text says of the same thing that it was not found."""
+    about = _words(missing)
+    told = (_words(sentence) for sentence in _SENTENCES.split(text) if says_not_found(sentence))
+    return any(len(about & words) >= _SAID_MISSING * len(about) for words in told)
 
 
 def _repeats(text: str, note: str) -> bool:

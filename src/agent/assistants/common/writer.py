@@ -207,6 +207,8 @@ class MessageParts:
     """What a client wants beside the text, besides what all messages have."""
     checks: Mapping[str, int] = field(default_factory=dict)
     """What was counted."""
+    verdict: str | None = None
+    """What a model that read all evidence says is missing; None where none judged."""
 
 
 async def write_message(
@@ -259,7 +261,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     sections = [
         *parts.sections(),
         attribution(draft.places, routes, weather, language),
-        reader_note(draft.gaps, body, language, unfinished=draft.unfinished),
+        reader_note(draft.gaps, body, language, verdict=parts.verdict, unfinished=draft.unfinished),
     ]
     for section in filter(None, sections):
         yield f"\n\n{section}"
