@@ -204,6 +204,14 @@ async def test_progress_tells_thoughts_searches_topics_and_reading(lab: DeepLab)
     }  # fmt: skip
 
 
+async def test_progress_tells_a_thought_before_the_search_that_came_with_it(lab: DeepLab) -> None:
+    parts: AsyncIterator[Any] = lab.graph.astream(
+        GIVEN, {"configurable": {"thread_id": "p"}}, stream_mode="custom"
+    )
+    kinds = [part["type"] async for part in parts]
+    assert kinds[: kinds.index("search_started")].count("thought") == 2
+
+
 def test_the_exported_graph_has_a_node_for_each_step() -> None:
     assert exported.name == "deep_research"
     assert set(exported.nodes) >= {

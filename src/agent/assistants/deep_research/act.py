@@ -174,6 +174,10 @@ async def act(
     return await step.run()
 
 
+def _thoughts(calls: Sequence[ToolCall]) -> list[str]:
+    return [thought_of(call) for call in calls if call["name"] == THINK]
+
+
 @dataclass
 class _Step:
     state: DeepState
@@ -189,6 +193,8 @@ class _Step:
         refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._history())
         refusals += ["leaving"] * len(calls[_MAX_CALLS:])
         done = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
+        for thought in _thoughts(done):
+            self.emit(event("thought", NODE, text=thought))
         found, mapped, opened = await asyncio.gather(
             self._searched(done), self._mapped(done), self._opened(done)
         )
@@ -321,9 +327,6 @@ class _Step:
         state, map_result, found = self.state, self.map_result, results.found
         opened = [page for page in results.opened.values() if not page.failure]
         intent = _intent_of(done)
-        thoughts = [thought_of(call) for call in done if call["name"] == THINK]
-        for thought in thoughts:
-            self.emit(event("thought", NODE, text=thought))
         looked_up = (
             bool(found or opened) or intent is not None or any(c["name"] not in OWN for c in done)
         )
@@ -346,7 +349,9 @@ class _Step:
             routes=map_result.routes,
             weather=map_result.weather,
             gaps=[*gaps, *map_result.gaps],
-            counts=Counts(thoughts=len(thoughts), refused_calls=refused, pages_opened=len(opened)),
+            counts=Counts(
+                thoughts=len(_thoughts(done)), refused_calls=refused, pages_opened=len(opened)
+            ),
             usage=self.meter.usage,
         )
 
