@@ -145,6 +145,27 @@ def test_f9_a_removed_marker_leaves_no_blank_before_what_follows(written: str, k
 @pytest.mark.parametrize(
     ("written", "kept"),
     [
+        ("text [^w0-0] .", "text {}."),
+        ("a [^w0-0] , b", "a {}, b"),
+        ("四点关门。 [^w0-0]", "四点关门。{}"),
+        ("全天 [^w0-0] 。", "全天 {}。"),
+    ],
+)
+def test_f8_no_blank_stands_between_punctuation_and_a_citation(written: str, kept: str) -> None:
+    shown = kept.format(link(1, "w0-0"))
+    assert cite(written) == shown
+    pieces = Citer(SOURCES)
+    assert "".join(map(pieces.feed, written)) + pieces.flush() == shown
+
+
+def test_a_citation_keeps_the_blank_before_words_and_the_end_of_its_line() -> None:
+    assert cite("a [^w0-0] b (c)  \nd") == f"a {link(1, 'w0-0')} b (c)  \nd"
+    assert cite("a [^w0-0]  \nb") == f"a {link(1, 'w0-0')}  \nb"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
         ("官方菜单见 https://menu.example/x 。", "官方菜单见（链接略）。"),
         ("见 <https://menu.example/x>，或 http://b.example/", "见（链接略），或（链接略）"),
         ("[the menu](https://menu.example/x) lists it", "the menu lists it"),

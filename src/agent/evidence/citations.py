@@ -122,6 +122,7 @@ _MAX_ASIDE = 40
 _ASIDE = re.compile(rf"[(（{{]([^(){{}}（）\[\]<>`\\\n]{{0,{_MAX_ASIDE}}})")
 _ASIDE_ENDS = {"(": ")）", "（": ")）", "{": "}"}
 _CLOSES = frozenset("\n.,;:!?)。，；：！？、）")
+_WIDE_CLOSES = tuple("。，；：！？、）”")
 _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
 _WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
@@ -443,6 +444,8 @@ class Citer:
             number = self._numbering.number(source)
             if number in self._adjacent:
                 continue
+            if self._tail[-1:] in _WIDE_CLOSES:
+                self._blank = ""
             if self._tail[-1:] in ("!", "\\") and not self._blank:
                 self._emit_raw(" ")
             url = link_url(source["url"])
@@ -475,7 +478,7 @@ class Citer:
         self._blank = blank[:1] if self._gap else blank
         if not body:
             return
-        if self._gap and body[0] in _CLOSES:
+        if body[0] in _CLOSES and (self._gap or (self._adjacent and body[0] != "\n")):
             self._blank = ""
         shown = body.rstrip(" ")
         text = self._blank + shown
