@@ -114,6 +114,15 @@ def test_the_nearest_occurrence_of_repeated_words_is_taken() -> None:
     assert insert_citation_markers([text], supports, {0: "w0-0"}).startswith("是的。[^w0-0]中")
 
 
+def test_f8_a_list_of_sources_that_a_search_reply_ends_with_is_dropped() -> None:
+    reply = "甲在东边。\n\n来源：\n1. a.example\n2. b.example"
+    metadata = {
+        "groundingChunks": [chunk("a")],
+        "groundingSupports": [support("甲在东边。", reply, 0)],
+    }
+    assert marked([reply], metadata) == "甲在东边。[^w0-0]"
+
+
 def test_a_passage_that_is_nowhere_is_cited_at_the_end_of_its_paragraph() -> None:
     text = "First paragraph here.\n\nSecond one."
     supports = [Support(text="Not in the text", start=2, end=12, part=0, chunks=(0,))]

@@ -32,6 +32,20 @@ def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:
     assert references([], "en") == ""
 
 
+def test_f8_two_sources_with_one_title_are_told_apart() -> None:
+    titles = [
+        source("w0-0", "https://agentbeck.bot/report/1", "agentbeck.bot"),
+        source("w0-1", "https://agentbeck.bot/report/2", "agentbeck.bot"),
+        source("w0-2", "https://a.example/x", "WAL"),
+        source("w0-3", "https://b.example/x", "WAL"),
+        source("w0-4", "https://c.example/x", "Alone"),
+    ]
+    lines = references(titles, "en").splitlines()[2:]
+    assert [line.partition(" — ")[2] for line in lines] == [
+        "agentbeck.bot/report/1", "agentbeck.bot/report/2", "a.example", "b.example", "c.example",
+    ]  # fmt: skip
+
+
 def test_a_finished_answer_becomes_marked_text_for_the_next_prompt() -> None:
     citer = Citer({"w0-0": source("w0-0", "https://e.example/(a)"), "w0-1": source("w0-1")})
     answer = citer.feed("甲[^w0-1]。乙[^w0-0]。") + citer.flush()

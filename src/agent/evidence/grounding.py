@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agent.evidence.queries import clean_text
-from agent.evidence.references import is_domain
+from agent.evidence.references import is_domain, without_source_list
 from agent.evidence.types import Source, SourceKind
 
 _MAX_TITLE = 200
@@ -83,7 +83,7 @@ def ground(
     _attach_quotes(sources, supports, ids)
     entry = _get(_get(metadata, "search_entry_point"), "rendered_content")
     return Grounded(
-        text=insert_citation_markers(texts, supports, ids),
+        text=without_source_list(insert_citation_markers(texts, supports, ids)),
         sources=sources,
         queries=_queries(metadata),
         search_entry_point=entry if isinstance(entry, str) and entry else None,

@@ -1,6 +1,7 @@
 """The list of sources at the end of an answer, and what a source is called there."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
@@ -26,8 +27,9 @@ def references(used: Sequence[Source], language: Language, *, unresolved: str = 
     """
     if not used:
         return ""
+    names = Counter(_name(source) for source in used)
     lines = [
-        _reference(source, number)
+        _reference(source, number, alone=names[_name(source)] == 1)
         + (f" · {unresolved}" if unresolved and source.get("unresolved") else "")
         for number, source in enumerate(used, 1)
     ]
@@ -140,6 +142,12 @@ class SourceListFilter:
         return held + self._line
 
 
+def without_source_list(text: str) -> str:
+    """Return a whole text of a model without the list of sources at its end."""
+    own_list = SourceListFilter()
+    return (own_list.feed(text) + own_list.flush()).rstrip()
+
+
 def _may_be_heading(begin: str) -> bool:
     word = _undecorated(begin)
     return len(begin) <= _MAX_HEADING and (
@@ -203,11 +211,20 @@ def _plain(text: str) -> str:
     return without_urls(clean_text(text, _MAX_TITLE))[0].strip()
 
 
-def _reference(source: Source, position: int) -> str:
-    number = source.get("number") or position
-    url, site = link_url(source["url"]), _plain(site_of(source))
+def _name(source: Source) -> tuple[str, str]:
+    """Return a source's title and the site that stands behind it where the title lacks it."""
+    site = _plain(site_of(source))
     title = _plain(source["title"]) or site or "–"
+    return title, "" if title.startswith(site) else site
+
+
+def _reference(source: Source, position: int, *, alone: bool) -> str:
+    """Return one line of the list; `alone` says that no other source has the same name."""
+    number, url = source.get("number") or position, link_url(source["url"])
+    title, site = _name(source)
+    if not alone:
+        path = _path(source["url"]) if _site(source["url"]) else ""
+        site = _plain(f"{site or _site(source['url'])}{path}")
     shown, by = (_MARKDOWN.sub(r"\\\1", text) for text in (title, site))
     linked = f"[{shown}]({url})" if url else shown
-    repeats = not site or title.startswith(site)
-    return f"{number}. {linked}" if repeats else f"{number}. {linked} — {by}"
+    return f"{number}. {linked} — {by}" if by else f"{number}. {linked}"

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderError
 from agent.evidence.citations import ID
+from agent.evidence.references import without_source_list
 from agent.evidence.types import Gap, Source
 from agent.models.types import Models, Reply
 from agent.prompts import Raw, element, render
@@ -40,7 +41,8 @@ class HitWriter:
         gaps: list[Gap] = []
         text = ""
         try:
-            text = only_known(await self._written(task, shown, meter), shown)
+            text = without_source_list(await self._written(task, shown, meter))
+            text = only_known(text, shown)
             if not _RUN.search(text):
                 gaps = [search_gap(task, provider, "ungrounded", text="writeup_unmarked")]
                 text = ""
