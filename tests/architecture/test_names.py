@@ -38,6 +38,7 @@ FOLDERS = (
     "runs",
     "sample",
     "sandbox",
+    "search",
     "server",
     "texts",
 )  # fmt: skip

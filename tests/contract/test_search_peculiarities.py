@@ -14,7 +14,7 @@ from agent.sample.service import serve
 from agent.search.google import resolve_links
 from agent.search.http import SearchHttp
 from agent.search.types import SearchProvider
-from agent.search.web import configured
+from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.search_scripts import meter
 from tests.support.standins import (
@@ -36,7 +36,7 @@ async def http() -> AsyncIterator[SearchHttp]:
 
 
 def provider(name: str, http: SearchHttp, **settings: Any) -> SearchProvider:
-    return configured(Settings(**settings), http, Calls())[name]
+    return configured_services(Settings(**settings), http, Calls())[name]
 
 
 def bocha(http: SearchHttp, url: str) -> SearchProvider:
@@ -155,7 +155,7 @@ async def test_serper_boxes_without_a_link_are_cited_from_googles_page(
 
 
 async def test_tavily_keyless_is_opt_in_and_sends_its_header(http: SearchHttp) -> None:
-    assert "tavily" not in configured(Settings(), http, Calls())
+    assert "tavily" not in configured_services(Settings(), http, Calls())
     service = TavilyService(keyless=True)
     with serve(service.app) as server:
         keyless = provider("tavily", http, tavily_keyless=True, tavily_base_url=server.url)

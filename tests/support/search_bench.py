@@ -12,7 +12,7 @@ from agent.sample.records import Page
 from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
 from agent.search.types import SearchProvider
-from agent.search.web import configured
+from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter
@@ -64,7 +64,7 @@ class Bench:
             **changes,
         }
         settings = Settings(**given)
-        return configured(settings, self.http, Calls(reply_cache=reply_cache))[self.name]
+        return configured_services(settings, self.http, Calls(reply_cache=reply_cache))[self.name]
 
 
 @pytest.fixture(params=list(SERVICES), name="running")

@@ -10,7 +10,7 @@ from agent.evidence.citations import cited_ids
 from agent.search.google import GoogleSearch
 from agent.search.grounded import beginning, quotes_by_id
 from agent.search.hits import make_hit, only_known
-from agent.search.http import retry_after, said
+from agent.search.http import error_message, retry_after
 from agent.search.types import LABELS, WebChoice
 from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
@@ -101,7 +101,7 @@ def test_a_retry_after_may_be_a_date() -> None:
     ],
 )
 def test_an_error_body_is_read_in_every_shape(body: Any, text: str) -> None:
-    assert said(body) == text
+    assert error_message(body) == text
 
 
 def test_a_registered_service_has_its_settings_its_choice_and_its_label() -> None:

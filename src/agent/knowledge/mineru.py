@@ -27,7 +27,7 @@ from agent.core.errors import (
 from agent.core.strings import parse_json
 from agent.knowledge.split import Piece
 from agent.models.connections import tls
-from agent.search.http import retry_after, said
+from agent.search.http import error_message, retry_after
 
 T = TypeVar("T")
 PROVIDER = "mineru"
@@ -129,7 +129,7 @@ class MinerU:
             word = str(state.get("status", "")).lower()
             if word in _FAILED:
                 raise ProviderRefused(
-                    PROVIDER, f"could not read it: {said(state)}", code="page_unreadable"
+                    PROVIDER, f"could not read it: {error_message(state)}", code="page_unreadable"
                 )
             if word in _DONE:
                 _, reply = await self._reply(client, client.build_request("GET", result_url))
@@ -159,7 +159,7 @@ class MinerU:
             await response.aclose()
         reply = await asyncio.to_thread(_json, bytes(raw))
         if not response.is_success:
-            raise _refusal(response, said(reply))
+            raise _refusal(response, error_message(reply))
         if not isinstance(reply, dict):
             raise MalformedReply(PROVIDER, "the reply is not a JSON object")
         return response.status_code, reply
@@ -192,7 +192,9 @@ def _markdown(reply: dict[str, Any]) -> str:
     text = content.get("markdown") if isinstance(content, dict) else None
     if first.get("error") or not isinstance(text, str):
         raise ProviderRefused(
-            PROVIDER, f"could not read it: {said(first)}".rstrip(": "), code="page_unreadable"
+            PROVIDER,
+            f"could not read it: {error_message(first)}".rstrip(": "),
+            code="page_unreadable",
         )
     return text
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from agent.core.calls import Policy
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
-from agent.search.http import SearchHttp, said
+from agent.search.http import SearchHttp, error_message
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,7 +61,7 @@ class Server:
             raise self._labelled(error) from None
 
     def _refine(self, status: int, body: Any) -> ProviderError | None:
-        message = f"HTTP {status}: {said(body)}".rstrip(": ")
+        message = f"HTTP {status}: {error_message(body)}".rstrip(": ")
         if status in _TOO_MUCH or (status == 400 and "batch" in message.lower()):
             return ProviderRefused(self.provider, message, code="too_large")
         if status == _FAILED:

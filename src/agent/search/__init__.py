@@ -1,1 +1,1 @@
-"""Web search: providers of hits, and grounded research over them."""
+"""Search the web: providers of hits, and grounded research over them."""

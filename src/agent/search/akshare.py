@@ -1,4 +1,4 @@
-"""AkShare (Chinese listed companies), called in a process that is killed when its time is up."""
+"""Call AkShare (Chinese listed companies) in a process that is killed at its time limit."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ _STATEMENTS: Mapping[str, tuple[str, str, str]] = {
 _NUMBER = re.compile(r"(-?\d[\d,]*(?:\.\d+)?)\s*(万亿|亿|万|%)?")
 _UNIT_IN_NAME = re.compile(r"[(（](元|万元|亿元|%|次|天|倍|元/股)[)）]\s*$")
 _PER_SHARE = "每股"
-_WANTED = ("每股收益", "净资产收益率", "销售毛利率", "销售净利率", "资产负债率", "增长率")
+_INDICATORS = ("每股收益", "净资产收益率", "销售毛利率", "销售净利率", "资产负债率", "增长率")
 """Of the indicators, of which there are eighty."""
 _PERIODS_SHOWN = 2
 
@@ -49,24 +49,24 @@ _PERIODS_SHOWN = 2
 def company_documents(
     company: Sequence[str], tables: Tables, absent: Mapping[str, str]
 ) -> list[Document]:
-    """Documents of what came, statements first; the first one tells what did not."""
+    """Return the documents, statements first; the first one names the tables that failed."""
     code, name = company
     statements = [_statement(t, tables.get(t, ()), code, name) for t in _STATEMENTS]
     pages = [_page(table, tables.get(table, ()), code, name) for table in _PAGES]
     news = [_news(row) for row in tables.get(NEWS, ())]
-    found = distinct([*statements, *pages, *news])
-    if found and absent:
-        told = ", ".join(f"{table} ({plain(why, 80)})" for table, why in absent.items())
-        found[0]["text"] += f"\n未能取得 not available: {told}"
-    return found
+    documents = distinct([*statements, *pages, *news])
+    if documents and absent:
+        reasons = ", ".join(f"{table} ({plain(why, 80)})" for table, why in absent.items())
+        documents[0]["text"] += f"\n未能取得 not available: {reasons}"
+    return documents
 
 
-def figures_of(rows: Sequence[Row], period: str, url: str, wanted: Iterable[str]) -> list[Figure]:
-    """The figures of the newest two periods and of the newest full year; only those with a unit.
+def figures_of(rows: Sequence[Row], period: str, url: str, names: Iterable[str]) -> list[Figure]:
+    """Return the figures with a unit of the newest two periods and the newest full year.
 
-    `wanted` are parts of the names to take; all names where it is empty.
+    `names` are parts of the names to take; all where it is empty.
     """
-    parts = tuple(wanted)
+    parts = tuple(names)
     dated = [(plain(str(row.get(period) or ""), 10), row) for row in rows]
     newest = [pair for pair in dated if pair[0]][:_PERIODS_SHOWN]
     year = next((pair for pair in dated if pair[0].endswith("12-31")), None)
@@ -82,7 +82,7 @@ def figures_of(rows: Sequence[Row], period: str, url: str, wanted: Iterable[str]
 
 
 def _figure(column: str, value: Any, period: str, url: str) -> Figure | None:
-    """The figure, or None where it is no number or nothing tells its unit."""
+    """Return the figure, or None where it is no number or has no unit."""
     if isinstance(value, bool) or value is None:
         return None
     match = _NUMBER.fullmatch(str(value).strip())
@@ -110,8 +110,8 @@ def _unit(column: str, suffix: str | None, named: str | None) -> str | None:
 def _statement(table: str, rows: Sequence[Row], code: str, name: str) -> Document | None:
     label, period, address = _STATEMENTS[table]
     url = address.format(code=code)
-    wanted = _WANTED if table == INDICATOR else ()
-    figures = figures_of(rows, period, url, wanted)
+    names = _INDICATORS if table == INDICATOR else ()
+    figures = figures_of(rows, period, url, names)
     if not figures:
         return None
     lines = [f"{f['name']}: {f['value']} {f['unit']} ({f['period']})" for f in figures]
@@ -163,20 +163,20 @@ _ENVIRONMENT = (
 
 @dataclass
 class Answer:
-    """What a worker told before it ended or was ended."""
+    """Collect the lines of a worker until its end."""
 
     company: list[str] | None = None
     names: list[list[str]] | None = None
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     missing: str = ""
-    asked: bool = False
-    """Whether it came as far as to say which company is meant."""
-    done: bool = False
+    company_known: bool = False
+    """True once it has named the company that is meant, or none."""
+    is_complete: bool = False
 
 
 class AkShare:
-    """Figures, profile, business and news of the company that a query names."""
+    """Search figures, profile, business and news of the company that a query names."""
 
     name = "akshare"
 
@@ -193,35 +193,35 @@ class AkShare:
         self._names_at = 0.0
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
-        """At most `count` documents on the company named; none where no listed one is.
+        """Return at most `count` documents on the company named; none for an unlisted one.
 
         Raises ProviderError where nothing could be had, BudgetExceeded.
         """
-        asked = clean_text(query, MAX_QUERY)
+        cleaned = clean_text(query, MAX_QUERY)
         names = self._known_names()
-        if asked and names is not None:
-            company = find_company(asked, names)
+        if cleaned and names is not None:
+            company = find_company(cleaned, names)
             names = [company] if company else []
-        if not asked or names == []:
+        if not cleaned or names == []:
             return []
 
         async def send() -> str:
-            found = await self._documents(asked, names)
-            return json.dumps(found, ensure_ascii=False)
+            documents = await self._documents(cleaned, names)
+            return json.dumps(documents, ensure_ascii=False)
 
-        reply = await self._calls.once(self._policy, send, meter=meter, request={"query": asked})
+        reply = await self._calls.once(self._policy, send, meter=meter, request={"query": cleaned})
         documents: list[Document] = json.loads(reply)
         return documents[:count] if count else documents
 
     async def health(self) -> str:
-        """Says that the library can be imported in its process; raises ProviderError."""
+        """Return a line if the library can be imported in its process; raise ProviderError."""
         answer = await self._ask({"query": "", "names": [], "tables": []})
-        if answer.missing or not answer.done:
+        if answer.missing or not answer.is_complete:
             raise ProviderUnavailable(self.name, answer.missing or "the worker ended early")
         return "the library can be loaded; its sites were not asked"
 
     async def _documents(self, query: str, names: list[list[str]] | None) -> list[Document]:
-        """`names` is the company that is meant, or None where the list is yet to be had."""
+        """Ask the worker; `names` is the company, or None where the list is not loaded yet."""
         tables = list(TABLES)
         request = {"query": query, "names": names, "tables": tables, "rows": _ROWS}
         answer = await self._ask(request)
@@ -231,7 +231,7 @@ class AkShare:
             raise ProviderRefused(
                 self.name, f"AkShare cannot be loaded: {answer.missing}", code="library_broken"
             )
-        if not answer.asked or (NAMES in answer.errors and answer.company is None):
+        if not answer.company_known or (NAMES in answer.errors and answer.company is None):
             raise _unavailable(self._timeout, answer.errors.get(NAMES))
         if answer.company is None:
             return []
@@ -247,7 +247,7 @@ class AkShare:
         return self._names if fresh else None
 
     async def _ask(self, request: Mapping[str, Any]) -> Answer:
-        """What the worker tells within the time limit; it never outlives this call."""
+        """Return the answer of a worker within the time limit; it never outlives this call."""
         async with self._workers:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "agent.search.akshare_worker"),
@@ -269,7 +269,7 @@ class AkShare:
 
 
 def why_off(folder: str | None = None) -> str | None:
-    """Why the library cannot be used here; None where it is installed, or in the folder."""
+    """Return why the library cannot be used, or None where it is installed or in the folder."""
     if folder is None and importlib.util.find_spec("akshare") is None:
         return f"AkShare is not installed: {EXTRA}"
     return None
@@ -296,16 +296,16 @@ async def _listen(
 
 
 def _take(line: bytes, answer: Answer) -> None:
-    """One line of the worker's; see its module for what lines there are."""
+    """Add one line of the worker to its answer."""
     try:
-        told = parse_json(line)
+        value = parse_json(line)
     except ValueError:
-        told = None
-    match told:
+        value = None
+    match value:
         case {"names": list(names)}:
             answer.names = names
         case {"company": company}:
-            answer.company, answer.asked = company, True
+            answer.company, answer.company_known = company, True
         case {"table": str(table), "rows": list(rows)}:
             answer.tables[table] = rows
         case {"table": str(table), "error": str(error)}:
@@ -314,16 +314,16 @@ def _take(line: bytes, answer: Answer) -> None:
         case {"missing": str(why)}:
             answer.missing = why
         case {"done": True}:
-            answer.done = True
+            answer.is_complete = True
         case _:
             log.warning("akshare's worker said something else than its lines")
 
 
 def _environment(folder: str | None) -> dict[str, str]:
-    """No key of ours is where a library of this size runs."""
-    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    """Return the environment of the worker, without any key of ours."""
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     path = os.pathsep.join(entry for entry in (folder, *sys.path) if entry)
-    return {**kept, "PYTHONPATH": path}
+    return {**environment, "PYTHONPATH": path}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -333,7 +333,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await asyncio.shield(process.wait())
 
 
-def _unavailable(seconds: float, said: str | None) -> ProviderUnavailable:
-    if said and said != "not in time":
-        return ProviderUnavailable("akshare", said)
+def _unavailable(seconds: float, reason: str | None) -> ProviderUnavailable:
+    if reason and reason != "not in time":
+        return ProviderUnavailable("akshare", reason)
     return ProviderUnavailable("akshare", f"no answer within {seconds:g} s", code="timeout")

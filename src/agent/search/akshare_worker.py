@@ -1,4 +1,4 @@
-"""A process that calls AkShare, which has no time limits of its own, and may be killed.
+"""Call AkShare, which has no time limits of its own, in a process that may be killed.
 
 `python -P -m agent.search.akshare_worker SECONDS`: a request on standard input,
 {"query", "names": [[code, name], …] or null, "tables": [names of TABLES], "rows": most of each}.
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def answer(request: Mapping[str, Any], send: Callable[..., None]) -> None:
-    """Look the query's company up and tell each table of it."""
+    """Find the query's company and send each of its tables."""
     try:
         library = __import__("akshare")
     except Exception as error:  # noqa: BLE001 - a broken installation raises anything
@@ -62,31 +62,30 @@ def answer(request: Mapping[str, Any], send: Callable[..., None]) -> None:
         try:
             names = _names(library)
         except Exception as error:  # noqa: BLE001 - the library raises what its sites cause
-            send(table=NAMES, error=_said(error))
+            send(table=NAMES, error=_error_text(error))
             names = []
         else:
             send(names=names)
     company = find_company(str(request.get("query", "")), names)
     send(company=company)
     if company:
-        asked = [table for table in request.get("tables", ()) if table in TABLES]
-        for table in asked:
+        for table in (name for name in request.get("tables", ()) if name in TABLES):
             _send_table(library, table, company[0], int(request.get("rows", 4)), send)
     send(done=True)
 
 
 def find_company(query: str, names: Iterable[Sequence[str]]) -> list[str] | None:
-    """[code, name] of the company a query means: by its code, else by the longest name in it."""
+    """Return [code, name] of a query's company: by its code, else by the longest name in it."""
     listed = {code: _SPACE.sub("", name) for code, name in names}
     for code in _CODE.findall(query):
         if code in listed or not listed:
             return [code, listed.get(code, code)]
-    said = _SPACE.sub("", query)
+    bare_query = _SPACE.sub("", query)
     # Two characters are also parts of words, unless they are all that is asked.
     fitting = [
         (len(bare), code)
         for code, name in listed.items()
-        if (bare := _MARK.sub("", name)) in said and (len(bare) > 2 or bare == said)
+        if (bare := _MARK.sub("", name)) in bare_query and (len(bare) > 2 or bare == bare_query)
     ]
     if not fitting:
         return None
@@ -101,26 +100,26 @@ def _send_table(library: Any, table: str, code: str, most: int, send: Callable[.
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - the library raises what its sites cause
-        send(table=table, error=_said(error))
+        send(table=table, error=_error_text(error))
 
 
 def _names(library: Any) -> list[list[str]]:
     rows = getattr(library, NAMES)().to_dict("records")
-    found = [[str(row["code"]), str(row["name"])] for row in rows]
-    if not found:
+    pairs = [[str(row["code"]), str(row["name"])] for row in rows]
+    if not pairs:
         raise ValueError("the list of companies is empty")
-    return found
+    return pairs
 
 
 def _rows(frame: Any, most: int) -> list[dict[str, Any]]:
-    """The first rows of a table, those of the newest periods first where it has periods."""
+    """Return the first rows of a table, the newest periods first where it has periods."""
     rows = [row for row in frame.head(_MOST_ROWS).to_dict("records") if isinstance(row, dict)]
     period = next((name for name in _PERIODS if rows and name in rows[0]), None)
     if period:
         rows.sort(key=lambda row: str(row.get(period)), reverse=True)
     # A company's profile is a table of many short rows, a statement one of few long ones.
-    kept = rows if rows and set(rows[0]) == {"item", "value"} else rows[:most]
-    return [{str(name): _plain(value) for name, value in row.items()} for row in kept[:100]]
+    chosen = rows if rows and set(rows[0]) == {"item", "value"} else rows[:most]
+    return [{str(name): _plain(value) for name, value in row.items()} for row in chosen[:100]]
 
 
 def _plain(value: Any) -> Any:
@@ -131,7 +130,7 @@ def _plain(value: Any) -> Any:
     return str(value)[:_MOST_TEXT]
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:300]
 
 
@@ -143,7 +142,7 @@ def _year() -> str:
 
 @contextlib.contextmanager
 def _own_output() -> Any:
-    """Our output alone: what the library prints goes to standard error."""
+    """Redirect what the library prints to standard error; yield our own output."""
     ours = os.dup(1)
     os.dup2(2, 1)
     with os.fdopen(ours, "wb") as out:
@@ -151,7 +150,7 @@ def _own_output() -> Any:
 
 
 def _confine(seconds: int) -> None:
-    """Ends by itself should whoever started us be gone."""
+    """End the process by itself, should its parent be gone."""
     if sys.platform != "win32":
         import signal
 

@@ -1,15 +1,15 @@
-"""Bocha (Chinese web search): POST {base}/v1/web-search"""
+"""Search with Bocha (Chinese web search): POST {base}/v1/web-search"""
 
 from typing import Any
 
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.search.hits import HitSearch, fields, make_hit, rows
-from agent.search.http import said
+from agent.search.http import error_message
 from agent.search.types import Hit
 
 
 class BochaSearch(HitSearch):
-    """Failures also come as HTTP 200 with another `code`; `data` and `webPages` may be null."""
+    """Read hits; failures also come as HTTP 200 with another `code`, and fields may be null."""
 
     name = "bocha"
     max_count = 50
@@ -21,7 +21,7 @@ class BochaSearch(HitSearch):
             self._endpoint.url("/v1/web-search"),
             body,
             headers={"Authorization": f"Bearer {self._endpoint.secret()}"},
-            refine=_refused,
+            refine=_error_of,
         )
         pages = fields(fields(reply.get("data")).get("webPages"))
         return [
@@ -41,12 +41,12 @@ def _local(crawled: Any) -> str | None:
     return crawled.removesuffix("Z") if isinstance(crawled, str) else None
 
 
-def _refused(status: int, body: Any) -> ProviderError | None:
-    """The error of a reply by its own `code`, or None where the status says all."""
+def _error_of(status: int, body: Any) -> ProviderError | None:
+    """Return the error of a reply by its own `code`, or None where the status says all."""
     code = str(fields(body).get("code", "200"))
     if status not in (200, 403) or code == "200":
         return None
-    message = f"HTTP {status}, code {code}: {said(body)}"
+    message = f"HTTP {status}, code {code}: {error_message(body)}"
     match code:
         case "429":
             return RateLimited("bocha", message)

@@ -1,4 +1,4 @@
-"""The sources of documents of a process: which are on, why others are off, and one way to ask.
+"""Hold the sources of documents by name: on, or off for a reason.
 
 To add one: its file here, its line in NAMES and in `_built`, its settings, and its stand-in in
 `sample/`.
@@ -43,11 +43,11 @@ _CONTACT = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+|https?://\S+")
 _MAIL = re.compile(r"\S.*\s[^\s@]+@[^\s@]+\.[^\s@]+")
 # Whom to ask where the caller names no research model: not one that searches by itself.
 _NOT_GOOGLE = "openai:any"
-Found = tuple[DocumentSource | None, str]
+Built = tuple[DocumentSource | None, str]
 
 
 class DocumentSources:
-    """Every source by name. `settings` has, by name, their keys, addresses and counts."""
+    """Hold every source by name; `settings` has their keys, addresses and counts."""
 
     def __init__(self, settings: Any, calls: Calls, web: WebSearch) -> None:
         self._web = web
@@ -55,7 +55,7 @@ class DocumentSources:
         self._links: str | None = getattr(settings, "library_links_url", None)
         self._sources: dict[str, DocumentSource] = {}
         self._off: dict[str, str] = {}
-        for name, build in _built(settings, web.http, calls).items():
+        for name, build in _builders(settings, web.http, calls).items():
             rate = getattr(settings, f"{name}_qps", _RATE)
             # One company is a search and seven figures; the SEC counts its hosts together. The
             # list of companies is loaded once a day, and needs no pace.
@@ -78,27 +78,27 @@ class DocumentSources:
         model: str | None = None,
         choice: WebChoice = "auto",
     ) -> list[Document]:
-        """What the source (with or without `_search` behind its name) has on the query.
+        """Return the documents of a source, named with or without `_search`.
 
         `model` (the research model) and `choice` are for the web only. Raises ProviderError,
         BudgetExceeded, and ConfigurationError for a source that is off or unknown.
         """
-        known = name.removesuffix("_search")
-        if known == _WEB:
+        source_name = name.removesuffix("_search")
+        if source_name == _WEB:
             return await self._pages(query, meter, count, model, choice)
-        source = self._sources.get(known)
+        source = self._sources.get(source_name)
         if source is None:
-            raise ConfigurationError(known, self._off.get(known, "is not a source"))
-        found = await source.search(query, meter=meter, count=count)
-        return [_linked(document, self._links) for document in found]
+            raise ConfigurationError(source_name, self._off.get(source_name, "is not a source"))
+        documents = await source.search(query, meter=meter, count=count)
+        return [_with_links(document, self._links) for document in documents]
 
     def offered(self, model: str | None = None) -> list[str]:
-        """The names of the sources that are on."""
+        """Return the names of the sources that are on."""
         off = self.off(model)
         return [name for name in NAMES if name not in off]
 
     def off(self, model: str | None = None) -> dict[str, str]:
-        """Why each of the others is off; what to set is named."""
+        """Return why each of the others is off, naming what to set."""
         off = dict(self._off)
         try:
             self._web.provider("auto", model=model or _NOT_GOOGLE)
@@ -107,7 +107,7 @@ class DocumentSources:
         return {name: off[name] for name in NAMES if name in off}
 
     async def health(self) -> list[dict[str, Any]]:
-        """For each but the web {provider, configured, works, message}; a live probe of those on."""
+        """Return {provider, configured, works, message} for each but the web; probe those on."""
         return list(await asyncio.gather(*(self._probe(n) for n in NAMES if n != _WEB)))
 
     async def _pages(
@@ -143,30 +143,32 @@ class DocumentSources:
         return _report(name, True, True, "answers" if documents else "answers, without results")
 
 
-def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[[], Found]]:
-    """How each source is built from the settings: itself, or why it is off."""
+def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[[], Built]]:
+    """Return the builder of each source, which gives the source, or the reason why it is off."""
 
-    def wikipedia() -> Found:
+    def wikipedia() -> Built:
         agent = settings.wikipedia_user_agent or f"tanlu/{__version__} ({REPOSITORY})"
         if not _CONTACT.search(agent):
-            return None, _unnamed("WIKIPEDIA_USER_AGENT", agent, "MyTool/1.0 (me@example.org)")
+            return None, _contact_problem(
+                "WIKIPEDIA_USER_AGENT", agent, "MyTool/1.0 (me@example.org)"
+            )
         return Wikipedia(http, calls, _endpoint(settings, "wikipedia", agent)), ""
 
-    def openalex() -> Found:
+    def openalex() -> Built:
         if settings.openalex_api_key is None:
             return None, "OPENALEX_API_KEY is not set (a key is free of charge)"
         return OpenAlex(http, calls, _endpoint(settings, "openalex")), ""
 
-    def semantic_scholar() -> Found:
+    def semantic_scholar() -> Built:
         return SemanticScholar(http, calls, _endpoint(settings, "semantic_scholar")), ""
 
-    def sec() -> Found:
+    def sec() -> Built:
         agent = settings.sec_user_agent
         if not agent or not _MAIL.fullmatch(agent):
-            return None, _unnamed("SEC_USER_AGENT", agent, "Company Name me@example.org")
+            return None, _contact_problem("SEC_USER_AGENT", agent, "Company Name me@example.org")
         return SecEdgar(http, calls, _endpoint(settings, "sec_edgar", agent)), ""
 
-    def finance() -> Found:
+    def finance() -> Built:
         folder = settings.akshare_path
         if reason := akshare.why_off(folder):
             return None, reason
@@ -181,18 +183,18 @@ def _built(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[
     }
 
 
-def _linked(document: Document, base: str | None) -> Document:
-    """The document with its links, and those of its figures, below `base` where one is set."""
+def _with_links(document: Document, base: str | None) -> Document:
+    """Return the document with its links, and those of its figures, below `base` if one is set."""
     if not base:
         return document
 
     def below(url: str) -> str:
         return url if not url or url.startswith(base) else f"{base}/{url.partition('://')[2]}"
 
-    linked = Document(**{**document, "url": below(document["url"])})
+    copy = Document(**{**document, "url": below(document["url"])})
     if figures := document.get("figures"):
-        linked["figures"] = [Figure(**{**row, "url": below(row["url"])}) for row in figures]
-    return linked
+        copy["figures"] = [Figure(**{**row, "url": below(row["url"])}) for row in figures]
+    return copy
 
 
 def _endpoint(settings: Any, name: str, user_agent: str | None = None) -> SourceEndpoint:
@@ -205,13 +207,13 @@ def _endpoint(settings: Any, name: str, user_agent: str | None = None) -> Source
     )
 
 
-def _unnamed(variable: str, given: str | None, example: str) -> str:
-    """The service wants to know whom to turn to."""
-    return f"{variable} {'names no contact' if given else 'is not set'}; such as: {example}"
+def _contact_problem(variable: str, contact: str | None, example: str) -> str:
+    """Return why a source is off that wants a contact."""
+    return f"{variable} {'names no contact' if contact else 'is not set'}; such as: {example}"
 
 
 def _probe_meter(seconds: float) -> Meter:
-    """A turn of its own, so that no earlier probe's reply is taken for this one's."""
+    """Return the meter of a turn of its own, so that no cached reply answers the probe."""
     limits = Limits(
         max_searches=5,
         max_model_calls=1,

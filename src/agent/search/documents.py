@@ -1,4 +1,4 @@
-"""Documents of a source: their shape, one paid search, and text made safe to pass on."""
+"""Define documents: their fields, one paid search, and text made safe to pass on."""
 
 import json
 import re
@@ -19,7 +19,7 @@ DocumentKind = Literal["encyclopedia", "paper", "filing", "statement", "page"]
 
 
 class Figure(TypedDict):
-    """A number as its source states it; never without unit, period and source."""
+    """Hold a number as its source states it, always with unit, period and source."""
 
     name: str
     value: str
@@ -30,7 +30,7 @@ class Figure(TypedDict):
 
 
 class Document(TypedDict):
-    """One result of a source."""
+    """Hold one result of a source."""
 
     source: str
     """wikipedia, openalex, semantic_scholar, sec_edgar, akshare, or the web search that served."""
@@ -52,17 +52,17 @@ class Document(TypedDict):
 
 
 class DocumentSource(Protocol):
-    """A service that turns a query into documents."""
+    """Search documents by a query."""
 
     name: str
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
-        """At most `count` documents (default: the source's); raises ProviderError."""
+        """Return at most `count` documents (default: the source's); raise ProviderError."""
         ...
 
 
 def coerce_documents(value: Any) -> list[dict[str, Any]]:
-    """The objects in a tool's result: JSON text of a list, a list of objects, or one object.
+    """Return the objects of a tool's result: JSON text of a list, a list, or one object.
 
     Anything else in it is left out; text that is no JSON gives nothing.
     """
@@ -84,13 +84,13 @@ _DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class SourceEndpoint(Endpoint):
-    """An endpoint where we have to say who we are."""
+    """Hold an endpoint that wants a User-Agent with a contact."""
 
     user_agent: str = "tanlu"
 
 
 class DocumentSearch(ABC):
-    """A service that answers with documents. A subclass says how to ask and what came back."""
+    """Search documents, paid for once in a turn; a subclass sends the request."""
 
     name: str
     max_count: int = 20
@@ -109,28 +109,28 @@ class DocumentSearch(ABC):
         )
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
-        """At most `count` documents, paid for once in a turn.
+        """Return at most `count` documents, paid for once in a turn.
 
         Raises ProviderError, BudgetExceeded.
         """
-        asked = clean_text(query, MAX_QUERY)
-        if not asked:
+        cleaned = clean_text(query, MAX_QUERY)
+        if not cleaned:
             return []
-        wanted = max(1, min(count or self._endpoint.default_count, self.max_count))
+        most = max(1, min(count or self._endpoint.default_count, self.max_count))
 
-        async def found() -> list[Document]:
-            return distinct(await self.fetch(asked, wanted))[:wanted]
+        async def fetch() -> list[Document]:
+            return distinct(await self.fetch(cleaned, most))[:most]
 
-        return await self._paid({"query": asked, "count": wanted}, found, meter=meter)
+        return await self._paid({"query": cleaned, "count": most}, fetch, meter=meter)
 
     @abstractmethod
     async def fetch(self, query: str, count: int) -> list[Document | None]:
-        """One request, its reply as documents (None: unusable); raises ProviderError."""
+        """Send one request; return documents (None: unusable) or raise ProviderError."""
 
     async def _paid(
         self, request: Any, ask: Callable[[], Awaitable[list[Document]]], *, meter: Meter
     ) -> list[Document]:
-        """What `ask` brings, or what it brought when this turn paid for it."""
+        """Return the result of `ask`, from the cache where this turn has paid for it."""
 
         async def send() -> str:
             return json.dumps(await ask(), ensure_ascii=False)
@@ -143,20 +143,20 @@ class DocumentSearch(ABC):
 def make_document(
     source: str, kind: DocumentKind, title: Any, url: Any, text: Any, **more: Any
 ) -> Document | None:
-    """A document of plain texts, or None where there is no http(s) link; empty `more` is left out.
+    """Return a document of plain texts, or None without an http(s) link; skip empty `more`.
 
     `more` are further fields of Document, already of their types.
     """
     hit = make_hit(title, url, "")
     if hit is None:
         return None
-    given = {name: value for name, value in more.items() if value not in (None, "", [])}
+    extras = {name: value for name, value in more.items() if value not in (None, "", [])}
     document = Document(source=source, kind=kind, title=hit.title, url=hit.url, text=passage(text))
-    return cast(Document, {**document, **given})
+    return cast(Document, {**document, **extras})
 
 
 def passage(text: Any, limit: int = MAX_TEXT) -> str:
-    """Plain text that keeps its paragraphs, without tags, hidden characters or markers."""
+    """Return plain text in its paragraphs, without tags, hidden characters or markers."""
     if not isinstance(text, str):
         return ""
     lines = (plain(_JATS.sub("", line), limit) for line in text[: 4 * limit].splitlines())
@@ -164,13 +164,13 @@ def passage(text: Any, limit: int = MAX_TEXT) -> str:
 
 
 def doi_of(value: Any) -> str | None:
-    """A DOI without its address, in small letters."""
+    """Return a DOI without its address, in lower case."""
     bare = _DOI.sub("", value.strip()).lower() if isinstance(value, str) else ""
     return bare if bare.startswith("10.") and "/" in bare and not re.search(r"\s", bare) else None
 
 
 def link_of(value: Any) -> str | None:
-    """A usable http(s) address, or None."""
+    """Return a usable http(s) address, or None."""
     hit = make_hit("", value, "")
     return hit.url if hit else None
 
@@ -180,7 +180,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def distinct(documents: Iterable[Document | None]) -> list[Document]:
-    """Those that are usable, each address once."""
+    """Return the usable documents, each address once."""
     by_url: dict[str, Document] = {}
     for document in documents:
         if document:

@@ -1,4 +1,4 @@
-"""Google Search through a Gemini model: grounded text, or its pages as hits."""
+"""Search Google through a Gemini model: grounded text, or its pages as hits."""
 
 import asyncio
 import logging
@@ -69,16 +69,16 @@ async def _target(http: SearchHttp, url: str) -> str | None:
 def _under(url: str, base: str) -> bool:
     """Return True for the scheme, host and port of `base` and a path below its own."""
     try:
-        link, wanted = urlsplit(url), urlsplit(base)
+        link, own = urlsplit(url), urlsplit(base)
         same = (link.scheme, link.hostname, link.port, link.username) == (
-            wanted.scheme,
-            wanted.hostname,
-            wanted.port,
+            own.scheme,
+            own.hostname,
+            own.port,
             None,
         )
     except ValueError:
         return False
-    return same and link.path.startswith(wanted.path) and len(link.path) > len(wanted.path)
+    return same and link.path.startswith(own.path) and len(link.path) > len(own.path)
 
 
 class GoogleSearch:
@@ -96,12 +96,12 @@ class GoogleSearch:
         """
         answers = await self.ask(task, meter=meter)
         best = max(answers, key=_worth)
-        marked = _marked(best)
+        marked = _has_markers(best)
         return WebResult(
             text=best.text if marked else "",
             sources=best.sources if marked else [],
             gaps=[] if marked else [self._gap(task, best)],
-            executed=[query for answer in answers for query in _executed(answer, task)],
+            executed=[query for answer in answers for query in _executed_queries(answer, task)],
             search_entry_points=[a.search_entry_point for a in answers if a.search_entry_point],
         )
 
@@ -144,7 +144,7 @@ class GoogleSearch:
                 prefix=task.prefix,
                 provider=self.name,
             )
-            executed = len(_executed(grounded, task))
+            executed = len(_executed_queries(grounded, task))
         finally:
             cost = search_price(task.model, executed) if executed else 0.0
             meter.record(searches=executed - 1, cost_usd=cost)
@@ -166,11 +166,11 @@ class GoogleHits:
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
         """Return the pages behind the model's text, those with sentences first."""
-        asked = query[:MAX_QUERY]
+        cleaned = query[:MAX_QUERY]
         task = WebTask(
-            query=asked,
+            query=cleaned,
             prefix="g0",
-            language=detect_language(asked),
+            language=detect_language(cleaned),
             today=self._today(),
             model=self._model,
             choice="google",
@@ -188,14 +188,14 @@ def _hit(source: Source) -> Hit | None:
     return make_hit(title, source["url"], " ".join(source["quotes"]), site=site)
 
 
-def _marked(answer: Grounded) -> bool:
+def _has_markers(answer: Grounded) -> bool:
     return any(f"[^{source['id']}]" in answer.text for source in answer.sources)
 
 
 def _worth(answer: Grounded) -> tuple[bool, bool, bool]:
-    return _marked(answer), answer.searched, bool(answer.text.strip())
+    return _has_markers(answer), answer.searched, bool(answer.text.strip())
 
 
-def _executed(answer: Grounded, task: WebTask) -> list[str]:
+def _executed_queries(answer: Grounded, task: WebTask) -> list[str]:
     """Return the searches that ran; one that shows without its words counts as the query."""
     return answer.queries or ([task.query] if answer.searched else [])

@@ -1,4 +1,4 @@
-"""Hits → marked text: a model writes them up, and only the ids it was shown survive."""
+"""Turn hits into marked text: a model writes them up, and only their ids survive."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _MAX_QUOTE = 500
 
 
 class HitWriter:
-    """Writes hits up; without the model (or its markers) their own snippets have to do."""
+    """Write hits up with a model; without its text or markers use their snippets."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
@@ -34,26 +34,26 @@ class HitWriter:
     async def write_up(
         self, task: WebTask, hits: Sequence[Hit], *, provider: str, meter: Meter
     ) -> WebResult:
-        """Never raises ProviderError or BudgetExceeded: what went wrong is a gap."""
+        """Return marked text; a ProviderError or BudgetExceeded becomes a gap."""
         if not hits:
             return WebResult("", gaps=[search_gap(task, provider, "no_results")])
-        shown = {f"{task.prefix}-{index}": hit for index, hit in enumerate(hits)}
+        hits_by_id = {f"{task.prefix}-{index}": hit for index, hit in enumerate(hits)}
         gaps: list[Gap] = []
         text = ""
         try:
-            text = without_source_list(await self._written(task, shown, meter))
-            text = only_known(text, shown)
+            text = without_source_list(await self._write(task, hits_by_id, meter))
+            text = only_known(text, hits_by_id)
             if not _RUN.search(text):
                 gaps = [search_gap(task, provider, "ungrounded", text="writeup_unmarked")]
                 text = ""
         except (ProviderError, BudgetExceeded, ConfigurationError) as error:
             gaps = [failure_gap(task, provider, error, text="writeup_failed")]
-        text = text or _excerpts(shown)
+        text = text or _excerpts(hits_by_id)
         gaps = [Gap(**{**gap, "recovered": True}) for gap in gaps]
-        return WebResult(text, sources=_sources(shown, text, provider), gaps=gaps)
+        return WebResult(text, sources=_sources(hits_by_id, text, provider), gaps=gaps)
 
-    async def _written(self, task: WebTask, shown: dict[str, Hit], meter: Meter) -> str:
-        results = Raw("\n".join(_result(name, hit) for name, hit in shown.items()))
+    async def _write(self, task: WebTask, hits_by_id: dict[str, Hit], meter: Meter) -> str:
+        results = Raw("\n".join(_result(name, hit) for name, hit in hits_by_id.items()))
         prompt = render(
             "web_writeup", task.language, today=task.today, query=task.query, results=results
         )
@@ -88,12 +88,12 @@ def _result(name: str, hit: Hit) -> str:
     )
 
 
-def _excerpts(shown: dict[str, Hit]) -> str:
+def _excerpts(hits_by_id: dict[str, Hit]) -> str:
     lines = [
         f"{hit.title}: {beginning(hit.snippet)}[^{name}]"
         if hit.snippet
         else f"{hit.title}[^{name}]"
-        for name, hit in list(shown.items())[:_EXCERPTS]
+        for name, hit in list(hits_by_id.items())[:_EXCERPTS]
     ]
     return "\n\n".join(lines)
 
@@ -107,7 +107,7 @@ def beginning(text: str) -> str:
     return whole or f"{text[:_EXCERPT].rstrip()}…"
 
 
-def _sources(shown: dict[str, Hit], text: str, provider: str) -> list[Source]:
+def _sources(hits_by_id: dict[str, Hit], text: str, provider: str) -> list[Source]:
     quotes = quotes_by_id(text)
     return [
         Source(
@@ -120,5 +120,5 @@ def _sources(shown: dict[str, Hit], text: str, provider: str) -> list[Source]:
             site=hit.site,
             published=hit.published,
         )
-        for name, hit in shown.items()
+        for name, hit in hits_by_id.items()
     ]

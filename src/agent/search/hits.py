@@ -1,4 +1,4 @@
-"""Hits made safe to pass on, and what the services that answer with hits share."""
+"""Search hits, and make them safe to pass on."""
 
 import html
 import json
@@ -26,7 +26,7 @@ _BRACKETED = re.compile(r"[ \t]*[\[【［]([^\[\]【】［］\n]{1,200})[\]】�
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a service is and how we are known there; without a key only a keyless service works."""
+    """Hold the address and key of a service; without a key only a keyless one works."""
 
     base_url: str
     key: SecretStr | None
@@ -41,7 +41,7 @@ class Endpoint:
 
 
 class HitSearch(ABC):
-    """A service that answers with hits. A subclass says where, how to ask and what came back."""
+    """Search hits, paid for once in a turn; a subclass sends the request."""
 
     name: str
     max_count: int = 20
@@ -55,29 +55,29 @@ class HitSearch(ABC):
         )
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
-        """At most `count` hits, paid for once in a turn; raises ProviderError, BudgetExceeded."""
-        asked = clean_text(query, MAX_QUERY)
-        if not asked:
+        """Return at most `count` hits, paid for once in a turn; raise ProviderError."""
+        cleaned = clean_text(query, MAX_QUERY)
+        if not cleaned:
             return []
-        wanted = max(1, min(count or self._endpoint.default_count, self.max_count))
+        most = max(1, min(count or self._endpoint.default_count, self.max_count))
 
         async def send() -> str:
-            hits = _distinct(await self.fetch(asked, wanted))[:wanted]
+            hits = _distinct(await self.fetch(cleaned, most))[:most]
             return json.dumps([asdict(hit) for hit in hits], ensure_ascii=False)
 
-        request = {"query": asked, "count": wanted}
+        request = {"query": cleaned, "count": most}
         reply = await self._calls.once(self._policy, send, meter=meter, request=request)
         return [Hit(**row) for row in json.loads(reply)]
 
     @abstractmethod
     async def fetch(self, query: str, count: int) -> list[Hit | None]:
-        """One request, its reply as hits (None: unusable); raises ProviderError."""
+        """Send one request; return hits (None: unusable) or raise ProviderError."""
 
 
 def make_hit(
     title: Any, url: Any, snippet: Any, *, site: Any = None, published: Any = None
 ) -> Hit | None:
-    """A hit of one-line plain texts, or None where there is no http(s) link."""
+    """Return a hit of one-line plain texts, or None without an http(s) link."""
     link = url.strip() if isinstance(url, str) else ""
     try:
         split = urlsplit(link)
@@ -96,7 +96,7 @@ def make_hit(
 
 
 def plain(text: Any, limit: int) -> str:
-    """One line without emphasis tags, entities, hidden characters or citation markers.
+    """Return one line without emphasis tags, entities, hidden characters or citation markers.
 
     A page could write our markers to have itself cited under another source's name.
     """
@@ -106,26 +106,26 @@ def plain(text: Any, limit: int) -> str:
     return only_known(visible, ())[:limit].strip()
 
 
-def only_known(text: str, known: Collection[str]) -> str:
-    """The text with markers of known ids only, in one spelling: `[w0-1, w9-9]` is `[^w0-1]`."""
-    letters = id_letters(known)
+def only_known(text: str, ids: Collection[str]) -> str:
+    """Keep only markers of known ids, in one spelling: `[w0-1, w9-9]` is `[^w0-1]`."""
+    letters = id_letters(ids)
 
-    def kept(bracket: re.Match[str]) -> str:
+    def known_markers(bracket: re.Match[str]) -> str:
         names = read_marker(bracket[1], letters)
         if names is None:
             return bracket[0]
-        return "".join(f"[^{name}]" for name in dict.fromkeys(names) if name in known)
+        return "".join(f"[^{name}]" for name in dict.fromkeys(names) if name in ids)
 
-    return _BRACKETED.sub(kept, text)
+    return _BRACKETED.sub(known_markers, text)
 
 
 def rows(value: Any) -> list[Mapping[str, Any]]:
-    """The objects of a list that may be null, missing or hold anything."""
+    """Return the objects of a list that may be null, missing or hold anything."""
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 
 def fields(value: Any) -> Mapping[str, Any]:
-    """An object that may be null or missing."""
+    """Return an object that may be null or missing."""
     return value if isinstance(value, Mapping) else {}
 
 

@@ -1,4 +1,4 @@
-"""HTTP for the search services: one client per event loop, size-capped JSON, our errors."""
+"""Send HTTP for the search services: one client per event loop, size-capped JSON, our errors."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ _LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 # Many runs search at the same moment; httpx would make the 101st wait.
 _CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30)
 _QUOTA = (402, 432, 433)
-_SAID = 200
+_LONGEST_MESSAGE = 200
 # httpx logs every URL at INFO.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
@@ -38,7 +38,7 @@ Refine = Callable[[int, Any], ProviderError | None]
 
 
 class SearchHttp:
-    """Clients by running loop, so that graphs on several loops and threads can share this."""
+    """Hold a client for each event loop, so that graphs on several loops can share this."""
 
     def __init__(self, *, timeout: float = 20, max_bytes: int = MAX_BYTES) -> None:
         self._timeout = timeout
@@ -57,11 +57,11 @@ class SearchHttp:
         refine: Refine | None = None,
         only_objects: bool = True,
     ) -> Any:
-        """Return the JSON object a service answers with; raise ProviderError.
+        """Return the JSON object of a reply; raise ProviderError.
 
         Without `only_objects` the reply may be any JSON; None where it is none.
         """
-        ask = self._json if only_objects else self._parsed
+        ask = self._json if only_objects else self._request
         return await ask(provider, "POST", url, refine, json=body, headers=headers)
 
     async def get(
@@ -73,11 +73,11 @@ class SearchHttp:
         headers: Mapping[str, str] | None = None,
         refine: Refine | None = None,
     ) -> Json:
-        """Like `post`, for GET."""
+        """Return the JSON object of a reply to GET; raise ProviderError."""
         return await self._json(provider, "GET", url, refine, params=params, headers=headers)
 
     async def redirect_target(self, provider: str, url: str) -> str | None:
-        """Where a URL redirects to (its Location header), without going there or reading it."""
+        """Return the Location that a URL redirects to, without following or reading it."""
         client = await self._clients.get()
         for method in ("HEAD", "GET"):
             try:
@@ -99,12 +99,12 @@ class SearchHttp:
     async def _json(
         self, provider: str, method: str, url: str, refine: Refine | None, **request: Any
     ) -> Json:
-        parsed = await self._parsed(provider, method, url, refine, **request)
+        parsed = await self._request(provider, method, url, refine, **request)
         if not isinstance(parsed, dict):
             raise MalformedReply(provider, "the reply is not a JSON object")
         return parsed
 
-    async def _parsed(
+    async def _request(
         self, provider: str, method: str, url: str, refine: Refine | None, **request: Any
     ) -> Any:
         client = await self._clients.get()
@@ -113,11 +113,11 @@ class SearchHttp:
                 raw = await self._read(provider, response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _transport_error(provider, error) from None
-        parsed = _parsed(raw)
+        parsed = _parse(raw)
         if refine and (refined := refine(response.status_code, parsed)):
             raise refined
         if not response.is_success:
-            raise _status_error(provider, response, said(parsed))
+            raise _status_error(provider, response, error_message(parsed))
         return parsed
 
     async def _read(self, provider: str, response: httpx.Response) -> bytes:
@@ -131,15 +131,15 @@ class SearchHttp:
         return bytes(raw)
 
 
-def said(body: Any) -> str:
-    """What a service's error body says, without keys, at most 200 characters."""
+def error_message(body: Any) -> str:
+    """Return the message of an error body, without keys, at most 200 characters."""
     while isinstance(body, dict):
         body = next((body[k] for k in ("error", "detail", "message", "msg") if body.get(k)), "")
-    return " ".join(scrub(body).split())[:_SAID] if isinstance(body, str) else ""
+    return " ".join(scrub(body).split())[:_LONGEST_MESSAGE] if isinstance(body, str) else ""
 
 
 def retry_after(value: Any) -> float | None:
-    """Seconds of a Retry-After value (seconds or an HTTP date), or None."""
+    """Return the seconds of a Retry-After value (seconds or an HTTP date), or None."""
     if value is None or isinstance(value, bool):
         return None
     try:
@@ -174,7 +174,7 @@ def _new_client(timeout: float, context: ssl.SSLContext) -> httpx.AsyncClient:
         ) from None
 
 
-def _parsed(raw: bytes) -> Any:
+def _parse(raw: bytes) -> Any:
     try:
         return parse_json(raw)
     except ValueError:

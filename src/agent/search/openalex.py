@@ -1,4 +1,4 @@
-"""OpenAlex (papers of all fields): GET {base}/works"""
+"""Search OpenAlex (papers of all fields): GET {base}/works"""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _FIELDS = (
 
 
 class OpenAlex(DocumentSearch):
-    """Works with their abstracts; the PDF's address only where the work is open access."""
+    """Search works with their abstracts, and the PDF's address where it is open access."""
 
     name = "openalex"
     max_count = 50
@@ -58,7 +58,7 @@ def _paper(work: Any) -> Document | None:
 
 
 def abstract_of(index: Any) -> str:
-    """The text behind `{word: [places]}`; the places say the order, not how many words there are.
+    """Return the text of an inverted index `{word: [positions]}`.
 
     A word at a thousand places, or at the billionth, must not cost memory.
     """

@@ -1,4 +1,4 @@
-"""SEC EDGAR: filings by full text or by company, and a company's figures as XBRL.
+"""Search SEC EDGAR: filings by full text or by company, and a company's XBRL figures.
 
 `{host}` in the base URL stands for efts (full text), www (list of companies) and data (the rest).
 """
@@ -59,19 +59,19 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class Registrant:
-    """A company as the SEC lists it."""
+    """Hold a company as the SEC lists it."""
 
     cik: int
     ticker: str
     title: str
 
     @property
-    def padded(self) -> str:
+    def cik_path(self) -> str:
         return f"{self.cik:010d}"
 
 
 class Registrants:
-    """The SEC's list, looked up by number, ticker and name."""
+    """Find companies in the SEC's list by number, ticker and name."""
 
     def __init__(self, listed: Iterable[Registrant]) -> None:
         self._by_cik: dict[int, Registrant] = {}
@@ -88,40 +88,40 @@ class Registrants:
         return len(self._by_cik)
 
     def find(self, query: str) -> Registrant | None:
-        """The company a query means: by its CIK, a marked ticker, its name, a bare ticker."""
-        if (numbered := _CIK.search(query)) and (known := self._by_cik.get(int(numbered[1]))):
-            return known
+        """Return a query's company: by its CIK, a marked ticker, its name, a bare ticker."""
+        if (match := _CIK.search(query)) and (company := self._by_cik.get(int(match[1]))):
+            return company
         bracketed = [ticker for ticker in _BRACKETED.findall(query) if ticker not in _NO_TICKERS]
         for ticker in (*_MARKED.findall(query), *bracketed):
-            if known := self._by_ticker.get(ticker.upper().replace(".", "-")):
-                return known
-        return self._named(query) or self._traded(query)
+            if company := self._by_ticker.get(ticker.upper().replace(".", "-")):
+                return company
+        return self._by_name(query) or self._by_bare_ticker(query)
 
-    def _named(self, query: str) -> Registrant | None:
+    def _by_name(self, query: str) -> Registrant | None:
         spoken = _WORD.findall(query)
         words = [_plain_word(word) for word in spoken]
         best: tuple[int, Registrant] | None = None
         for at, word in enumerate(words):
             for name, company in self._by_first.get(word, ()):
                 length = sum(map(len, name))
-                said = tuple(words[at : at + len(name)]) == name
+                fits = tuple(words[at : at + len(name)]) == name
                 # "visa" and "target" are words, too.
                 meant = len(name) > 1 or spoken[at][:1].isupper() or len(words) <= _FEW
-                if said and meant and (best is None or length > best[0]):
+                if fits and meant and (best is None or length > best[0]):
                     best = length, company
         return best[1] if best else None
 
-    def _traded(self, query: str) -> Registrant | None:
+    def _by_bare_ticker(self, query: str) -> Registrant | None:
         words = _WORD.findall(query)
-        if len(words) == 1 and (known := self._by_ticker.get(words[0].upper())):
-            return known
+        if len(words) == 1 and (company := self._by_ticker.get(words[0].upper())):
+            return company
         capitals = [w for w in words if _CAPITALS.fullmatch(w) and w not in _NO_TICKERS]
-        found = (self._by_ticker.get(word) for word in capitals)
-        return next((company for company in found if company), None)
+        companies = (self._by_ticker.get(word) for word in capitals)
+        return next((company for company in companies if company), None)
 
 
 def read_registrants(reply: Mapping[str, Any]) -> Registrants:
-    """The list as `company_tickers.json` has it: {"0": {cik_str, ticker, title}, …}."""
+    """Read `company_tickers.json`: {"0": {cik_str, ticker, title}, …}."""
     listed = []
     for value in reply.values():
         row = fields(value)
@@ -132,25 +132,25 @@ def read_registrants(reply: Mapping[str, Any]) -> Registrants:
 
 
 def search_words(query: str, company: Registrant | None, *, most: int = 3) -> list[str]:
-    """The longest words of a query that are neither filler nor the company's name, in order.
+    """Return the longest words that are neither filler nor the company's name, in order.
 
     Full-text search wants all the words it is given, so few of them find more.
     """
-    known = {company.ticker.lower(), *_name(company.title)} if company else set()
+    own = {company.ticker.lower(), *_name(company.title)} if company else set()
     words = dict.fromkeys(_WORD.findall(query))
-    telling = [
+    specific = [
         word
         for word in words
-        if (small := _plain_word(word)) not in known | _FILLER | _LEGAL
+        if (small := _plain_word(word)) not in own | _FILLER | _LEGAL
         and len(small) > 1
         and not small.isdigit()
     ]
-    kept = sorted(telling, key=len, reverse=True)[:most]
-    return [word for word in telling if word in kept]
+    longest = sorted(specific, key=len, reverse=True)[:most]
+    return [word for word in specific if word in longest]
 
 
 def _name(title: str) -> tuple[str, ...]:
-    """The words by which people call a company; all of them where nothing else is left."""
+    """Return the words of a company's usual name, without its legal form if others are left."""
     bare = re.sub(r"^\[[^\]]*\]", "", title.partition("/")[0])
     words = [_plain_word(word) for word in _WORD.findall(bare)]
     short = [word for word in words if word not in _LEGAL]
@@ -171,7 +171,7 @@ T = TypeVar("T")
 
 
 class SecEdgar:
-    """Filings, and for a query that names a company also its figures with unit and period."""
+    """Search filings, and the figures of a company that the query names."""
 
     name = "sec_edgar"
 
@@ -187,31 +187,31 @@ class SecEdgar:
         self._listed_at = 0.0
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
-        """At most `count` documents; what could not be had is told in those that could.
+        """Return at most `count` documents; the first one names the part that failed.
 
         Raises ProviderError where nothing came, BudgetExceeded.
         """
-        asked = clean_text(query, MAX_QUERY)
-        if not asked:
+        cleaned = clean_text(query, MAX_QUERY)
+        if not cleaned:
             return []
-        wanted = max(1, min(count or self._endpoint.default_count, _MAX_COUNT))
-        company = await self._company(asked, meter)
+        most = max(1, min(count or self._endpoint.default_count, _MAX_COUNT))
+        company = await self._company(cleaned, meter)
         statement, filings = await asyncio.gather(
             _outcome(self._statement(company, meter)),
-            _outcome(self._filings(asked, company, wanted, meter)),
+            _outcome(self._filings(cleaned, company, most, meter)),
         )
-        return _together(statement, filings)[:wanted]
+        return _together(statement, filings)[:most]
 
     async def _company(self, query: str, meter: Meter) -> Registrant | None:
         async def send() -> Any:
-            found = (await self._registrants()).find(query)
-            return asdict(found) if found else None
+            company = (await self._registrants()).find(query)
+            return asdict(company) if company else None
 
         row = await self._paid({"company": query}, send, meter=meter, policy=self._list_policy)
         return Registrant(**row) if row else None
 
     async def _registrants(self) -> Registrants:
-        """The SEC's list, kept for a day; it is a megabyte."""
+        """Return the SEC's list, cached for a day; it is a megabyte."""
         if self._listed is None or time.monotonic() - self._listed_at > _LIST_SECONDS:
             self._listed = await self._flights.do("list", self._load)
             self._listed_at = time.monotonic()
@@ -226,19 +226,19 @@ class SecEdgar:
     async def _filings(
         self, query: str, company: Registrant | None, count: int, meter: Meter
     ) -> list[Document]:
-        """By the words of the query; the company's newest where there are none or none fits."""
+        """Return filings by the words of the query, else the company's newest."""
         words = search_words(query, company)
-        found: list[Document] = []
+        documents: list[Document] = []
         if words:
             request = {"text": words, "cik": company.cik if company else None, "count": count}
             ask = self._by_text(words, company, count)
-            found = await self._paid(request, ask, meter=meter, policy=_spending(self._policy))
-        if not found and company:
+            documents = await self._paid(request, ask, meter=meter, policy=_spending(self._policy))
+        if not documents and company:
             request = {"newest": company.cik, "count": count}
             ask = self._newest(company, count)
             policy = self._data_policy if words else _spending(self._data_policy)
-            found = await self._paid(request, ask, meter=meter, policy=policy)
-        return found
+            documents = await self._paid(request, ask, meter=meter, policy=policy)
+        return documents
 
     def _by_text(
         self, words: Sequence[str], company: Registrant | None, count: int
@@ -246,16 +246,16 @@ class SecEdgar:
         async def ask() -> list[Document]:
             params = {"q": " ".join(words), "forms": ",".join(FORMS)}
             if company:
-                params["ciks"] = company.padded
+                params["ciks"] = company.cik_path
             reply = await self._get("efts", "/LATEST/search-index", params)
             hits = rows(fields(reply.get("hits")).get("hits"))
-            return distinct(_found(hit, company) for hit in hits)[:count]
+            return distinct(_hit_document(hit, company) for hit in hits)[:count]
 
         return ask
 
     def _newest(self, company: Registrant, count: int) -> Callable[[], Awaitable[list[Document]]]:
         async def ask() -> list[Document]:
-            reply = await self._get("data", f"/submissions/CIK{company.padded}.json")
+            reply = await self._get("data", f"/submissions/CIK{company.cik_path}.json")
             return distinct(_recent(fields(fields(reply.get("filings")).get("recent")), company))[
                 :count
             ]
@@ -263,7 +263,7 @@ class SecEdgar:
         return ask
 
     async def _statement(self, company: Registrant | None, meter: Meter) -> Document | None:
-        """The company's figures; by the international standards where it reports by those."""
+        """Return the company's figures by US-GAAP, else by IFRS."""
         if company is None:
             return None
         figures, failed = await self._figures("us-gaap", US_GAAP, company, meter)
@@ -283,16 +283,16 @@ class SecEdgar:
     async def _figures(
         self, taxonomy: str, concepts: Mapping[str, str], company: Registrant, meter: Meter
     ) -> tuple[list[Figure], AgentError | None]:
-        """The figures of those concepts that could be had, and why others could not.
+        """Return the figures of the concepts, and the error of those that failed.
 
-        The first is asked for alone: it tells whether the host answers, and if not, why.
+        The first is requested alone, to see if the host answers at all.
         """
-        asked = [
+        requests = [
             partial(self._concept, f"{taxonomy}/{concept}", label, company, meter)
             for concept, label in concepts.items()
         ]
-        first = await asked[0]()
-        others = await asyncio.gather(*(_outcome(ask()) for ask in asked[1:]))
+        first = await requests[0]()
+        others = await asyncio.gather(*(_outcome(ask()) for ask in requests[1:]))
         outcomes = [first, *others]
         failures = [outcome for outcome in outcomes if isinstance(outcome, AgentError)]
         figures = current(outcome for outcome in outcomes if isinstance(outcome, list))
@@ -302,7 +302,7 @@ class SecEdgar:
         self, concept: str, label: str, company: Registrant, meter: Meter
     ) -> list[Figure]:
         async def ask() -> list[Figure]:
-            path = f"/api/xbrl/companyconcept/CIK{company.padded}/{concept}.json"
+            path = f"/api/xbrl/companyconcept/CIK{company.cik_path}/{concept}.json"
             try:
                 reply = await self._get("data", path)
             except ProviderRefused as error:
@@ -317,7 +317,7 @@ class SecEdgar:
     async def _paid(
         self, request: Any, ask: Callable[[], Awaitable[T]], *, meter: Meter, policy: Policy
     ) -> T:
-        """What `ask` brings (JSON-like), asked for once in a turn.
+        """Return the result of `ask` (JSON-like), paid for once in a turn.
 
         Each host has a policy, and so a breaker, of its own: it may be down alone.
         """
@@ -326,8 +326,8 @@ class SecEdgar:
             return json.dumps(await ask(), ensure_ascii=False)
 
         reply = await self._calls.once(policy, send, meter=meter, request=request)
-        found: T = json.loads(reply)
-        return found
+        result: T = json.loads(reply)
+        return result
 
     async def _get(self, host: str, path: str, params: Mapping[str, str] | None = None) -> Json:
         return await self._http.get(
@@ -335,17 +335,17 @@ class SecEdgar:
             self._endpoint.url(path).replace("{host}", host),
             params=params,
             headers={"User-Agent": self._endpoint.user_agent},
-            refine=_refused,
+            refine=_error_of,
         )
 
 
 def _spending(policy: Policy) -> Policy:
-    """Of all the calls for a query, one counts as a search."""
+    """Return the policy of the one call of a query that counts as a search."""
     return replace(policy, spends="searches")
 
 
 async def _outcome(work: Coroutine[Any, Any, T]) -> T | AgentError:
-    """What came of it, or our error: one part that fails leaves the others."""
+    """Return the result, or our error, so that one failing part leaves the others."""
     try:
         return await work
     except AgentError as error:
@@ -355,7 +355,7 @@ async def _outcome(work: Coroutine[Any, Any, T]) -> T | AgentError:
 def _together(
     statement: Document | AgentError | None, filings: list[Document] | AgentError
 ) -> list[Document]:
-    """Both parts, each missing one told in the other; raises where there is nothing to tell it."""
+    """Join both parts, noting a missing one in the other; raise where both are missing."""
     if isinstance(filings, AgentError):
         if statement is None or isinstance(statement, AgentError):
             raise filings
@@ -371,37 +371,37 @@ def _noting(document: Document, note: str) -> Document:
     return Document(**{**document, "text": f"{document['text']}\n{note}"})
 
 
-def _found(hit: Mapping[str, Any], company: Registrant | None) -> Document | None:
-    """A hit of the full-text search: `_id` is `accession:file`; there is no text of it."""
-    told = fields(hit.get("_source"))
+def _hit_document(hit: Mapping[str, Any], company: Registrant | None) -> Document | None:
+    """Return a hit of the full-text search as a document; `_id` is `accession:file`."""
+    source = fields(hit.get("_source"))
     adsh, _, file = plain(hit.get("_id"), 200).partition(":")
-    ciks, names = told.get("ciks"), told.get("display_names")
+    ciks, names = source.get("ciks"), source.get("display_names")
     first = ciks[0] if isinstance(ciks, list) and ciks else None
     if not adsh or not isinstance(first, str) or not first.isdigit():
         return None
     named = plain(names[0] if isinstance(names, list) and names else "", 120)
     owner = company.title if company else named.partition("  (CIK")[0].partition(" (CIK")[0]
-    kind = plain(told.get("file_type") or told.get("form"), 20)
+    kind = plain(source.get("file_type") or source.get("form"), 20)
     return _filing(
         owner or f"CIK {first}",
         kind,
         filing_url(int(first), adsh, file),
-        filed=plain(told.get("file_date"), 10),
-        period=plain(told.get("period_ending"), 10),
+        filed=plain(source.get("file_date"), 10),
+        period=plain(source.get("period_ending"), 10),
     )
 
 
 def _recent(recent: Mapping[str, Any], company: Registrant) -> list[Document | None]:
-    """The newest filings of FORMS; the reply is a table of columns."""
+    """Return the newest filings of FORMS from a table of columns."""
     names = ("accessionNumber", "form", "filingDate", "reportDate", "primaryDocument")
     columns = [value if isinstance(value := recent.get(name), list) else [] for name in names]
-    found = []
+    filings = []
     for adsh, form, filed, period, document in zip(*columns, strict=False):
         if isinstance(adsh, str) and form in FORMS:
             url = filing_url(company.cik, adsh, plain(document, 200))
-            told = {"filed": plain(filed, 10), "period": plain(period, 10)}
-            found.append(_filing(company.title, form, url, **told))
-    return found
+            dates = {"filed": plain(filed, 10), "period": plain(period, 10)}
+            filings.append(_filing(company.title, form, url, **dates))
+    return filings
 
 
 def _filing(owner: str, kind: str, url: str, *, filed: str, period: str) -> Document | None:
@@ -412,8 +412,8 @@ def _filing(owner: str, kind: str, url: str, *, filed: str, period: str) -> Docu
     return make_document("sec_edgar", "filing", title, url, text, published=filed)
 
 
-def _refused(status: int, body: Any) -> ProviderError | None:
-    """The SEC says 403 to an unknown User-Agent, and to one that asks too often."""
+def _error_of(status: int, body: Any) -> ProviderError | None:
+    """Return the error of a refusal: 403 for an unknown User-Agent or too many requests."""
     if status == 404:
         return ProviderRefused("sec_edgar", "HTTP 404", code="not_found")
     if status != 403:

@@ -1,4 +1,4 @@
-"""Figures of a company from its filings: the values of one XBRL concept, newest year and quarter.
+"""Read figures of a company from its filings: an XBRL concept, newest year and quarter.
 
 A filing repeats the values of earlier years under its own fiscal year. So a value's year is that
 of the filing which was the first to state it, and its value that of the last.
@@ -36,7 +36,7 @@ _OUTDATED = 400
 
 
 class _Value(NamedTuple):
-    """One value as a filing states it; `start` is None for what is counted on a day."""
+    """Hold one value of a filing; `start` is None for a value at a date."""
 
     end: str
     start: str | None
@@ -54,50 +54,50 @@ class _Value(NamedTuple):
 
 
 def read_figures(name: str, reply: Mapping[str, Any], cik: int) -> list[Figure]:
-    """The last two years and the latest quarter after them; nothing where they are not told."""
-    values = [value for value in _values(reply) if _is_told(value)]
+    """Return the last two reported years and the latest quarter after them."""
+    values = [value for value in _values(reply) if _is_reported_span(value)]
     reported: dict[str, str] = {}
     for value in values:
         reported[value.adsh] = max(value.end, reported.get(value.adsh, ""))
     annual = _latest(v for v in values if v.form.removesuffix("/A") in _ANNUAL)[:_YEARS_SHOWN]
     quarters = _latest(v for v in values if v.form.removesuffix("/A") in _QUARTERLY)[:1]
     newest = annual[0][1].end if annual else ""
-    shown = [*(pair for pair in quarters if pair[1].end > newest), *annual]
+    pairs = [*(pair for pair in quarters if pair[1].end > newest), *annual]
     return [
         # A year that only a later filing tells is not named by that filing's year.
         _figure(name, first, last, cik, own=first.end == reported[first.adsh])
-        for first, last in shown
+        for first, last in pairs
     ]
 
 
 def current(concepts: Iterable[list[Figure]]) -> list[Figure]:
-    """The figures of the concepts a company still reports: it may have changed from one to another.
+    """Return the figures of the concepts that a company still reports.
 
     Those whose newest figure is over a year older than the newest of all are left out.
     """
-    told = [figures for figures in concepts if figures]
-    newest = max((_end(figures[0]) for figures in told), default=date.min)
+    reported = [figures for figures in concepts if figures]
+    newest = max((_end(figures[0]) for figures in reported), default=date.min)
     return [
         figure
-        for figures in told
+        for figures in reported
         if (newest - _end(figures[0])).days <= _OUTDATED
         for figure in figures
     ]
 
 
 def as_text(figures: Iterable[Figure]) -> str:
-    """Figures as lines: `Revenues: 1000000 USD (FY2025 to 2025-12-31, 10-K)`."""
+    """Format figures as lines: `Revenues: 1000000 USD (FY2025 to 2025-12-31, 10-K)`."""
     return "\n".join(f"{f['name']}: {f['value']} {f['unit']} ({f['period']})" for f in figures)
 
 
 def filing_url(cik: int, adsh: str, document: str = "") -> str:
-    """Where a filing, or a document of it, can be read."""
+    """Return the address of a filing, or of a document of it."""
     folder = f"https://www.sec.gov/Archives/edgar/data/{cik}/{adsh.replace('-', '')}"
     return f"{folder}/{document or adsh + '-index.htm'}"
 
 
 def _values(reply: Mapping[str, Any]) -> list[_Value]:
-    found = []
+    values = []
     for unit, listed in fields(reply.get("units")).items():
         for row in rows(listed):
             value, year = row.get("val"), row.get("fy")
@@ -109,16 +109,16 @@ def _values(reply: Mapping[str, Any]) -> list[_Value]:
             end, form, filed, adsh = map(str, texts)
             start = row.get("start") if _is_text(row.get("start")) else None
             part = plain(row.get("fp"), 4)
-            found.append(_Value(end, start, value, plain(unit, 20), year, part, form, filed, adsh))
-    return found
+            values.append(_Value(end, start, value, plain(unit, 20), year, part, form, filed, adsh))
+    return values
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= 30
 
 
-def _is_told(value: _Value) -> bool:
-    """Whether the span is the year or quarter that the form reports, not months since January."""
+def _is_reported_span(value: _Value) -> bool:
+    """Return whether the span is the year or quarter of the form, not months since January."""
     try:
         end = date.fromisoformat(value.end)
         days = (end - date.fromisoformat(value.start)).days + 1 if value.start else None
@@ -129,7 +129,7 @@ def _is_told(value: _Value) -> bool:
 
 
 def _latest(values: Iterable[_Value]) -> list[tuple[_Value, _Value]]:
-    """By span, newest first: the value first filed and the one last filed."""
+    """Return by span, newest first, the value first filed and the one last filed."""
     spans: dict[tuple[str, str | None, str], list[_Value]] = {}
     for value in values:
         spans.setdefault(value.span, []).append(value)

@@ -1,4 +1,4 @@
-"""Semantic Scholar (papers): GET {base}/graph/v1/paper/search"""
+"""Search Semantic Scholar (papers): GET {base}/graph/v1/paper/search"""
 
 from typing import Any
 
@@ -13,21 +13,21 @@ from agent.search.documents import (
     whole_number,
 )
 from agent.search.hits import fields, plain, rows
-from agent.search.http import said
+from agent.search.http import error_message
 
 _MAX_AUTHORS = 12
 _FIELDS = "title,abstract,year,url,authors,externalIds,openAccessPdf,citationCount,publicationDate"
 
 
 class SemanticScholar(DocumentSearch):
-    """Works with and without a key; without one it shares a pool that is often exhausted."""
+    """Search papers; without a key from a shared pool that is often exhausted."""
 
     name = "semantic_scholar"
     max_count = 100
     base_delay = 1.0
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
-        """Raises RateLimited `degraded` where the pool of those without a key is exhausted."""
+        """Return papers; raise RateLimited `degraded` where the shared pool is exhausted."""
         try:
             return await super().search(query, meter=meter, count=count)
         except ProviderError as error:
@@ -48,7 +48,7 @@ class SemanticScholar(DocumentSearch):
                 "User-Agent": self._endpoint.user_agent,
                 **({"x-api-key": key} if key else {}),
             },
-            refine=_refused,
+            refine=_error_of,
         )
         return [_paper(row) for row in rows(reply.get("data"))]
 
@@ -75,9 +75,9 @@ def _paper(row: Any) -> Document | None:
     )
 
 
-def _refused(status: int, body: Any) -> ProviderError | None:
-    """An unknown key is a 403 here."""
+def _error_of(status: int, body: Any) -> ProviderError | None:
+    """Return the error of an unknown key, which is a 403 here."""
     if status != 403:
         return None
-    message = f"HTTP 403: {said(body) or 'forbidden'}"
+    message = f"HTTP 403: {error_message(body) or 'forbidden'}"
     return ProviderRefused("semantic_scholar", message, code="search_key_invalid")

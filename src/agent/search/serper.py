@@ -1,4 +1,4 @@
-"""Serper (Google results): POST https://google.serper.dev/search"""
+"""Search with Serper (Google results): POST https://google.serper.dev/search"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,13 +6,13 @@ from urllib.parse import quote_plus
 
 from agent.core.errors import ProviderError, ProviderRefused
 from agent.search.hits import HitSearch, fields, make_hit, rows
-from agent.search.http import said
+from agent.search.http import error_message
 from agent.search.types import Hit
 from agent.texts.language import detect_language
 
 
 class SerperSearch(HitSearch):
-    """Organic results, led by the answer box and the knowledge panel.
+    """Read organic results, led by the answer box and the knowledge panel.
 
     What they state without a link of its own is cited from Google's page of results, where a
     reader finds it again.
@@ -30,7 +30,7 @@ class SerperSearch(HitSearch):
             self._endpoint.url("/search"),
             body,
             headers={"X-API-KEY": self._endpoint.secret()},
-            refine=_refused,
+            refine=_error_of,
         )
         organic = [
             make_hit(
@@ -49,7 +49,7 @@ class SerperSearch(HitSearch):
 
 @dataclass(frozen=True)
 class _Box:
-    """Facts beside the results; `link` is empty where Google names none."""
+    """Hold the facts beside the results; `link` is empty where Google names none."""
 
     title: str
     link: str
@@ -80,9 +80,9 @@ def _link(value: Any) -> str:
     return link if link.startswith(("http://", "https://")) else ""
 
 
-def _refused(status: int, body: Any) -> ProviderError | None:
-    """Serper says 403 for an unknown key, and 400 when the credits are spent."""
-    message = said(body)
+def _error_of(status: int, body: Any) -> ProviderError | None:
+    """Return the error of a refusal: 403 for an unknown key, 400 without credits."""
+    message = error_message(body)
     if status == 400 and "credit" in message.lower():
         return ProviderRefused("serper", message, code="search_quota")
     if status == 403 and "unauthorized" in message.lower():

@@ -1,4 +1,4 @@
-"""Tavily: https://docs.tavily.com/documentation/api-reference/endpoint/search"""
+"""Search with Tavily: https://docs.tavily.com/documentation/api-reference/endpoint/search"""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.search.hits import HitSearch, make_hit, rows
-from agent.search.http import retry_after, said
+from agent.search.http import error_message, retry_after
 from agent.search.types import Hit, PageContent
 
 BATCH = 20
@@ -23,7 +23,7 @@ _EXTRACT_SECONDS = 60.0
 
 
 class TavilySearch(HitSearch):
-    """With a key, or (TAVILY_KEYLESS) in the service's limited mode without one."""
+    """Search with a key, or (TAVILY_KEYLESS) in the service's limited mode without one."""
 
     name = "tavily"
     max_count = 20
@@ -48,7 +48,7 @@ class TavilySearch(HitSearch):
         ]
 
     async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
-        """The texts of those pages that could be read, in batches of 20, each paid for once.
+        """Return the texts of the readable pages, in batches of 20, each paid for once.
 
         A batch whose reply is too large is asked for in halves. Raises ProviderError or
         BudgetExceeded only where no batch came.
@@ -68,7 +68,7 @@ class TavilySearch(HitSearch):
         request = {"extract": urls}
 
         async def send() -> str:
-            return json.dumps(await self._extracted(urls), ensure_ascii=False)
+            return json.dumps(await self._extract(urls), ensure_ascii=False)
 
         try:
             text = await self._calls.once(policy, send, meter=meter, request=request)
@@ -82,7 +82,7 @@ class TavilySearch(HitSearch):
             ]
         return [PageContent(url, page) for url, page in json.loads(text).items() if page.strip()]
 
-    async def _extracted(self, urls: list[str]) -> dict[str, str]:
+    async def _extract(self, urls: list[str]) -> dict[str, str]:
         try:
             reply = await self._http.post(
                 self.name,
@@ -109,11 +109,11 @@ class TavilySearch(HitSearch):
 
 
 def _keyless_limit(status: int, body: Any) -> ProviderError | None:
-    """The error of `{"error": {code, message, window, retry_after_seconds}}`, at any status."""
+    """Return the error of `{"error": {code, message, …, retry_after_seconds}}`, at any status."""
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return None
-    message = said(body) or "refused without a key"
+    message = error_message(body) or "refused without a key"
     if "retry_after_seconds" in error:
         wait = retry_after(error["retry_after_seconds"])
         return RateLimited("tavily", message, retry_after=wait)

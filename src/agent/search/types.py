@@ -1,4 +1,4 @@
-"""Search: queries to hits, and queries to marked text with sources."""
+"""Define search: queries to hits, and queries to marked text with sources."""
 
 import logging
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
 
 @dataclass(frozen=True)
 class Hit:
-    """One search result; `published` as the service words it, or None."""
+    """Hold one search result; `published` as the service words it, or None."""
 
     title: str
     url: str
@@ -28,25 +28,25 @@ class Hit:
 
 @dataclass(frozen=True)
 class PageContent:
-    """What a service read behind a URL, as it was asked for."""
+    """Hold the text of a page that a service has read; `url` as requested."""
 
     url: str
     text: str
 
 
 class SearchProvider(Protocol):
-    """A service that turns a query into hits."""
+    """Search hits by a query."""
 
     name: str
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
-        """At most `count` hits (default: the service's setting); raises ProviderError."""
+        """Return at most `count` hits (default: the service's setting); raise ProviderError."""
         ...
 
 
 @dataclass(frozen=True)
 class WebTask:
-    """One query as a branch of a run asks it; source ids begin with `prefix` ("w0")."""
+    """Hold one query of a branch; source ids begin with `prefix` ("w0")."""
 
     query: str
     prefix: str
@@ -59,7 +59,7 @@ class WebTask:
 
 @dataclass(frozen=True)
 class WebResult:
-    """Marked text (`[^w0-2]`) with its sources, and what went wrong on the way."""
+    """Hold marked text (`[^w0-2]`) with its sources and gaps."""
 
     text: str
     sources: list[Source] = field(default_factory=list)
@@ -74,14 +74,14 @@ LABELS = {"google": "Google", "tavily": "Tavily", "serper": "Serper", "bocha": "
 
 
 def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **values: str) -> Gap:
-    """A gap in the user's language; `text` names the wording where it differs from the code."""
+    """Return a gap in the user's language; `text` names the wording, default the code."""
     values = {"service": LABELS.get(provider, provider), **values}
     message = say(f"search.{text or code}", task.language, **values)
     return Gap(query=task.query, provider=provider, code=code, message=message)
 
 
 def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, **more: str) -> Gap:
-    """The gap an error leaves; `code` is the error's."""
+    """Return the gap of an error, with its code."""
     reason = reason_of(error, task.language)
     log.info("%s search failed: %s (%s)", provider, error, error.code)
     return search_gap(task, provider, error.code, text=text, reason=reason, **more)

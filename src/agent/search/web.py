@@ -1,4 +1,4 @@
-"""The web search of a run: picks the service, falls back once, and turns failures into gaps.
+"""Search the web for a run: pick the service, fall back once, turn failures into gaps.
 
 To add one: its file here, its line in REGISTRY, its settings (`<NAME>_API_KEY`, `_BASE_URL`,
 `_DEFAULT_COUNT`), its name in `WebChoice`, and its stand-in in `sample/search.py`.
@@ -39,13 +39,13 @@ REGISTRY: dict[str, type[HitSearch]] = {
 
 
 def key_variable(name: str) -> str:
-    """The environment variable that configures a service."""
+    """Return the environment variable that configures a service."""
     return f"{name.upper()}_API_KEY"
 
 
-def configured(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, HitSearch]:
-    """The services that have what they need, by name; settings are read by their names."""
-    found: dict[str, HitSearch] = {}
+def configured_services(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, HitSearch]:
+    """Return the configured services by name; settings are read by their names."""
+    services: dict[str, HitSearch] = {}
     for name, kind in REGISTRY.items():
         endpoint = Endpoint(
             base_url=getattr(settings, f"{name}_base_url"),
@@ -54,8 +54,8 @@ def configured(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, HitSe
             timeout=settings.search_timeout_seconds,
         )
         if endpoint.secret() or getattr(settings, f"{name}_keyless", False):
-            found[name] = kind(http, calls, endpoint)
-    return found
+            services[name] = kind(http, calls, endpoint)
+    return services
 
 
 _PROBE = "weather today"
@@ -66,7 +66,7 @@ def _today() -> str:
 
 
 class WebSearch:
-    """Implements WebResearch over whatever is configured.
+    """Search with the services that are configured.
 
     `settings` has, by name, each service's key, base URL and count, and the search time-out.
     """
@@ -84,12 +84,14 @@ class WebSearch:
         self.http = http or SearchHttp(timeout=self._timeout)
         self._models = models
         self._google = GoogleSearch(models)
-        self._hits: dict[str, SearchProvider] = dict(configured(settings, self.http, calls))
+        self._hits: dict[str, SearchProvider] = dict(
+            configured_services(settings, self.http, calls)
+        )
         self._writer = HitWriter(models)
         self._today = today
 
     async def research(self, task: WebTask, *, meter: Meter) -> WebResult:
-        """One query to findings; a failure of every kind is a gap in them."""
+        """Return the marked text of one query; every failure is a gap in it."""
         routes = self._routes(task.choice, task.model)
         if not routes:
             return WebResult("", gaps=[self._missing(task)])
@@ -100,13 +102,13 @@ class WebSearch:
             except BudgetExceeded as error:
                 return WebResult("", gaps=[*gaps, failure_gap(task, name, error, text="failed")])
             except (ProviderError, ConfigurationError) as error:
-                gaps.append(_failed(task, name, following, error))
+                gaps.append(_failure_of(task, name, following, error))
             else:
                 return _with_gaps(web_result, gaps)
         return WebResult("", gaps=gaps)
 
     def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
-        """A service that answers with hits; Google's by way of `model`, where that can search.
+        """Return a service that answers with hits; Google's by `model`, where that can search.
 
         Raises ConfigurationError naming what to set.
         """
@@ -117,35 +119,35 @@ class WebSearch:
 
     @property
     def can_extract(self) -> bool:
-        """Whether a configured service reads pages."""
+        """Return whether a configured service reads pages."""
         return isinstance(self._hits.get("tavily"), TavilySearch)
 
     async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
-        """The texts of those pages that could be read; raises ProviderError, BudgetExceeded."""
+        """Return the texts of the readable pages; raise ProviderError, BudgetExceeded."""
         service = self._hits.get("tavily")
         if not isinstance(service, TavilySearch):
             raise ConfigurationError("web_search", f"reading needs {key_variable('tavily')}")
         return await service.extract(urls, meter=meter)
 
     async def health(self, research_model: str | None = None) -> list[dict[str, Any]]:
-        """For each service {provider, configured, works, message}; one live probe where configured.
+        """Return {provider, configured, works, message} for each service; probe configured ones.
 
         `works` is None where nothing was tried. Google is tried only with a `research_model`.
         """
         google = research_model is not None and self._models.is_google(research_model)
-        found = [await self._probe("google", research_model)] if google else []
+        reports = [await self._probe("google", research_model)] if google else []
         for name in REGISTRY:
             if name in self._hits:
-                found.append(await self._probe(name, research_model))
+                reports.append(await self._probe(name, research_model))
             else:
-                found.append(_report(name, False, None, f"{key_variable(name)} is not set"))
-        return found
+                reports.append(_report(name, False, None, f"{key_variable(name)} is not set"))
+        return reports
 
     async def aclose(self) -> None:
         await self.http.aclose()
 
     def _routes(self, choice: WebChoice, model: str) -> list[str]:
-        """The services to try, at most two: a query falls to another service once."""
+        """Return the services to try, at most two: a query falls back once."""
         if choice == "off":
             return []
         google = ["google"] if self._models.is_google(model) else []
@@ -164,8 +166,8 @@ class WebSearch:
         if name == "google":
             return await self._google.research(task, meter=meter)
         hits = await self._hits[name].search(task.query, meter=meter)
-        found = await self._writer.write_up(task, hits, provider=name, meter=meter)
-        return WebResult(found.text, found.sources, found.gaps, executed=[task.query])
+        written = await self._writer.write_up(task, hits, provider=name, meter=meter)
+        return WebResult(written.text, written.sources, written.gaps, executed=[task.query])
 
     def _missing(self, task: WebTask) -> Gap:
         match task.choice:
@@ -225,7 +227,7 @@ def _report(name: str, is_configured: bool, works: bool | None, message: str) ->
     }
 
 
-def _failed(task: WebTask, name: str, following: str | None, error: AgentError) -> Gap:
+def _failure_of(task: WebTask, name: str, following: str | None, error: AgentError) -> Gap:
     if following is None:
         return failure_gap(task, name, error, text="failed")
     return failure_gap(task, name, error, text="fallback", other=LABELS[following])

@@ -1,4 +1,4 @@
-"""Wikipedia: GET {base}/w/api.php, a search and the openings of the articles in one request."""
+"""Search Wikipedia: GET {base}/w/api.php, with the openings of the articles."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -9,7 +9,7 @@ from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, RateLimited
 from agent.search.documents import Document, DocumentSearch, make_document
 from agent.search.hits import fields, rows
-from agent.search.http import said
+from agent.search.http import error_message
 from agent.texts.language import detect_language
 
 _MAX_QUERY = 300
@@ -19,7 +19,7 @@ _BUSY = ("ratelimited", "maxlag")
 
 
 class Wikipedia(DocumentSearch):
-    """Articles of the query's language; `{lang}` in the base URL stands for it."""
+    """Search articles in the query's language, which replaces `{lang}` in the base URL."""
 
     name = "wikipedia"
     max_count = 20
@@ -52,7 +52,7 @@ class Wikipedia(DocumentSearch):
                 "formatversion": "2",
             },
             headers={"User-Agent": self._endpoint.user_agent},
-            refine=_refused,
+            refine=_error_of,
         )
         # No hit is a reply without `query`.
         pages = rows(fields(reply.get("query")).get("pages"))
@@ -70,15 +70,15 @@ def _place(page: Any) -> int:
     return index if isinstance(index, int) else 1 << 30
 
 
-def _refused(status: int, body: Any) -> ProviderError | None:
-    """Errors come with HTTP 200, too; a refused User-Agent is a 403 in HTML."""
+def _error_of(status: int, body: Any) -> ProviderError | None:
+    """Return the error of a reply; errors come with HTTP 200, too."""
     if status == 403:
         message = "HTTP 403: WIKIPEDIA_USER_AGENT must name the program and a contact"
         return ProviderRefused("wikipedia", message, code="search_refused")
     error = fields(fields(body).get("error"))
     if status != 200 or not error:
         return None
-    message = said({"message": error.get("info")}) or "refused"
+    message = error_message({"message": error.get("info")}) or "refused"
     if error.get("code") in _BUSY:
         return RateLimited("wikipedia", message)
     return ProviderRefused("wikipedia", message, code="search_refused")
