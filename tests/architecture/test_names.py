@@ -33,6 +33,7 @@ FOLDERS = (
     "knowledge",
     "mcp",
     "models",
+    "nodes",
     "prompts",
     "reading",
     "runs",

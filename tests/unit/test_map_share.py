@@ -10,7 +10,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Budget, Limits, no_usage
 from agent.core.errors import BudgetExceeded
 from agent.evidence.types import MapTask, Query
-from agent.nodes.routing import continue_to_research, evaluate_research, planned
+from agent.nodes.routing import continue_to_research, evaluate_research, plan_queries
 from agent.state import PlannedMap, WrittenQuery
 
 LIMITS = Limits(
@@ -76,7 +76,7 @@ def test_a_step_cannot_spend_more_than_its_share_nor_than_the_budget_has() -> No
 
 
 def test_a_keyword_that_was_planned_but_not_searched_may_be_asked_again() -> None:
-    queries = planned(
+    queries = plan_queries(
         [written("迪士尼", "小吃", "咖啡厅", "快餐")],
         Configuration(),
         None,
@@ -88,7 +88,7 @@ def test_a_keyword_that_was_planned_but_not_searched_may_be_asked_again() -> Non
 
 
 def test_merged_queries_lose_no_keyword() -> None:
-    queries = planned(
+    queries = plan_queries(
         [written("王府井", "博物馆", "公园"), written("王府井", "公园", "儿童剧院", "科技馆")],
         Configuration(),
         None,

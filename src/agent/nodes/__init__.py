@@ -1,1 +1,1 @@
-"""The nodes of the assistant `agent`, one file each, and the routes between them."""
+"""Define the nodes of the assistant `agent`, one file each, and the routes between them."""

@@ -1,4 +1,4 @@
-"""One map branch: prefetch in code, then the model with the tools bound, in a bounded loop.
+"""Run a map branch: prefetch in code, then the model with the tools, in a bounded loop.
 
 The model only decides what else to look up; reflection and the writer read the records.
 """
@@ -69,13 +69,13 @@ async def amap_research(
         weather=map_result.weather,
         places_rejected=map_result.rejected,
         anchors=[map_result.anchor] if map_result.anchor else [],
-        map_searched=_searched(branch.task, map_result),
+        map_searched=_answered_tasks(branch.task, map_result),
         gaps=map_result.gaps,
         usage=branch.meter.usage,
     )
 
 
-def _searched(task: MapTask, map_result: MapResult) -> list[MapTask]:
+def _answered_tasks(task: MapTask, map_result: MapResult) -> list[MapTask]:
     """Return the task with the keywords that the map was asked for; nothing where it was not."""
     if task["intent"] in _KEYWORD_INTENTS:
         words = [search["keyword"] for search in map_result.searches if search["keyword"]]
@@ -173,33 +173,37 @@ class _Branch:
                 tools=tools.tools,
                 thinking=DEFAULT_THINKING["research"],
             )
-            calls, known = reply.message.tool_calls, len(map_result.sources)
+            calls, before = reply.message.tool_calls, len(map_result.sources)
             answers = await asyncio.gather(*(tools.call(call) for call in calls))
-            if len(map_result.sources) - known >= len(calls):
+            if len(map_result.sources) - before >= len(calls):
                 # Each call brought a record: that was what it was for.
                 return
             messages = [*messages, reply.message, *answers]
 
     def _opening(self, map_result: MapResult) -> Sequence[BaseMessage]:
         language = self.options.language
-        blocks = {"query": self.query, **self._known(map_result), **self._records(map_result)}
+        blocks = {
+            "query": self.query,
+            **self._context_blocks(map_result),
+            **self._records(map_result),
+        }
         return [
             SystemMessage(render("amap_research_system", language)),
             HumanMessage(render("amap_research", language, **blocks)),
         ]
 
-    def _known(self, map_result: MapResult) -> dict[str, str]:
+    def _context_blocks(self, map_result: MapResult) -> dict[str, str]:
         """Return what tools can start from: the centre, what was searched, further hits by id."""
         centre, name = map_result.centre, map_result.centre_name
         return {
             "centre": f"{name} {lnglat(centre)}" if centre and name else "",
-            "tried": "\n".join(self._tried(map_result)),
+            "tried": "\n".join(self._search_lines(map_result)),
             "more": say("punctuation.semicolon", self.options.language).join(
                 f"{hit['id']}: {hit['name']}" for hit in map_result.hits[:_SHOWN_HITS]
             ),
         }
 
-    def _tried(self, map_result: MapResult) -> list[str]:
+    def _search_lines(self, map_result: MapResult) -> list[str]:
         """Return a line for each search, with the number of its hits."""
         language = self.options.language
         return [

@@ -1,4 +1,4 @@
-"""The last node: the answer with numbered citations, and everything a client wants beside it."""
+"""Write the answer with numbered citations, and everything a client shows beside it."""
 
 from collections.abc import AsyncIterator
 from typing import cast
@@ -64,8 +64,8 @@ def _verdict(state: OverallState) -> str | None:
 
 def _was_searched(state: OverallState) -> bool:
     """Return whether anything was looked up: not for thanks, nor where the user is asked first."""
-    asked = state.get("needs") or state.get("cancelled")
-    return bool(state.get("queries")) and not asked
+    without_research = state.get("needs") or state.get("cancelled")
+    return bool(state.get("queries")) and not without_research
 
 
 def _findings(state: OverallState) -> list[str]:

@@ -1,4 +1,4 @@
-"""The first node: open the turn, write the question so that it stands alone, and its queries."""
+"""Open the turn, rewrite the question so that it stands alone, and write its queries."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ from agent.evidence.queries import clean_text, drop_seen, is_visible
 from agent.evidence.types import Constraints, Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
-from agent.nodes.routing import lost_place, map_task, planned
+from agent.nodes.routing import lost_place, map_task, plan_queries
 from agent.prompts import render
 from agent.state import (
     OverallState,
@@ -48,7 +48,7 @@ _DISTRICT_SECONDS = 5
 
 @dataclass(frozen=True)
 class _Plan:
-    """What the turn begins with; `question` is empty where no model rewrote it."""
+    """Hold the plan of a turn; `question` is empty where no model rewrote it."""
 
     queries: list[Query]
     question: str = ""
@@ -158,7 +158,7 @@ async def _write(
         return _Plan(_own_words(turn, configuration), gaps=gaps)
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
-    queries = drop_seen(planned(written, configuration, turn["near"]), [])
+    queries = drop_seen(plan_queries(written, configuration, turn["near"]), [])
     if not queries and (reply.parsed.query or not may_skip):
         queries = _own_words(turn, configuration)
     stated = reply.parsed.constraints

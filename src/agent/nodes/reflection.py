@@ -21,7 +21,7 @@ from agent.evidence.references import provenance_lines
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
-from agent.nodes.routing import left_by_map, planned
+from agent.nodes.routing import left_by_map, plan_queries
 from agent.prompts import render
 from agent.state import OverallState, PlannedQuery, Previous, Reflection, Update
 
@@ -163,12 +163,12 @@ def _new_queries(
         verdict.knowledge_gap, state.get("knowledge_gap", "")
     ):
         return []
-    done = state.get("queries", [])
-    texts = [query["query"] for query in done]
+    earlier = state.get("queries", [])
+    texts = [query["query"] for query in earlier]
     written = [w for w in verdict.follow_up_queries if w.query.strip()]
     near = state["turn"]["near"]
     searched = state.get("map_searched", [])
-    queries = drop_seen(planned(written, configuration, near, searched=searched), texts)
+    queries = drop_seen(plan_queries(written, configuration, near, searched=searched), texts)
     if not _map_calls_left(state, configuration):
         queries = [Query(query=query["query"], map=None) for query in queries]
     fresh = [q for q in queries if q["map"] or not repeats(q["query"], texts)]

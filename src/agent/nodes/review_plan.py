@@ -1,4 +1,4 @@
-"""Shows the plan to a person before anything is searched, and goes on with what comes back.
+"""Show the plan to a person before anything is searched, and continue with the answer.
 
 The sizes are those of the prompts and of typical replies, output with its thinking; prices are the
 catalogue's. Google's free quota is not subtracted.
@@ -23,7 +23,7 @@ from agent.evidence.intent import valid_map_task
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, Point, Query
 from agent.models.catalogue import parse, price
-from agent.nodes.routing import goes_to_web, placed
+from agent.nodes.routing import goes_to_web, has_place
 from agent.state import (
     CostRange,
     Estimate,
@@ -39,7 +39,7 @@ from agent.state import (
 
 @dataclass(frozen=True)
 class _Size:
-    """Tokens in and out of one call; `searches` are executed by Google for it."""
+    """Hold tokens in and out of one call; `searches` are executed by Google for it."""
 
     input: int
     output: int
@@ -62,7 +62,7 @@ def estimate_of(
     services: Services,
     spent: Usage | None,
 ) -> Estimate:
-    """Counts of this plan without follow-ups, within the limits; and what it may cost."""
+    """Count the calls of a plan without follow-ups, within the limits, and estimate their cost."""
     used = spent or no_usage()
     asked_of_web = sum(goes_to_web(query) for query in queries)
     web = asked_of_web if configuration.web_search != "off" else 0
@@ -82,13 +82,13 @@ def estimate_of(
 
 
 def _map_calls(task: MapTask, turn: Turn, configuration: Configuration) -> int:
-    """Calls of the fixed plan of one task, without those a model may add."""
+    """Return the calls of the prefetch of one task, without those a model may add."""
     looked_up = configuration.map_details + configuration.map_more_details
     words = min(len(task.get("keywords") or []), configuration.map_keywords) or 1
-    found = 0 if turn["near"] and not task.get("place") else 1
+    lookups = 0 if turn["near"] and not task.get("place") else 1
     match task["intent"]:
         case "nearby":
-            return found + words + looked_up
+            return lookups + words + looked_up
         case "area":
             return words + looked_up
         case "poi":
@@ -96,13 +96,13 @@ def _map_calls(task: MapTask, turn: Turn, configuration: Configuration) -> int:
         case "route" | "distance":
             return 3 - (task.get("origin") is None)
         case "regeo":
-            return found + 1
+            return lookups + 1
     return 1
 
 
 @dataclass(frozen=True)
 class _Costs:
-    """One plan's branches in the first round; follow-ups are taken to be like them."""
+    """Estimate the cost of a plan's branches; follow-ups are taken to be like them."""
 
     web: int
     maps: int
@@ -111,7 +111,7 @@ class _Costs:
     services: Services
 
     def range(self) -> CostRange | None:
-        """None where a model or a search service has no known price."""
+        """Return the range in USD, or None where a model or service has no known price."""
         if self.web and not self._searched_by_google():
             return None
         most = self.configuration.max_follow_up_queries * (self.turn["loops"] - 1)
@@ -126,7 +126,7 @@ class _Costs:
         return choice in ("auto", "google") and parse(model).provider == "google"
 
     def _cost(self, end: int, web: int, maps: int) -> float | None:
-        """USD with the sizes of one end of the range; what sample services do costs nothing."""
+        """Return USD with the sizes of one end of the range; sample services cost nothing."""
         chosen, configuration = self.turn["reasoning_model"], self.configuration
         rounds = self.turn["loops"] - 1 if configuration.max_follow_up_queries else 0
         judged = rounds if end else min(rounds, 1)
@@ -140,13 +140,13 @@ class _Costs:
                    more=findings),
             _price(chosen or configuration.answer_model, _ANSWER[end], 1, day, more=findings),
         ]  # fmt: skip
-        known = [part for part in parts if part is not None]
-        cost = round(sum(known), 3) if len(known) == len(parts) else None
+        names = [part for part in parts if part is not None]
+        cost = round(sum(names), 3) if len(names) == len(parts) else None
         return self.services.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
 
 
 def _price(model: str, size: _Size, calls: int, day: date, *, more: int = 0) -> float | None:
-    """USD for `calls` calls of this size; nothing for none, whatever the model."""
+    """Return USD for `calls` calls of this size; 0 for none, whatever the model."""
     if not calls:
         return 0.0
     return price(
@@ -166,27 +166,27 @@ _TASK_FIELDS = frozenset(get_type_hints(MapTask))
 
 
 def read_review(answer: Any, configuration: Configuration, near: Point | None) -> list[Query]:
-    """The queries to go on with, none if the person cancelled; raises InputError naming a field."""
+    """Return the queries of an answer, none if cancelled; raise InputError naming a field."""
     fields = _object(answer, "the answer", {"queries", "cancel"})
     cancel = fields.get("cancel", False)
     if not isinstance(cancel, bool):
         raise InputError("cancel", "must be true or false")
     if cancel:
         return []
-    given = fields.get("queries")
-    if not isinstance(given, list):
+    value = fields.get("queries")
+    if not isinstance(value, list):
         raise InputError("queries", "must be a list of {query, map}, or answer {cancel: true}")
-    if not given:
+    if not value:
         raise InputError("queries", "is empty; to stop, answer {cancel: true}")
-    if len(given) > MAX_QUERIES:
-        raise InputError("queries", f"has {len(given)} entries; at most {MAX_QUERIES} are allowed")
+    if len(value) > MAX_QUERIES:
+        raise InputError("queries", f"has {len(value)} entries; at most {MAX_QUERIES} are allowed")
     return [
-        _query(one, f"queries[{place}]", configuration, near) for place, one in enumerate(given)
+        _query(one, f"queries[{place}]", configuration, near) for place, one in enumerate(value)
     ]
 
 
-def _query(given: Any, where: str, configuration: Configuration, near: Point | None) -> Query:
-    fields = _object({"query": given} if isinstance(given, str) else given, where, _QUERY_FIELDS)
+def _query(value: Any, where: str, configuration: Configuration, near: Point | None) -> Query:
+    fields = _object({"query": value} if isinstance(value, str) else value, where, _QUERY_FIELDS)
     text = fields.get("query")
     if not isinstance(text, str):
         raise InputError(f"{where}.query", "must be a text")
@@ -196,16 +196,16 @@ def _query(given: Any, where: str, configuration: Configuration, near: Point | N
         raise InputError(f"{where}.query", "is empty")
     if len(cleaned) > MAX_QUERY:
         raise InputError(f"{where}.query", f"is longer than {MAX_QUERY} characters")
-    asked = fields.get("map")
-    task = None if asked is None else _task(asked, f"{where}.map", configuration, near)
+    task_value = fields.get("map")
+    task = None if task_value is None else _task(task_value, f"{where}.map", configuration, near)
     web = fields.get("web", True)
     if not isinstance(web, bool):
         raise InputError(f"{where}.web", "must be true or false")
     return Query(query=cleaned, map=task) if web else Query(query=cleaned, map=task, web=False)
 
 
-def _task(given: Any, where: str, configuration: Configuration, near: Point | None) -> MapTask:
-    fields = _object(given, where, _TASK_FIELDS)
+def _task(value: Any, where: str, configuration: Configuration, near: Point | None) -> MapTask:
+    fields = _object(value, where, _TASK_FIELDS)
     if configuration.geo_routing == "never":
         raise InputError(where, "the map is off (geo_routing=never); leave it out")
     intents = get_args(MapIntent)
@@ -214,7 +214,7 @@ def _task(given: Any, where: str, configuration: Configuration, near: Point | No
     task = valid_map_task(fields)
     if task is None:
         raise InputError(where, f"lacks what {fields['intent']} needs ({_needs(fields)})")
-    if not placed(task, near):
+    if not has_place(task, near):
         raise InputError(where, f"says not where ({_needs(fields)})")
     return task
 
@@ -230,16 +230,16 @@ def _needs(fields: Mapping[str, Any]) -> str:
     return "place or city"
 
 
-def _object(given: Any, where: str, known: Collection[str]) -> Mapping[str, Any]:
-    """A JSON object with no other fields than these; a misspelt one would be lost silently."""
-    if not isinstance(given, Mapping):
-        raise InputError(where, f"must be an object with {', '.join(sorted(known))}")
-    for name in given:
-        if name not in known:
+def _object(value: Any, where: str, names: Collection[str]) -> Mapping[str, Any]:
+    """Return a JSON object with no other fields; a misspelt one would be lost silently."""
+    if not isinstance(value, Mapping):
+        raise InputError(where, f"must be an object with {', '.join(sorted(names))}")
+    for name in value:
+        if name not in names:
             place = where if where.startswith("queries") else ""
             full = clean_text(f"{place}.{name}".lstrip("."), 100)
-            raise InputError(full, f"is not known here; known: {', '.join(sorted(known))}")
-    return given
+            raise InputError(full, f"is not known here; known: {', '.join(sorted(names))}")
+    return value
 
 
 log = logging.getLogger(__name__)
@@ -251,7 +251,7 @@ ANSWER_SCHEMA: dict[str, Any] = TypeAdapter(ReviewedPlan).json_schema()
 async def review_plan(
     state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
-    """Pauses the run until the plan is answered; asks again, saying why, where it cannot be used.
+    """Pause the run until the plan is answered; pause again where the answer is invalid.
 
     Executed again from its beginning at every answer, so nothing here may cost anything.
     """
@@ -259,10 +259,10 @@ async def review_plan(
     configuration = runtime.context or Configuration()
     turn, written = state["turn"], state["query_list"]
     review = PlanReview(
-        queries=[_shown(query) for query in written],
+        queries=[_reviewable(query) for query in written],
         estimate=estimate_of(written, turn, configuration, services, state.get("usage")),
     )
-    queries = _answered(review, turn, configuration)
+    queries = _await_answer(review, turn, configuration)
     services.budgets.close(turn["id"])
     log.info("turn=%s %s: %d queries", turn["id"], NODE, len(queries))
     update = Update(
@@ -277,8 +277,8 @@ async def review_plan(
     return update
 
 
-def _answered(review: PlanReview, turn: Turn, configuration: Configuration) -> list[Query]:
-    """The queries of the first answer that can be used; none where the person cancelled."""
+def _await_answer(review: PlanReview, turn: Turn, configuration: Configuration) -> list[Query]:
+    """Return the queries of the first valid answer; none where the person cancelled."""
     while True:
         answer = interrupt(review, response_schema=ANSWER_SCHEMA)
         try:
@@ -287,8 +287,8 @@ def _answered(review: PlanReview, turn: Turn, configuration: Configuration) -> l
             review = PlanReview(**{**review, "problem": error.message})
 
 
-def _shown(query: Query) -> Query:
-    """The query as it may come back, with what its map task says, without what it leaves open."""
+def _reviewable(query: Query) -> Query:
+    """Return the query as it may come back, its map task without empty fields."""
     text, task = clean_text(query["query"], MAX_QUERY), query["map"]
     if task is None:
         return Query(query=text, map=None)
@@ -299,7 +299,7 @@ def _shown(query: Query) -> Query:
 
 
 def _without_the_wait(turn: Turn, now: float) -> Turn:
-    """The turn as if it had begun later: a person's time is none of the run's."""
+    """Return the turn as if it had begun later, without the time a person took."""
     waiting_since = turn.get("paused_at", now)
-    kept = {name: value for name, value in turn.items() if name != "paused_at"}
-    return cast(Turn, {**kept, "started_at": turn["started_at"] + max(0.0, now - waiting_since)})
+    options = {name: value for name, value in turn.items() if name != "paused_at"}
+    return cast(Turn, {**options, "started_at": turn["started_at"] + max(0.0, now - waiting_since)})

@@ -1,4 +1,4 @@
-"""Where a run goes next, and whether a query goes to the map."""
+"""Route a run between its nodes, and queries to the map."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -96,7 +96,7 @@ def left_by_map(state: OverallState, configuration: Configuration) -> list[Query
     ]
 
 
-def planned(
+def plan_queries(
     written: Sequence[WrittenQuery],
     configuration: Configuration,
     near: Point | None,
@@ -111,12 +111,12 @@ def planned(
     answered: dict[tuple[object, ...], set[str]] = {}
     for task in searched:
         answered.setdefault(_where(task), set()).update(task.get("keywords", []))
-    seen: dict[tuple[object, ...], MapTask] = {}
+    first_tasks: dict[tuple[object, ...], MapTask] = {}
     queries: list[Query] = []
     for each in written:
-        proposed = _proposed(each, configuration)
-        fresh = _fresh(proposed, answered) if proposed and placed(proposed, near) else None
-        query = Query(query=each.query, map=_merged(fresh, seen))
+        proposal = _proposal(each, configuration)
+        fresh = _fresh(proposal, answered) if proposal and has_place(proposal, near) else None
+        query = Query(query=each.query, map=_merge(fresh, first_tasks))
         if fresh and not query["map"] and not each.web:
             continue
         if query["map"] and not each.web:
@@ -134,31 +134,31 @@ def lost_place(
     """Return whether the map's part of a plan was lost because nobody said where."""
     if any(query["map"] for query in queries):
         return False
-    tasks = [task for each in written if each.map and (task := _proposed(each, configuration))]
-    return any(not placed(task, near) for task in tasks)
+    tasks = [task for each in written if each.map and (task := _proposal(each, configuration))]
+    return any(not has_place(task, near) for task in tasks)
 
 
-def _proposed(written: WrittenQuery, configuration: Configuration) -> MapTask | None:
+def _proposal(written: WrittenQuery, configuration: Configuration) -> MapTask | None:
     return map_task(written.query, written.map.model_dump() if written.map else None, configuration)
 
 
 def map_task(
-    query: str, proposed: dict[str, object] | None, configuration: Configuration
+    query: str, proposal: dict[str, object] | None, configuration: Configuration
 ) -> MapTask | None:
     """Return the map task of one query by `geo_routing`; rules replace an invalid proposal."""
     routing = configuration.geo_routing
     if routing == "never":
         return None
-    if routing == "llm" and proposed is None and not parse_lnglat(query):
+    if routing == "llm" and proposal is None and not parse_lnglat(query):
         return None
-    checked = valid_map_task(proposed) if proposed and routing != "rules" else None
+    checked = valid_map_task(proposal) if proposal and routing != "rules" else None
     task = checked or map_task_by_rules(query)
     if task is None and routing == "always":
         return MapTask(intent="poi", place=query)
     return task
 
 
-def placed(task: MapTask, near: Point | None) -> bool:
+def has_place(task: MapTask, near: Point | None) -> bool:
     """Return whether there is a place, a city, two ends or the user's position to begin from."""
     if task["intent"] in _NEEDS_NO_PLACE:
         return bool(task.get("destination") and (task.get("origin") or near))
@@ -172,23 +172,23 @@ def _where(task: MapTask) -> tuple[object, ...]:
     )
 
 
-def _fresh(task: MapTask, asked: dict[tuple[object, ...], set[str]]) -> MapTask | None:
+def _fresh(task: MapTask, earlier_words: dict[tuple[object, ...], set[str]]) -> MapTask | None:
     """Return the task with the keywords no earlier round searched; None if there are none."""
-    earlier = asked.get(_where(task))
+    earlier = earlier_words.get(_where(task))
     if earlier is None:
         return task
     words = [word for word in task.get("keywords", []) if word not in earlier]
     return MapTask(**{**task, "keywords": words}) if words else None
 
 
-def _merged(task: MapTask | None, seen: dict[tuple[object, ...], MapTask]) -> MapTask | None:
+def _merge(task: MapTask | None, first_tasks: dict[tuple[object, ...], MapTask]) -> MapTask | None:
     """Return the task with the keywords that no earlier query of this round takes along, if any."""
-    if task is None or (first := seen.setdefault(_where(task), task)) is task:
+    if task is None or (first := first_tasks.setdefault(_where(task), task)) is task:
         return task
     words = list(dict.fromkeys([*first.get("keywords", []), *task.get("keywords", [])]))
     first["keywords"], rest = words[:_MOST_KEYWORDS], words[_MOST_KEYWORDS:]
     if not rest:
         return None
-    seen[_where(task)] = task
+    first_tasks[_where(task)] = task
     task["keywords"] = rest
     return task

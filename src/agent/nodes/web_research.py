@@ -1,4 +1,4 @@
-"""One web branch: a query to marked text with sources, or a gap."""
+"""Run a web branch: a query to marked text with sources, or a gap."""
 
 import logging
 import time
@@ -21,7 +21,7 @@ NODE = "web_research"
 async def web_research(
     state: WebSearchState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
-    """Searches the web for one query; never raises for a failed source."""
+    """Search the web for one query; a failed source becomes a gap."""
     services = get_services()
     configuration = runtime.context or Configuration()
     query, turn, began = state["search_query"], state["turn"], time.monotonic()
