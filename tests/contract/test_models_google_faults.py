@@ -106,13 +106,14 @@ async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
         assert len(gemini.requests) - before == (2 if kind == "empty" else 4)
 
 
-async def test_a_service_that_is_not_there_is_unavailable() -> None:
+async def test_a_service_that_cannot_be_reached_is_told_from_one_that_fails() -> None:
     from agent.settings import Settings
 
     settings = Settings(gemini_api_key=KEY, google_gemini_base_url="http://127.0.0.1:9")
     client = ModelClient(settings, Calls())
-    with pytest.raises(ProviderUnavailable):
+    with pytest.raises(ProviderUnavailable) as caught:
         await client.ask(LITE, ASK, meter=meter())
+    assert caught.value.code == "unreachable"
     await client.aclose()
 
 

@@ -131,6 +131,14 @@ async def test_an_address_alone_needs_no_key() -> None:
         await client.aclose()
 
 
+async def test_an_address_where_nobody_is_is_told_from_a_service_that_fails() -> None:
+    client = ModelClient(Settings(openai_base_url="http://127.0.0.1:9/v1"), Calls())
+    with pytest.raises(ProviderUnavailable) as caught:
+        await client.ask(CHAT, ASK, meter=meter())
+    assert caught.value.code == "unreachable"
+    await client.aclose()
+
+
 async def test_neither_key_nor_address_names_the_variable() -> None:
     with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
         await ModelClient(Settings(), Calls()).ask(CHAT, ASK, meter=meter())

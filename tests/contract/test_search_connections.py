@@ -15,6 +15,11 @@ from tests.support.search_scripts import meter
 __all__ = ["bench_fixture", "running_fixture"]
 
 
+async def test_an_address_where_nobody_is_is_told_from_a_service_that_fails(bench: Bench) -> None:
+    error = await failure(bench.provider(**{f"{bench.name}_base_url": "http://127.0.0.1:9"}))
+    assert error.code == "unreachable"
+
+
 async def test_a_redirect_is_not_followed(bench: Bench) -> None:
     elsewhere = {"Location": f"{bench.url}/elsewhere"}
     bench.service.fail("status", status=302, headers=elsewhere, times=None)

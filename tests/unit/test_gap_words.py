@@ -162,11 +162,35 @@ def test_a_question_that_nothing_answers_is_told_every_reason_and_what_to_do() -
     assert "tanlu doctor" in all_failed(gaps, "en")
 
 
+@pytest.mark.parametrize(
+    ("code", "helps"),
+    [
+        ("unreachable", "HTTPS_PROXY"), ("model_key_invalid", "tanlu config set"),
+        ("model_quota_day", "OPENAI_BASE_URL"), ("unavailable", "Try again later"),
+    ],
+)  # fmt: skip
+def test_a_failed_run_says_on_its_second_line_what_helps(code: str, helps: str) -> None:
+    down = ProviderUnavailable("model:google", MACHINE, code=code)
+    reason, remedy = all_failed([gap_of("", down, "generate_query", "en")], "en").split("\n")
+    assert reason.startswith("every model failed: ")
+    assert helps in remedy
+
+
+def test_no_network_is_told_from_a_service_that_is_down() -> None:
+    def worded(code: str) -> str:
+        return gap_of("", ProviderUnavailable("model:google", "", code=code), "answer", "zh")[
+            "message"
+        ]
+
+    assert "连不上模型服务" in worded("unreachable")
+    assert "模型服务暂时不可用" in worded("unavailable")
+
+
 def test_where_nothing_could_be_looked_up_the_sources_say_why_not_the_models() -> None:
     down = ProviderUnavailable("model:google", MACHINE)
     source = Gap(query="甲", provider="google", code="timeout", message="Google 搜索没有成功")
     gaps = [gap_of("", down, "generate_query", "zh"), source, gap_of("", down, "reflection", "zh")]
-    with pytest.raises(NothingFound, match="没能查到：Google 搜索没有成功。请"):
+    with pytest.raises(NothingFound, match="没能查到：Google 搜索没有成功。\n请"):
         refuse_if_all_failed(gaps, "zh")
     with pytest.raises(NothingFound, match=r"^没有模型能够作答：没能由模型拟定搜索词"):
         refuse_if_all_failed(gaps[:1], "zh")

@@ -28,11 +28,18 @@ def printable(text: str) -> str:
 
 
 def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:
-    """Print `tanlu: message` on stderr, scrubbed, and return the exit code."""
+    """Print `tanlu: message` on stderr, scrubbed, and return the exit code.
+
+    A second line of the message says what helps; the first is then bold on a terminal.
+    """
     from agent.core.redaction import scrub
 
-    line = one_line(scrub(message))
-    print(f"tanlu: {line} ({_MORE})" if hint else f"tanlu: {line}", file=sys.stderr)  # noqa: T201
+    reason, _, remedy = scrub(message).partition("\n")
+    line = f"tanlu: {one_line(reason)}" + (f" ({_MORE})" if hint else "")
+    is_bold = remedy and sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    print(f"\x1b[1m{line}\x1b[0m" if is_bold else line, file=sys.stderr)  # noqa: T201
+    if remedy:
+        print(f"tanlu: {one_line(remedy)}", file=sys.stderr)  # noqa: T201
     return code
 
 

@@ -22,6 +22,8 @@ _CLIP = 200
 _TRANSPORT_MODULES = ("aiohttp", "httpx", "httpcore", "httpx2", "httpcore2", "socksio", "anyio")
 _DROPPED = ("RemoteProtocol", "Disconnected", "Payload", "ReadError", "Reset", "OSError", "Closed")
 _TIMED_OUT = ("Timeout",)
+_NOT_CONNECTED = ("ConnectorError", "ConnectError", "ConnectTimeout", "ConnectionTimeoutError",
+                  "ConnectionRefused", "gaierror")  # fmt: skip
 _CONTEXT = (
     "exceeds the maximum number of tokens",
     "token limit",
@@ -60,6 +62,9 @@ def translate(error: Exception, provider: str, model: str) -> ProviderError:
     for cause in _chain(error):
         if (failure := _failure(cause)) is not None:
             return _refusal(failure, provider, model)
+    if any(_is(type(cause).__name__, _NOT_CONNECTED) for cause in _chain(error)):
+        message = f"{model}: the service cannot be reached"
+        return ProviderUnavailable(provider, message, code="unreachable")
     for cause in _chain(error):
         if (transport_error := _transport(cause, provider, model)) is not None:
             return transport_error

@@ -190,6 +190,8 @@ def _transport_error(provider: str, error: Exception) -> ProviderError:
         )
     if isinstance(error, httpx.DecodingError):
         return MalformedReply(provider, "the reply cannot be decoded")
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return ProviderUnavailable(provider, "cannot be reached", code="unreachable")
     if isinstance(error, httpx.TimeoutException):
         return ProviderUnavailable(provider, "no answer in time", code="timeout")
     if isinstance(error, httpx.ProxyError):

@@ -3,6 +3,8 @@
 The error's own text, with model names and HTTP statuses, is for logs and `tanlu doctor`.
 """
 
+from collections.abc import Sequence
+
 from agent.core.errors import (
     AgentError,
     BudgetExceeded,
@@ -36,6 +38,25 @@ _BY_KIND: tuple[tuple[type[AgentError], str], ...] = (
 )
 _KEYS = {"model:google": "GEMINI_API_KEY", "google": "GEMINI_API_KEY",
          "model:openai": "OPENAI_API_KEY", "amap": "AMAP_MAPS_API_KEY"}  # fmt: skip
+
+
+_REMEDIES = {
+    "unreachable": "network",
+    "proxy": "network",
+    "model_region": "network",
+    "model_key_invalid": "key",
+    "model_forbidden": "key",
+    "search_key_invalid": "key",
+    "model_quota": "quota",
+    "model_quota_day": "quota",
+    "search_quota": "quota",
+}
+
+
+def remedy_of(codes: Sequence[str], language: Language) -> str:
+    """Return what helps where a run failed for these reasons; the first that tells decides."""
+    kind = next((_REMEDIES[code] for code in codes if code in _REMEDIES), "other")
+    return say(f"remedies.{kind}", language)
 
 
 def reason_of(error: AgentError, language: Language) -> str:

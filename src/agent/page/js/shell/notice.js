@@ -32,13 +32,15 @@ export function showFailedStart(place, text, again) {
 }
 
 /**
- * Shows an error in one line, with the one thing that may help.
+ * Shows an error in one line, with the one thing that may help; a second line of its text is the remedy.
  * @param {{text: string, again?: (() => void)|null, lead?: string}} options
  *   `lead`: stands for a long text, which is folded away
  */
 export function failed({ text, again, lead }) {
-  const isFolded = lead && text.length > SHORT;
-  return el("div", { class: "notice warn", role: "alert" }, el("span", {}, isFolded ? lead : text),
+  const [reason, remedy] = text.split("\n");
+  const isFolded = lead && !remedy && text.length > SHORT;
+  return el("div", { class: "notice warn", role: "alert" },
+    el("span", {}, ...(remedy ? [el("strong", {}, reason), el("br"), remedy] : [isFolded ? lead : text])),
     isFolded && el("details", { class: "reason" }, el("summary", {}, say("reason")), text),
     again && el("button", { class: "button", type: "button", onclick: again }, icon("again"), say("again")));
 }
