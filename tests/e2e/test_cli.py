@@ -2,6 +2,10 @@
 
 import json
 import os
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 from geojson_pydantic import FeatureCollection
@@ -216,5 +220,53 @@ def test_doctor_names_what_does_not_work_and_shows_no_key(cli: Cli, gemini: Gemi
     done = cli.run("doctor", TANLU_MODE="online", TANLU_API_KEYS="anna:too-short-3141")
     assert done.returncode == 1
     assert "GEMINI_API_KEY" in done.stdout
-    assert "correct TANLU_API_KEYS" in done.stdout
+    assert "correct or remove TANLU_API_KEYS" in done.stdout
     assert "3141" not in done.stdout
+
+
+def test_doctor_has_a_line_a_group_in_the_reader_s_language_and_every_check_with_v(
+    cli: Cli,
+) -> None:
+    lines = cli.run("doctor", ANSWER_LANGUAGE="zh").stdout.splitlines()
+    assert [line.split()[1] for line in lines if line[0] in "✓!–✗"] == [
+        "模型", "搜索", "地图", "文档", "本机",
+    ]  # fmt: skip
+    assert "示例数据" in lines[0]
+    assert any("tanlu config set GEMINI_API_KEY" in line for line in lines)
+    assert "TAVILY_API_KEY" not in "".join(lines)
+    assert "– TAVILY_API_KEY: not set" in cli.run("doctor", "-v").stdout
+
+
+def test_quiet_prints_the_answer_and_nothing_else(cli: Cli) -> None:
+    done = cli.run("ask", "-q", EN, "--markdown", "answer.md", *NO_MAP)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "Follow up" not in done.stdout
+    assert done.stdout.strip()
+    assert (cli.folder / "answer.md").is_file()
+
+
+def test_open_hands_the_answer_as_a_page_to_the_browser(cli: Cli) -> None:
+    browser = cli.folder / "browser.py"
+    browser.write_text('import sys; open("opened", "w").write(sys.argv[1])', "utf-8")
+    done = cli.run("ask", EN, "--open", *NO_MAP, BROWSER=f"{sys.executable} {browser} %s")
+    assert done.returncode == 0
+    url = (cli.folder / "opened").read_text("utf-8")
+    file = Path(url2pathname(urlsplit(url).path))
+    assert "<html" in file.read_text("utf-8")
+    assert f"Saved {file}" in done.stderr
+    file.unlink()
+    file.parent.rmdir()
+
+
+def test_retries_are_progress_not_log_lines(cli: Cli, gemini: GeminiService) -> None:
+    env = keyed(gemini) | {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}
+    done = cli.run("ask", EN, *NO_MAP, **env)
+    assert done.returncode == 1
+    assert "WARNING" not in done.stderr
+    assert "- Attempt 2: the model service cannot be reached" in done.stderr
+    reason, remedy = done.stderr.splitlines()[-2:]
+    assert reason.startswith("tanlu: every source failed: ")
+    assert remedy.startswith("tanlu: Check the network, or set a proxy (HTTPS_PROXY")
+    assert cli.run("ask", EN, *NO_MAP, "--log-file", "log", **env).returncode == 1
+    assert "attempt 1 of 4" in (cli.folder / "log").read_text("utf-8")

@@ -13,7 +13,7 @@ from rich.console import Console
 from agent.cli.console import printable
 from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_json, print_outcome, usage_line
-from agent.cli.watch import LiveWatcher, PlainWatcher, show_installs
+from agent.cli.watch import LiveWatcher, PlainWatcher, show_log
 from agent.client.run_result import Outcome, RunName, outcome_of
 from agent.core.errors import AgentError
 from agent.core.progress import event
@@ -61,6 +61,14 @@ def pretty(found: Outcome, notice: str = "", width: int = 100) -> str:
     written = console.file
     assert isinstance(written, io.StringIO)
     return written.getvalue()
+
+
+def test_a_narrow_terminal_has_a_list_of_places_instead_of_a_table() -> None:
+    wide, narrow = pretty(outcome(), width=80), pretty(outcome(), width=60)
+    assert "┏" in wide
+    assert "┏" not in narrow
+    for found in outcome().places:
+        assert f"- {found['name']}" in narrow
 
 
 def test_the_object_has_exactly_its_keys(capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,9 +234,9 @@ def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     source = logging.getLogger("agent.mcp.servers")
-    with show_installs(PlainWatcher("en"), "en"):
+    with show_log(PlainWatcher("en"), "en"):
         source.info("installing the map server once (npm ci)")
-    with show_installs(PlainWatcher("zh"), "zh"):
+    with show_log(PlainWatcher("zh"), "zh"):
         source.info("installing the map server once (npm ci)")
         source.info("map server installed in 12 s")
     source.info("not heard")

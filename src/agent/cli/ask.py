@@ -5,6 +5,8 @@ import contextlib
 import os
 import shlex
 import sys
+import tempfile
+import webbrowser
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -34,7 +36,8 @@ def run(arguments: Namespace) -> int:
         if arguments.follow_last:
             asyncio.run(_name_last_thread(arguments))
         request = read_request(arguments)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file)
+        level = os.environ.get("TANLU_LOG_LEVEL") or ("INFO" if arguments.verbose else None)
+        configure_logging(level, arguments.log_file, terminal="ERROR")
         record = RunRecord(TraceFolder(Path(arguments.trace_dir)) if arguments.trace_dir else None)
     except AgentError as error:
         return fail(error.message, code=USAGE)
@@ -107,10 +110,10 @@ async def _ask(
     request: Request, arguments: Namespace, accepted: asyncio.Event, language: Language
 ) -> tuple[Outcome | Pause, bool]:
     """Return the outcome or the pause, and True if the notice of sample data was shown."""
-    from agent.cli.watch import open_watcher, show_installs
+    from agent.cli.watch import open_watcher, show_log
 
-    silent = arguments.json
-    with open_watcher(language, silent=silent) as watcher, show_installs(watcher, language):
+    silent = arguments.json or arguments.quiet
+    with open_watcher(language, silent=silent) as watcher, show_log(watcher, language):
         result: Outcome | Pause
         if request.url is None:
             from agent.cli.local import ask_here
@@ -143,7 +146,7 @@ def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_sh
     follow_up = _command(request, arguments, question)
     # On one terminal the notice stands above the progress already.
     notice = outcome.notice if notice_shown and sys.stdout.isatty() else ""
-    print_outcome(outcome, follow_up=follow_up, notice=notice)
+    print_outcome(outcome, follow_up="" if arguments.quiet else follow_up, notice=notice)
 
 
 def _command(request: Request, arguments: Namespace, question: str) -> str:
@@ -169,9 +172,20 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
         if (file := getattr(arguments, option)) is not None:
             _write(f"--{option}", file, render(outcome.finished()))
             files.append(file)
-    if not arguments.json:
-        for file in files:
+    if arguments.open:
+        files.append(_opened(outcome.finished(), arguments.html))
+    if not (arguments.json or arguments.quiet):
+        for file in dict.fromkeys(files):
             _say(say("terminal.saved", outcome.language, file=file))
+
+
+def _opened(answer: FinishedAnswer, saved: str | None) -> str:
+    """Open the answer as a page in the browser; return its file, a new one unless it is saved."""
+    path = Path(saved) if saved else Path(tempfile.mkdtemp(prefix="tanlu-"), "answer.html")
+    if not saved:
+        _write("--open", str(path), _html(answer))
+    webbrowser.open(path.absolute().as_uri())
+    return str(path)
 
 
 def _gpx(answer: FinishedAnswer) -> str:

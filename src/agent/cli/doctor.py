@@ -13,11 +13,13 @@ from typing import Any, Final, Literal
 from pydantic import SecretStr
 from typing_extensions import TypedDict
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable, reader_language
 from agent.cli.environment import configure_logging, read_environment
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError
 from agent.settings import Settings, read_settings
+from agent.texts import say
+from agent.texts.language import Language
 
 log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
@@ -34,29 +36,21 @@ class Check(TypedDict):
     suggestion: str
 
 
-_KEYS: Final[dict[str, str]] = {
-    "gemini_api_key": "a key for Gemini: https://aistudio.google.com/apikey",
-    "google_api_key": "",
-    "openai_api_key": "for DeepSeek, DashScope, Ark and others, with OPENAI_BASE_URL",
-    "amap_maps_api_key": 'a key of type "Web服务": https://console.amap.com/dev/key/app',
-    "bocha_api_key": "",
-    "tavily_api_key": "",
-    "serper_api_key": "",
-    "openalex_api_key": "",
-    "semantic_scholar_api_key": "",
-}
-_NODE = 'install Node 20 or newer, or: pip install "tanlu[node]"'
+_KEYS: Final = (
+    "gemini_api_key", "google_api_key", "openai_api_key", "amap_maps_api_key", "bocha_api_key",
+    "tavily_api_key", "serper_api_key", "openalex_api_key", "semantic_scholar_api_key",
+)  # fmt: skip
 _OLDEST_NODE = 20
-_MODEL_SERVICE = "check the key (GEMINI_API_KEY or OPENAI_API_KEY), the address and the network"
-_MAP_ADVICE: Final[dict[str, str]] = {
-    "map_no_node": _NODE,
-    "map_install_failed": "npm must reach its registry once; or name a server in AMAP_MCP_COMMAND",
-    "map_key_missing": "set AMAP_MAPS_API_KEY",
-}
+_MAP_ADVICE: Final = {"map_no_node": "node", "map_install_failed": "npm", "map_key_missing": "amap"}
 
 
 def check(name: str, state: State, detail: str, suggestion: str = "") -> Check:
     return Check(name=name, state=state, detail=detail, suggestion=suggestion)
+
+
+def advice(key: str, **values: str) -> str:
+    """Return what to do, in the reader's language."""
+    return say(f"doctor.advice.{key}", reader_language(), **values)
 
 
 async def examine() -> list[Check]:
@@ -64,7 +58,7 @@ async def examine() -> list[Check]:
     try:
         settings, configuration = read_settings(), configure({})
     except ConfigurationError as error:
-        return [check(error.name, "broken", error.message, f"correct or remove {error.name}")]
+        return [check(error.name, "broken", error.message, advice("correct", name=error.name))]
     checks = [
         _mode(settings),
         *_keys(settings),
@@ -85,16 +79,15 @@ def _mode(settings: Settings) -> Check:
     if settings.mode == "offline":
         why = "TANLU_MODE=offline" if settings.tanlu_mode == "offline" else "no model key was found"
         return check("mode", "ok", f"offline: bundled sample data ({why})",
-                     "set GEMINI_API_KEY for live answers")  # fmt: skip
+                     advice("live"))  # fmt: skip
     if not settings.model_configured:
-        needs = "GEMINI_API_KEY (or GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL)"
-        return check("mode", "broken", "online, but no model is configured", f"set {needs}")
+        return check("mode", "broken", "online, but no model is configured", advice("model"))
     return check("mode", "ok", "online")
 
 
 def _keys(settings: Settings) -> list[Check]:
     checks = []
-    for field, suggestion in _KEYS.items():
+    for field in _KEYS:
         is_set = getattr(settings, field) is not None
         state: State = "ok" if is_set else "off"
         needed = field == "amap_maps_api_key" and settings.mode == "online" and not is_set
@@ -103,7 +96,7 @@ def _keys(settings: Settings) -> list[Check]:
                 field.upper(),
                 "missing" if needed else state,
                 "set" if is_set else "not set",
-                suggestion if needed else "",
+                advice("amap") if needed else "",
             )
         )
     return checks
@@ -125,9 +118,11 @@ def _access() -> Check:
 
     rules = access()
     if rules.problem:
-        return check("access", "broken", rules.summary, f"correct {rules.problem.split(':')[0]}")
+        return check(
+            "access", "broken", rules.summary, advice("correct", name=rules.problem.split(":")[0])
+        )
     if rules.open and rules.is_exposed:
-        return check("access", "missing", rules.summary, "set TANLU_API_KEYS")
+        return check("access", "missing", rules.summary, advice("keys"))
     return check("access", "ok", rules.summary)
 
 
@@ -139,7 +134,7 @@ def _tiles(settings: Settings) -> list[Check]:
         return []
     tiles, problem = base_map(settings)
     if tiles is None:
-        return [check("MAP_TILES", "missing", problem, "set TIANDITU_KEY, or MAP_TILES=none")]
+        return [check("MAP_TILES", "missing", problem, advice("tiles"))]
     return [check("MAP_TILES", "ok", f"{settings.map_tiles}: the page loads tiles from there")]
 
 
@@ -153,10 +148,8 @@ async def _data_folder(settings: Settings) -> list[Check]:
                 check("threads", "ok", f"kept in {await asyncio.to_thread(_storage_name, where)}")
             ]
     except (AgentError, OSError) as error:
-        advice = "set TANLU_DATA_DIR to a folder of yours"
-        if not isinstance(where, Path):
-            advice = "correct or remove DATABASE_URL: without it files in TANLU_DATA_DIR are used"
-        return [check("threads", "broken", str(error), advice)]
+        where_else = "data_dir" if isinstance(where, Path) else "database"
+        return [check("threads", "broken", str(error), advice(where_else))]
 
 
 def _storage_name(where: Path | SecretStr) -> str:
@@ -173,12 +166,12 @@ async def _node() -> list[Check]:
     try:
         version = await asyncio.to_thread(node_version)
     except (OSError, ValueError) as error:
-        return [check("node", "broken", str(error), _NODE)]
+        return [check("node", "broken", str(error), advice("node"))]
     if version is None:
-        return [check("node", "missing", "not found: the map needs it", _NODE)]
+        return [check("node", "missing", "not found: the map needs it", advice("node"))]
     major = version.lstrip("v").partition(".")[0]
     if major.isdigit() and int(major) < _OLDEST_NODE:
-        return [check("node", "broken", f"{version} is too old", _NODE)]
+        return [check("node", "broken", f"{version} is too old", advice("node"))]
     return [check("node", "ok", version)]
 
 
@@ -217,8 +210,8 @@ async def _model(services: Any, field: str, model: str) -> list[Check]:
         if problem is None:
             return [check(field, "ok", model)]
         is_setting = problem.startswith(f"{field}: ")
-        advice = f"set {field.upper()} to a model the service has" if is_setting else _MODEL_SERVICE
-        return [check(field, "broken", problem, advice)]
+        suggestion = advice("known_model", name=field.upper()) if is_setting else advice("service")
+        return [check(field, "broken", problem, suggestion)]
 
     return await _within_limit(field, ask)
 
@@ -231,8 +224,8 @@ async def _map(services: Any, settings: Settings) -> list[Check]:
         return [check("map server", "ok", f"started: {report['message']}")]
     # Without a key for it, a map that cannot start is something missing, not something broken.
     state: State = "broken" if settings.mode == "online" else "missing"
-    advice = _MAP_ADVICE.get(str(report["code"]), "")
-    return [check("map server", state, str(report["message"] or "did not start"), advice)]
+    suggestion = advice(_MAP_ADVICE[code]) if (code := str(report["code"])) in _MAP_ADVICE else ""
+    return [check("map server", state, str(report["message"] or "did not start"), suggestion)]
 
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
@@ -271,7 +264,7 @@ async def _code(services: Any, settings: Settings) -> list[Check]:
         return [check("code", "ok", f"runs in a sandbox: {detail}")]
     if settings.code_sandbox == "off":
         return [check("code", "off", detail)]
-    return [check("code", "missing", f"not run: {detail}", 'pip install "tanlu[sandbox]"')]
+    return [check("code", "missing", f"not run: {detail}", advice("sandbox"))]
 
 
 def _check_of(report: Mapping[str, Any], kind: str = "search") -> Check:
@@ -303,13 +296,24 @@ async def _close() -> None:
 
 
 _STYLES = {"ok": "green", "off": "dim", "missing": "yellow", "broken": "bold red"}
+_MARKS = {"off": "–", "ok": "✓", "missing": "!", "broken": "✗"}
+"""By state, the worst last."""
+_GROUPS = {
+    "model": ("mode", "gemini", "google", "openai", "tanlu_model", "services", *MODEL_FIELDS),
+    "search": ("search", "web search", "bocha", "tavily", "serper"),
+    "map": ("map", "amap", "node"),
+    "documents": ("source", "openalex", "semantic", "rerank", "embed", "knowledge"),
+    "machine": ("",),
+}
+"""What the names of a group's checks begin with."""
 
 
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 if what is configured works, 1 if something does not."""
     try:
         read_environment(offline=arguments.offline)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
+        level = os.environ.get("TANLU_LOG_LEVEL")
+        configure_logging(level, arguments.log_file, terminal="ERROR")
     except AgentError as error:
         return fail(error.message, code=USAGE)
     checks = asyncio.run(examine())
@@ -318,26 +322,51 @@ def run(arguments: Namespace) -> int:
         text = json.dumps({"ok": works, "checks": checks}, ensure_ascii=not is_utf8(sys.stdout))
         print(text)  # noqa: T201
     else:
-        _print_table(checks)
+        _print_groups(checks, every=arguments.verbose)
     return ANSWERED if works else FAILED
 
 
-def _print_table(checks: Sequence[Check]) -> None:
+def _print_groups(checks: Sequence[Check], *, every: bool) -> None:
+    """Print a line a group with what works there, and one for each check that does not."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(header_style="bold")
-    for heading in ("Check", "State", "Found"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "State")
-    for check in checks:
-        state = Text(check["state"], style=_STYLES[check["state"]])
-        table.add_row(Text(check["name"]), state, Text(printable(check["detail"])))
-    console = Console(highlight=False)
-    console.print(table)
+    console, language = Console(highlight=False), reader_language()
+
+    def show(line: str, style: str) -> None:
+        console.print(Text(printable(line), style=style), soft_wrap=True)
+
+    for group, members in _groups(checks).items():
+        state = max((check["state"] for check in members), key=list(_MARKS).index)
+        works = dict.fromkeys(_label(c, language) for c in members if c["state"] == "ok")
+        idle = say("doctor.off", language) if state == "off" else ""
+        show(f"{_MARKS[state]} {say(f'doctor.{group}', language)}  {', '.join(works) or idle}",
+             _STYLES[state])  # fmt: skip
+        for check in members:
+            if every or check["state"] in ("missing", "broken"):
+                line = f"    {_MARKS[check['state']]} {check['name']}: {check['detail']}"
+                show(line, _STYLES[check["state"]])
     for suggestion, those in _suggestions(checks).items():
-        line = f"{', '.join(check['name'] for check in those)}: {suggestion}"
-        console.print(Text(printable(line), style=_STYLES[those[0]["state"]]), soft_wrap=True)
+        show(f"→ {', '.join(check['name'] for check in those)}: {suggestion}", "bold")
+
+
+def _groups(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    """Return the checks by the part of the program that they are about."""
+    groups: dict[str, list[Check]] = {group: [] for group in _GROUPS}
+    for check in checks:
+        name = check["name"].lower()
+        groups[next(g for g, names in _GROUPS.items() if name.startswith(names))].append(check)
+    return {group: members for group, members in groups.items() if members}
+
+
+def _label(check: Check, language: Language) -> str:
+    """Return what a check that passed stands for, in a word or two."""
+    name, service = check["name"], check["name"].partition(": ")[2]
+    if name == "mode":
+        kind = "sample" if check["detail"].startswith("offline") else "live"
+        return say(f"doctor.{kind}", language)
+    in_detail = name in MODEL_FIELDS or name in ("access", "threads")
+    return service or (check["detail"] if in_detail else name)
 
 
 def _suggestions(checks: Sequence[Check]) -> dict[str, list[Check]]:

@@ -57,11 +57,12 @@ class _LogFile(logging.FileHandler):
             super().close()
 
 
-def configure_logging(level: str | None, log_file: str | None) -> None:
-    """Send logs to stderr (warnings only, unless `level` says otherwise) and to `log_file`.
+def configure_logging(
+    level: str | None, log_file: str | None, *, terminal: str = "WARNING"
+) -> None:
+    """Send logs to `log_file` (INFO), else to stderr (`terminal`); `level` replaces either.
 
-    The file gets INFO unless `level` says otherwise. Raises ConfigurationError for a file that
-    cannot be written.
+    Raises ConfigurationError for a file that cannot be written.
     """
     level = level.upper() if level and level.upper() in _LEVELS else None
     root = logging.getLogger()
@@ -69,7 +70,7 @@ def configure_logging(level: str | None, log_file: str | None) -> None:
         if getattr(writer, "tanlu", False):
             root.removeHandler(writer)
             writer.close()
-    writers: list[logging.Handler] = [_writer(logging.StreamHandler(sys.stderr), level, "WARNING")]
+    writers: list[logging.Handler] = [_writer(logging.StreamHandler(sys.stderr), level, terminal)]
     if log_file is not None:
         writers = [_writer(_open(log_file), level, "INFO")]
     for writer in writers:

@@ -143,7 +143,7 @@ def run(arguments: Namespace) -> int:
         return fail("name a file or a folder, or --sample", code=USAGE)
     try:
         read_environment(offline=arguments.offline)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
+        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file, terminal="ERROR")
         check_names(arguments.collection, arguments.owner)
         check_owner(arguments.owner)
     except AgentError as error:

@@ -214,11 +214,9 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     ask.add_argument("--collection", action="append", dest="collections", metavar="NAME",
                      help="own documents to read (plan_execute; repeatable)")  # fmt: skip
     ask.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    ask.add_argument("--geojson", metavar="FILE", help="save the places as GeoJSON (WGS-84)")
-    ask.add_argument("--gpx", metavar="FILE", help="save the places as GPX, for navigation")
-    ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")
-    ask.add_argument("--markdown", metavar="FILE", help="save answer and sources as Markdown")
-    ask.add_argument("--pdf", metavar="FILE", help="save the same as PDF (needs tanlu[pdf])")
+    _declare_saves(ask)
+    ask.add_argument("-q", "--quiet", action="store_true", help="print the answer and nothing else")
+    ask.add_argument("-v", "--verbose", action="store_true", help="show the log")
     ask.add_argument("--url", metavar="SERVER", help="ask a running server (key: TANLU_API_KEY)")
     thread = ask.add_mutually_exclusive_group()
     thread.add_argument("-c", "--continue", action="store_true", dest="follow_last",
@@ -240,6 +238,15 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
                      help="write the same as one JSON file of the run")  # fmt: skip
 
 
+def _declare_saves(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument("--geojson", metavar="FILE", help="save the places as GeoJSON (WGS-84)")
+    ask.add_argument("--gpx", metavar="FILE", help="save the places as GPX, for navigation")
+    ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")
+    ask.add_argument("--markdown", metavar="FILE", help="save answer and sources as Markdown")
+    ask.add_argument("--pdf", metavar="FILE", help="save the same as PDF (needs tanlu[pdf])")
+    ask.add_argument("--open", action="store_true", help="open that page in a browser")
+
+
 def _declare_doctor(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     doctor = chosen.add_parser(
         "doctor",
@@ -247,6 +254,7 @@ def _declare_doctor(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]
         description="Show what is configured and what works; exit 1 if something does not.",
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
+    doctor.add_argument("-v", "--verbose", action="store_true", help="show every check")
     doctor.add_argument("--offline", action="store_true", help="check the bundled sample instead")
     doctor.add_argument("--log-file", metavar="FILE", help="write the log to this file")
 

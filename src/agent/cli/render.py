@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +24,8 @@ _LINK = re.compile(
     r"(?<!!)\[((?:\\.|[^\[\]\\\n])+)\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)"
 )
 _SHORT_URL = 100
+_NARROW = 80
+"""Columns below which a table is unreadable."""
 _UNSEEN = re.compile(r"[\x7f-\x9f]")
 
 
@@ -37,7 +39,7 @@ def print_json(outcome: Outcome) -> None:
 def print_outcome(
     outcome: Outcome, *, follow_up: str, notice: str = "", console: Console | None = None
 ) -> None:
-    """Print the answer, its places, its usage, and the command for a follow-up.
+    """Print the answer and its places; with a command for a follow-up that, too, and the usage.
 
     `notice` opens the answer; it stands on the terminal already and is not repeated.
     """
@@ -81,7 +83,8 @@ def _print_plain(outcome: Outcome, follow_up: str) -> None:
         parts.append(f"**{say('export.places', outcome.language)}**")
         parts.append(place_table(places, outcome.language))
         parts.append(credit(places, outcome.language))
-    parts += [usage_line(outcome), follow_up_line(follow_up, outcome.language)]
+    if follow_up:
+        parts += [usage_line(outcome), follow_up_line(follow_up, outcome.language)]
     print(printable("\n\n".join(parts)), flush=True)  # noqa: T201
 
 
@@ -91,7 +94,11 @@ def _print_pretty(console: Console, outcome: Outcome, follow_up: str, notice: st
     console.print(Markdown(_for_terminal(answer), hyperlinks=True))
     if places := shown_places(outcome.places):
         console.print()
-        console.print(_place_table(places, outcome.language))
+        as_table = console.width >= _NARROW
+        show = _place_table if as_table else _place_list
+        console.print(show(places, outcome.language))
+    if not follow_up:
+        return
     console.print()
     console.print(Text(usage_line(outcome), style="dim"))
     console.print(Text(follow_up_line(follow_up, outcome.language), style="dim"), soft_wrap=True)
@@ -102,6 +109,16 @@ def shown_places(places: Sequence[Place]) -> list[Place]:
     ordered = by_mention(list(places))
     named = sum(place["mentioned"] for place in ordered)
     return ordered[: max(named, MOST_PLACES)]
+
+
+def _place_list(places: Sequence[Place], language: Language) -> Group:
+    lines = []
+    for place in places:
+        facts = (metres(place["distance_m"]), rating(place), hours_text(place, language),
+                 place["address"], *verdict_texts(place, language))  # fmt: skip
+        text = " · ".join(filter(None, (name_text(place, language), *facts)))
+        lines.append(Text(f"- {printable(text)}", style="" if place["mentioned"] else "dim"))
+    return Group(*lines, Text(credit(list(places), language), style="dim"))
 
 
 def _place_table(places: Sequence[Place], language: Language) -> Table:

@@ -29,7 +29,7 @@ def run(arguments: Namespace) -> int:
     """Run the command; return 0 with hits, 1 without, 2 bad usage."""
     try:
         read_environment(offline=arguments.offline)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL") or "ERROR", arguments.log_file)
+        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file, terminal="ERROR")
         check_owner(arguments.owner)
     except AgentError as error:
         return fail(error.message, code=USAGE)

@@ -13,20 +13,23 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from agent.cli.console import printable
+from agent.core.errors import AgentError
 from agent.core.redaction import scrub
 from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.progress_words import event_line
+from agent.texts.reasons import reason_of
 
 _TAIL_LINES = 8
 
 _PASSING = (
     *("search_started", "map_started", "map_call", "reading", "answering", "turn_started"),
-    *("task_started", "reconnecting"),
+    *("task_started", "reconnecting", "retry"),
 )
 """Shown while they last; what came of them is said afterwards."""
 
 
+_INSTALLER, _CALLS = "agent.mcp.servers", "agent.core.calls"
 _INSTALLS = ("progress.installing", "progress.installed")
 
 
@@ -113,14 +116,20 @@ class LiveWatcher:
         return Group(self._spinner, Text("\n".join(tail), style="dim", overflow="fold"))
 
 
-class _InstallLog(logging.Handler):
-    """Show the log lines of the map server's installation as progress."""
+class _ProgressLog(logging.Handler):
+    """Show what the log says of installing the map server, and of calls made again, as progress."""
 
     def __init__(self, watcher: Watcher, language: Language) -> None:
         super().__init__(logging.INFO)
         self._watcher, self._language = watcher, language
 
     def emit(self, record: logging.LogRecord) -> None:
+        if isinstance(error := getattr(record, "error", None), AgentError):
+            attempt, reason = record.__dict__["attempt"], reason_of(error, self._language)
+            self._watcher.event({"type": "retry", "count": attempt, "text": reason})
+            return
+        if record.name == _CALLS:
+            return
         text = scrub(record.getMessage())
         if self._language == "zh":
             # The log is in English, and begins with the English text.
@@ -130,17 +139,20 @@ class _InstallLog(logging.Handler):
 
 
 @contextmanager
-def show_installs(watcher: Watcher, language: Language) -> Iterator[None]:
-    """Show the installation of the map server, which takes seconds to minutes, as progress."""
-    slow, source = _InstallLog(watcher, language), logging.getLogger("agent.mcp.servers")
-    level = source.level
-    source.addHandler(slow)
-    source.setLevel(logging.INFO)
+def show_log(watcher: Watcher, language: Language) -> Iterator[None]:
+    """Show as progress what takes long or is tried again, and is otherwise only in the log."""
+    writer = _ProgressLog(watcher, language)
+    sources = [logging.getLogger(name) for name in (_INSTALLER, _CALLS)]
+    levels = [source.level for source in sources]
+    for source in sources:
+        source.addHandler(writer)
+        source.setLevel(logging.INFO)
     try:
         yield
     finally:
-        source.removeHandler(slow)
-        source.setLevel(level)
+        for source, level in zip(sources, levels, strict=True):
+            source.removeHandler(writer)
+            source.setLevel(level)
 
 
 @contextmanager

@@ -163,6 +163,7 @@ class Calls:
                 log.warning(
                     "turn=%s %s: %s; attempt %d of %d, again in %.1f s",
                     meter.turn_id, policy.provider, error, attempt, policy.attempts, delay,
+                    extra={"attempt": attempt + 1, "error": error},
                 )  # fmt: skip
                 await asyncio.sleep(delay)
                 attempt += 1
