@@ -31,10 +31,7 @@ IMPORTED = (
     "agent.assistants.plan_execute.graph",
     "agent.assistants.team_answer.graph",
     "agent.sample.server",
-    *(
-        f"agent.cli.{name}"
-        for name in ("ask", "batch", "doctor", "ingest", "knowledge", "search", "serve")
-    ),
+    *(f"agent.cli.{name}" for name in ("ask", "batch", "doctor", "ingest", "search", "serve")),
     *("langgraph_cli.cli", "uvicorn", "uvloop", "httptools", "h11", "grpc", "structlog"),
     *("opentelemetry.sdk.trace", "prometheus_client", "rich.console", "dateutil.rrule", "croniter"),
 )
