@@ -155,7 +155,8 @@ async def test_a_source_may_answer_in_any_of_the_three_shapes(lab: PlanLab, valu
 
     lab.services.library = Odd()
     state = await lab.ask()
-    assert of_source(state, "openalex") == ["技术路线 同行比较", "技术路线 同行比较"]
+    # Both tasks found it; it stays with one of them.
+    assert of_source(state, "openalex") == ["技术路线 同行比较"]
 
 
 async def test_a_source_with_a_defect_does_not_end_the_run(lab: PlanLab) -> None:

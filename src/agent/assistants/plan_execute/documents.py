@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
 from agent.assistants.plan_execute.state import ExecutorResult
+from agent.assistants.plan_execute.subject import Subject
 from agent.core.budget import Meter
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
@@ -64,6 +65,44 @@ def distinct(documents: Iterable[Document]) -> list[Document]:
         for key in (*keys, *_keys(kept[at])):
             place.setdefault(key, at)
     return kept
+
+
+def concerning(documents: Iterable[Document], subject: Subject) -> list[Document]:
+    """Return those that concern the subject, the most bearing first within their kind.
+
+    Filings and statements were looked up by their company.
+    """
+    kept = [
+        document
+        for document in documents
+        if document["kind"] in ("filing", "statement")
+        or subject.concerns(whole_text(document), background=document["kind"] != "page")
+    ]
+    return sorted(kept, key=lambda document: -subject.bearing(whole_text(document)))
+
+
+def merged_over_tasks(
+    results: Sequence[ExecutorResult], subjects: Sequence[Subject]
+) -> list[ExecutorResult]:
+    """Return the results with each document in the task alone that it bears on most."""
+    best: dict[str, tuple[float, int]] = {}
+    for at, (result, subject) in enumerate(zip(results, subjects, strict=True)):
+        for document in result["documents"]:
+            bearing = subject.bearing(whole_text(document))
+            for key in _keys(document):
+                best[key] = max(best.get(key, (-1.0, 0)), (bearing, -at))
+    return [
+        cast(ExecutorResult, {**result, "documents": [
+            document for document in result["documents"]
+            if all(best[key][1] == -at for key in _keys(document))
+        ]})
+        for at, result in enumerate(results)
+    ]  # fmt: skip
+
+
+def whole_text(document: Document) -> str:
+    """Return the title and the text, as they are compared."""
+    return f"{document['title']}\n{document['text']}"
 
 
 def is_scored(document: Document, scored: str) -> bool:

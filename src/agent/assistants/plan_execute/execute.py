@@ -23,7 +23,7 @@ from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
-from agent.assistants.plan_execute.documents import ids_of, source_name
+from agent.assistants.plan_execute.documents import ids_of, merged_over_tasks, source_name
 from agent.assistants.plan_execute.papers import download
 from agent.assistants.plan_execute.plan import depth_of
 from agent.assistants.plan_execute.sources import clean_and_rerank, search
@@ -35,6 +35,7 @@ from agent.assistants.plan_execute.state import (
     Task,
     configuration_of,
 )
+from agent.assistants.plan_execute.subject import subject_of
 from agent.assistants.plan_execute.task_run import (
     NODE,
     REQUIRED,
@@ -130,20 +131,18 @@ async def execute(
     )
     tasks, language = state["tasks"], state["turn"]["language"]
     ended = await carry_out(tasks, configuration.max_executors, working.on)
-    results = [end["executor_result"] for end in ended]
+    tasks = [end.get("task", task) for end, task in zip(ended, tasks, strict=True)]
+    found_by_task = [end["executor_result"] for end in ended]
+    results = merged_over_tasks(found_by_task, [subject_of(task) for task in tasks])
     found = [*_off_gaps(off, language), *_all(ended, "gaps")]
     gaps = _distinct(found, state.get("gaps") or [])
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    depths = depth_of(tasks)
     return PlanUpdate(
-        tasks=[end.get("task", task) for end, task in zip(ended, tasks, strict=True)],
+        tasks=tasks,
         executor_result=results,
         downloaded_papers=[paper for result in results for paper in result["papers"]],
-        queries=[
-            PlannedQuery(query=task["query"], map=None, round=depths[task["id"]] + 1)
-            for task in tasks
-        ],
+        queries=_planned_queries(tasks),
         sources_gathered=[
             *(source for result in results for source in sources_of(result, language)),
             *_all(ended, "sources_gathered"),
@@ -154,6 +153,13 @@ async def execute(
         gaps=gaps,
         usage=meter.usage,
     )
+
+
+def _planned_queries(tasks: Sequence[Task]) -> list[PlannedQuery]:
+    depths = depth_of(tasks)
+    return [
+        PlannedQuery(query=task["query"], map=None, round=depths[task["id"]] + 1) for task in tasks
+    ]
 
 
 def sources_of(result: ExecutorResult, language: Language) -> list[Source]:

@@ -9,14 +9,16 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.plan_execute.decide import SEARCHES
 from agent.assistants.plan_execute.documents import (
+    concerning,
     distinct,
     documents_of,
     is_scored,
     sorted_by_kind,
+    whole_text,
 )
 from agent.assistants.plan_execute.documents import ranked as ranked_by
 from agent.assistants.plan_execute.state import ExecutorState
-from agent.assistants.plan_execute.subject import queries_for, queries_of
+from agent.assistants.plan_execute.subject import queries_for, queries_of, subject_of
 from agent.assistants.plan_execute.task_run import REQUIRED, ExecutorRun, ask_source
 from agent.search.documents import Document
 
@@ -58,9 +60,10 @@ _LEAST = 3
 
 
 async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
-    """Scored sources are cut by threshold and top-n; the others are kept as they are."""
+    """Keep what concerns the task; scored sources are cut by threshold and top-n besides."""
     run, query = runtime.context, state["current_query"]
-    documents = distinct(state.get("search_results") or [])
+    found = distinct(state.get("search_results") or [])
+    documents = concerning(found, subject_of(state["task"]))
     scored = run.configuration.rerank_sources
     papers = [document for document in documents if is_scored(document, scored)]
     others = [document for document in documents if not is_scored(document, scored)]
@@ -69,7 +72,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
         ranking = await ranked_by(
             run.services.reranker,
             query,
-            [f"{paper['title']}\n{paper['text']}" for paper in papers],
+            [whole_text(paper) for paper in papers],
             meter=run.meter,
             top_n=run.configuration.rerank_top_n,
             threshold=run.configuration.rerank_threshold,
@@ -79,9 +82,9 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
         if ranking.note:
             log.warning("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
-    log.info("turn=%s %s: %d found, %d distinct, %d of %d papers kept", run.turn["id"],
-             run.task["id"], len(state.get("search_results") or []), len(documents),
-             len(ranked), len(papers))  # fmt: skip
+    log.info("turn=%s %s: %d found, %d distinct, %d on its subject, %d of %d scored kept",
+             run.turn["id"], run.task["id"], len(state.get("search_results") or []), len(found),
+             len(documents), len(ranked), len(papers))  # fmt: skip
     return ExecutorState(reranked_results=sorted_by_kind([*ranked, *others]), rerank_note=note)
 
 

@@ -20,13 +20,14 @@ _LEGAL = re.compile(
     r"|[\s,]+(?:inc|corp|corporation|co|company|ltd|limited|plc|llc|ag|se|sa|nv|gmbh|group)\.?$",
     re.IGNORECASE,
 )
-_OTHER_BODY = r"(?![\u3400-\u9fff]{1,8}?(?:公司|集团|股份|银行))"
-"""Behind a short Chinese name: 青岚物流有限公司 is not 青岚公司."""
-_LEAST_NAME = 2
+_ENDS = "(?=[^\u3400-\u9fff]|$|[的在是和与及有将为于已称对把被从向也宣])"
+"""Behind a Chinese name without its legal form: neither 青岚物流 nor 青岚湖 is 青岚公司."""
+_LONG_NAME = 4
+"""Characters of a Chinese name that nothing else begins with."""
 _COVERAGE = 0.3
 """The share of a query's terms a text must have to bear on it: one common word is not enough."""
 _FEW = 3
-"""Of fewer terms one may be all that a text shares."""
+"""Of fewer words one may be all that a text shares."""
 
 
 def companies_of(company: str) -> list[tuple[str, ...]]:
@@ -85,16 +86,34 @@ class Subject:
     def names(self) -> list[str]:
         return [name for names in self.companies for name in names]
 
-    def concerns(self, text: str) -> bool:
+    def concerns(self, text: str, *, background: bool = False) -> bool:
         """Return True for a text that names a company or, without one, bears on a query.
 
-        Words cannot judge a text in a language that no query is written in.
+        Background, as encyclopedias and papers are, need not name the company: it may bear on what
+        is asked about it. Words cannot judge a text in a language that no query is written in.
         """
-        if self.companies:
-            return any(names_company(name, text) for name in self.names)
+        if self.companies and any(names_company(name, text) for name in self.names):
+            return True
+        if self.companies and not background:
+            return False
         language = detect_language(text)
-        comparable = [query for query in self.queries if detect_language(query) == language]
+        comparable = [query for query in self.aspects if detect_language(query) == language]
         return not comparable or any(bears_on(query, text) for query in comparable)
+
+    @property
+    def aspects(self) -> list[str]:
+        """Return what the queries ask besides the companies' names."""
+        pattern = "|".join(re.escape(name) for name in sorted(self.names, key=len, reverse=True))
+        if not pattern:
+            return list(self.queries)
+        rest = (re.sub(pattern, " ", query, flags=re.IGNORECASE) for query in self.queries)
+        return [query for query in rest if query.strip()]
+
+    def bearing(self, text: str) -> float:
+        """Return the largest share of a query's terms that stand in the text."""
+        known = set(terms(text))
+        wanted = [set(query_terms(query)) for query in self.queries]
+        return max((len(each & known) / len(each) for each in wanted if each), default=0.0)
 
 
 def subject_of(task: Task) -> Subject:
@@ -110,8 +129,8 @@ def names_company(name: str, text: str) -> bool:
     whole = unicodedata.normalize("NFKC", name).casefold().strip()
     core = _LEGAL.sub("", whole).strip()
     if _HAN.search(whole):
-        pattern = re.escape(core) + _OTHER_BODY
-        return whole in plain or (len(core) >= _LEAST_NAME and bool(re.search(pattern, plain)))
+        pattern = re.escape(core) + ("" if len(core) >= _LONG_NAME else _ENDS)
+        return whole in plain or (bool(core) and re.search(pattern, plain) is not None)
     pattern = rf"(?<![a-z0-9]){re.escape(core or whole)}(?![a-z0-9])"
     return bool(core or whole) and re.search(pattern, plain) is not None
 
@@ -119,5 +138,7 @@ def names_company(name: str, text: str) -> bool:
 def bears_on(query: str, text: str) -> bool:
     """Return True if a text has enough of a query's terms for words to say that it is about it."""
     wanted = set(query_terms(query))
-    least = max(_COVERAGE * len(wanted), 1 if len(wanted) < _FEW else 2)
+    # Of the pairs of a Chinese phrase half straddle two words: 钠电技术 has 电技.
+    words = sum(1 if term.isascii() else 0.5 for term in wanted)
+    least = max(_COVERAGE * len(wanted), 1 if words < _FEW else 2)
     return bool(wanted) and len(wanted & set(terms(text))) >= least
