@@ -25,13 +25,14 @@ format:          ## put the code in order
 pins:            ## exact versions from the lock into pyproject.toml
 	uv lock --upgrade
 	uv run --no-sync python tools/pins.py
-bench:           ## assistants against their bounds, the size of prompts, a batch's throughput
+bench:           ## assistants against their bounds, the size of prompts, a batch's throughput, the check of claims
 	uv run python -m benchmarks.critical_path
 	uv run python -m benchmarks.post_processing
 	uv run python -m benchmarks.context_growth
 	uv run python -m benchmarks.context_memory
 	uv run python -m benchmarks.knowledge_store
 	uv run python -m benchmarks.batch_throughput
+	uv run python -m benchmarks.claim_check
 eval:            ## how well rules see that the map helps, claims are checked, and things are ranked and found
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank

@@ -120,3 +120,9 @@ def test_the_batch_benchmark_prints_its_ratio_and_its_memory() -> None:
     assert "not answered" not in table
     for figure in ("rate at 8 ÷ rate at 1", "memory, MB after 12", "growth, MB"):
         assert figure in table
+
+
+def test_the_benchmark_of_the_check_of_claims_prints_its_cpu_in_both_languages() -> None:
+    table = table_of("claim_check", "--runs", "1", "--sources", "8", "--characters", "800")
+    for language in ("zh", "en"):
+        assert "sentences, 8 sources" in line_of(table, language, "CPU of the check, ms")

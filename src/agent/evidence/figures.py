@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
 from itertools import pairwise
 
 _UNITS: dict[str, dict[str, str]] = {
@@ -151,6 +150,7 @@ _FIGURE = re.compile(
     )""",
     re.VERBOSE,
 )
+_DIGIT = re.compile(r"\d")
 _JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or)\s*")
 
 
@@ -191,6 +191,8 @@ class Figure:
 
 def figures(text: str) -> list[Figure]:
     """Return all figures, in order; in a range or list (20–30元) the unit holds for both."""
+    if not _DIGIT.search(text):
+        return []
     plain, places = _folded(text)
     read = [_read(match, plain, places, text) for match in _FIGURE.finditer(plain)]
     for i in range(len(read) - 1, 0, -1):
@@ -271,40 +273,47 @@ def _folded(text: str) -> tuple[str, Sequence[int]]:
 
     Wide commas stay (they join no digits), and so do superscripts: 10³ is not 103.
     """
-    if text.isascii():
-        return text, range(len(text) + 1)
-    out: list[str] = []
-    places: list[int] = []
-    for index, char in enumerate(text):
-        piece = char if char.isascii() else _fold(char)
-        out.append(piece)
-        places += [index] * len(piece)
-    return "".join(out), [*places, len(text)]
+    plain = text if text.isascii() else text.translate(_FOLDED)
+    if len(plain) == len(text):
+        return plain, range(len(text) + 1)
+    pieces = [char.translate(_FOLDED) for char in text]
+    places = [index for index, piece in enumerate(pieces) for _ in piece]
+    return plain, [*places, len(text)]
 
 
-@lru_cache(maxsize=4096)
-def _fold(char: str) -> str:
-    if char == "，" or unicodedata.category(char) == "No":
-        return char
-    return unicodedata.normalize("NFKC", char)
+class _Folding(dict[int, str]):
+    """The plain form of each character; none is empty."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _FOLDED_AT_MOST:
+            self.clear()
+        char = chr(code)
+        kept = char == "，" or unicodedata.category(char) == "No"
+        self[code] = folded = char if kept else unicodedata.normalize("NFKC", char)
+        return folded
+
+
+_FOLDED_AT_MOST = 32_768
+_FOLDED = _Folding()
 
 
 def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) -> Figure:
     start, end = match.span()
     began, ended = places[start], places[end - 1] + 1
-    figure = Figure(text[began:ended], began, ended)
+    own = text[began:ended]
     if written := match["iso"] or match["han"] or match["named"]:
-        return replace(figure, date=_date(written))
+        return Figure(own, began, ended, date=_date(written))
     if match["clock"]:
         clock, ambiguous = _time(match["clock"])
-        return replace(figure, clock=clock, ambiguous=ambiguous)
+        return Figure(own, began, ended, clock=clock, ambiguous=ambiguous)
     kind, factor = UNITS.get(match["unit"] or "", (None, Decimal(1)))
     kind = PREFIXES.get(match["prefix"] or "", kind)
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
         kind = ""
     scale = SCALES.get(match["scale"] or "", Decimal(1)) * factor
     value = Decimal(match["amount"].replace(",", ""))
-    return replace(figure, value=value, scale=scale, kind=kind, prefixed=bool(match["prefix"]))
+    prefixed = bool(match["prefix"])
+    return Figure(own, began, ended, value=value, scale=scale, kind=kind, prefixed=prefixed)
 
 
 def _date(written: str) -> Date:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from decimal import Decimal
+from functools import cached_property
 
 from agent.evidence.claims.arithmetic import (
     follows_from_pair,
@@ -41,12 +42,17 @@ class Claim:
         self.names = names(self.text)
         self.words = words(self.text) - figure_words(self.text)
         self.cited = evidence.of(self.sentence.cited)
-        self.others = [p for p in evidence.passages if p.source not in self.sentence.cited]
         self.facts = [figure for figure in self.figures if not evidence.knows(figure)]
         """The figures that the question and today's date do not have."""
         self.unsure = False
         """Set where a figure may be computed from what is cited, but nothing says that it is."""
         self._bearing: dict[Figure, frozenset[Passage]] = {}
+
+    @cached_property
+    def others(self) -> list[Passage]:
+        """Return the passages of the sources that the sentence does not cite."""
+        cited = self.sentence.cited
+        return [p for p in self.evidence.passages if p.source not in cited]
 
     def narrowed(self, text: str) -> "Claim":
         """Return the claim with only a part of its text, the rest blanked."""

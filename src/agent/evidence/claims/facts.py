@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
+from operator import add
 
 from agent.evidence.figures import Date, Figure, figures
 
@@ -176,7 +177,9 @@ _STOP_WORDS = frozenset(
         "very",
     ]
 )
-_STOP_HAN = frozenset("的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或")
+_STOP_HAN = str.maketrans(
+    dict.fromkeys("的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或", " ")
+)
 
 
 def words(text: str) -> frozenset[str]:
@@ -186,8 +189,8 @@ def words(text: str) -> frozenset[str]:
         if word not in _STOP_WORDS:
             found.add(_stem(word))
     for run in _HAN_RUN.findall(text):
-        chars = [char if char not in _STOP_HAN else " " for char in run]
-        found |= {a + b for a, b in pairwise(chars) if " " not in (a, b)}
+        for part in run.translate(_STOP_HAN).split():
+            found.update(map(add, part, part[1:]))
     return frozenset(found)
 
 
