@@ -3,9 +3,8 @@
 import logging
 import threading
 
-from agent.assistants.common.services import LOOKED_FOR, Services
+from agent.assistants.common.services import Services, no_model
 from agent.core.calls import Calls
-from agent.core.errors import ConfigurationError
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
@@ -27,7 +26,7 @@ log = logging.getLogger(__name__)
 def build_services(settings: Settings, *, reply_cache: ReplyCache | None = None) -> Services:
     """Build the services for these settings; offline they get the sample services' endpoints."""
     if settings.mode == "online" and not settings.model_configured:
-        raise ConfigurationError("GEMINI_API_KEY", f"is not set (nor any of {LOOKED_FOR})")
+        raise no_model()
     sample = start_sample_services(settings) if settings.mode == "offline" else None
     used = sample.settings if sample else settings
     calls = Calls(reply_cache=reply_cache)

@@ -224,7 +224,9 @@ def _read(kind: type[_Read], overrides: dict[str, Any]) -> _Read:
         return kind(**overrides)
     except ValidationError as error:
         problem = ConfigurationError.of(error)
-        raise ConfigurationError(problem.name.upper(), problem.problem) from None
+        name = problem.name.upper()
+        fault = ConfigurationError(name, problem.problem, fault=problem.fault, **problem.values)
+        raise fault from None
 
 
 def user_env_file() -> Path:

@@ -1,5 +1,6 @@
 """What is told of a failure: in the question's language, without the words of its maker."""
 
+import pickle
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 import agent
 from agent.assistants.common.gaps import gap_of, reader_note
+from agent.assistants.common.services import no_model
 from agent.assistants.common.writer import all_failed, refuse_if_all_failed
 from agent.core.errors import (
     AgentError,
@@ -21,9 +23,10 @@ from agent.core.errors import (
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_message
 from agent.search.types import WebTask, failure_gap, search_gap
+from agent.settings import read_settings
 from agent.texts import table
 from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts.reasons import problem_text, reason_of
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 REASONS = table("reasons", "en")
@@ -220,3 +223,28 @@ def test_what_the_text_says_is_missing_is_not_said_again_below(text: str) -> Non
 def test_a_failed_search_costs_the_reader_nothing_where_reflection_has_enough() -> None:
     assert reader_note([FAILED], "可以去公园。", "zh", verdict="") == ""
     assert reader_note([FAILED], "可以去公园。", "zh") != ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "zh", "en"),
+    [
+        ("AMAP_QPS", "0", "AMAP_QPS：必须大于 0.0", "AMAP_QPS: must be more than 0.0"),
+        ("MODEL_RPM", "many", "MODEL_RPM：必须是整数", "MODEL_RPM: must be a whole number"),
+        ("MAP_TILES", "maps", "MAP_TILES：只能是 'none'", "MAP_TILES: must be 'none'"),
+    ],
+)
+def test_a_wrong_setting_is_explained_in_both_languages(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, zh: str, en: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings()
+    assert problem_text(caught.value, "zh").startswith(zh)
+    assert problem_text(caught.value, "en").startswith(en)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert problem_text(again, "zh").startswith(zh)
+
+
+def test_a_server_without_a_model_names_what_it_needs_once_in_both_languages() -> None:
+    assert problem_text(no_model(), "zh").count("GEMINI_API_KEY") == 1
+    assert problem_text(no_model(), "en").startswith("TANLU_MODE=online: no model is configured")

@@ -210,7 +210,8 @@ async def test_settings_that_cannot_be_used_leave_a_page_that_says_so(
         assert (await http.get("/app")).status_code == 200
         told = (await http.get("/app/config.json")).json()
     assert told["mode"] == "broken"
-    assert told["reason"].startswith("AMAP_QPS")
+    assert told["reason"]["en"].startswith("AMAP_QPS: must be ")
+    assert told["reason"]["zh"].startswith("AMAP_QPS：")
 
 
 async def test_what_the_policy_stopped_is_one_line_without_keys_and_not_for_ever(

@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
         configure_logging(level, arguments.log_file, terminal="ERROR")
         record = RunRecord(TraceFolder(Path(arguments.trace_dir)) if arguments.trace_dir else None)
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     if request.url is not None and (arguments.trace_dir or arguments.log_file):
         _say(say("terminal.server_keeps", _language(request)))
     accepted = asyncio.Event()
@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
     except AgentError as error:
         with contextlib.suppress(AgentError):  # the folder's own problem came first
             record.fail(request.thread_id, error)
-        return fail(error.message, code=_exit_code(error))
+        return fail(error, code=_exit_code(error))
     except StoreFailed as error:
         return fail(f"{stop_of(error, _language(request))}{_go_on(request, arguments, accepted)}")
     except KeyboardInterrupt:

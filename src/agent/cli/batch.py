@@ -161,15 +161,15 @@ def run(arguments: Namespace) -> int:
         plan = read_plan(arguments)
         traces = TraceFolder(plan.trace_dir) if plan.trace_dir else None
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     _report_bad_lines(plan)
     try:
         return asyncio.run(_batch(plan, traces))
     except InputError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     except AgentError as error:
         if _is_usage(error):
-            return fail(error.message, code=USAGE)
+            return fail(error, code=USAGE)
         return fail(f"{error.message}; go on with: {plan.resume}")
     except StoreFailed as error:
         return fail(f"{error.message}; go on with: {plan.resume}")

@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> int:
         else:
             _unset(_name(arguments.key))
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     except OSError as error:
         return fail(f"{user_env_file()}: {error.strerror}", code=USAGE)
     return ANSWERED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from agent.core.strings import one_line, valid_text
 
 if TYPE_CHECKING:
+    from agent.core.errors import AgentError
     from agent.texts.language import Language
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
@@ -27,13 +28,21 @@ def printable(text: str) -> str:
     return valid_text(text).replace("\r", "")
 
 
-def fail(message: str, *, code: int = FAILED, hint: bool = False) -> int:
+def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False) -> int:
     """Print `tanlu: message` on stderr, scrubbed, and return the exit code.
 
     A second line of the message says what helps; the first is then bold on a terminal.
     """
     from agent.core.redaction import scrub
 
+    if not isinstance(message, str):
+        from agent.core.errors import ConfigurationError
+        from agent.texts.reasons import problem_text
+
+        if isinstance(message, ConfigurationError):
+            message = problem_text(message, reader_language())
+        else:
+            message = message.message
     reason, _, remedy = scrub(message).partition("\n")
     line = f"tanlu: {one_line(reason)}" + (f" ({_MORE})" if hint else "")
     is_bold = remedy and sys.stderr.isatty() and "NO_COLOR" not in os.environ

@@ -315,7 +315,7 @@ def run(arguments: Namespace) -> int:
         level = os.environ.get("TANLU_LOG_LEVEL")
         configure_logging(level, arguments.log_file, terminal="ERROR")
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     checks = asyncio.run(examine())
     works = all(check["state"] != "broken" for check in checks)
     if arguments.json:

@@ -147,11 +147,11 @@ def run(arguments: Namespace) -> int:
         check_names(arguments.collection, arguments.owner)
         check_owner(arguments.owner)
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     try:
         report = asyncio.run(_ingest(arguments))
     except ConfigurationError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     except AgentError as error:
         return fail(f"{error.message}; go on with: {_resume_command(arguments)}")
     except KeyboardInterrupt:

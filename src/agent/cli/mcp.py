@@ -34,7 +34,7 @@ def run(arguments: Namespace) -> int:
         configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file)
         asyncio.run(_serve())
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     return ANSWERED
 
 

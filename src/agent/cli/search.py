@@ -32,12 +32,12 @@ def run(arguments: Namespace) -> int:
         configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file, terminal="ERROR")
         check_owner(arguments.owner)
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     query, scope = " ".join(arguments.query), Scope(tuple(arguments.collections), arguments.owner)
     try:
         hits, collections = asyncio.run(_search(query, scope, arguments.limit))
     except ConfigurationError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     except AgentError as error:
         return fail(error.message)
     if arguments.json:

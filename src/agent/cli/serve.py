@@ -23,6 +23,7 @@ from agent.cli.environment import read_environment
 from agent.core.errors import AgentError, ConfigurationError
 from agent.texts import say
 from agent.texts.language import Language
+from agent.texts.reasons import problem_text
 
 _NEEDED = ("langgraph_api", "langgraph_runtime_inmem")
 _RUNS_AT_ONCE = 64
@@ -45,7 +46,7 @@ def run(arguments: Namespace) -> int:
         read_environment(offline=arguments.offline)
         port = _free_port(arguments.host, arguments.port)
     except AgentError as error:
-        return fail(error.message, code=USAGE)
+        return fail(error, code=USAGE)
     if port != arguments.port:
         _say(say("serve.port_taken", language, port=arguments.port, other=port))
     os.environ.setdefault("LOG_COLOR", str(sys.stdout.isatty()))
@@ -122,10 +123,11 @@ def _answers(client: httpx.Client, url: str) -> bool:
 
 
 def _mode_line(language: Language) -> str:
-    from agent.server.health import settings_or_reason
+    from agent.server.health import settings_or_problem
 
-    settings, reason = settings_or_reason()
-    if settings is None:
+    settings, problem = settings_or_problem()
+    if problem is not None or settings is None:
+        reason = problem_text(problem, language) if problem else ""
         return say("serve.broken", language, reason=reason)
     if settings.mode == "online":
         return say("serve.online", language)

@@ -18,6 +18,8 @@ StoreFailed is no AgentError: what a node does without (`except AgentError`) bec
 run whose paid replies cannot be kept has to end.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from agent.core.redaction import scrub
@@ -42,23 +44,28 @@ class AgentError(RuntimeError):
 
 
 class ConfigurationError(AgentError, ValueError):
-    """Report a setting that is missing or wrong; `name` is the variable or field."""
+    """Report a setting that is missing or wrong; `name` is the variable or field.
+
+    `fault` and its values word the problem in the reader's language, where it has a text.
+    """
 
     code = "configuration"
 
-    def __init__(self, name: str, problem: str) -> None:
-        self.name, self.problem = name, problem
+    def __init__(self, name: str, problem: str, *, fault: str = "", **values: str) -> None:
+        self.name, self.problem, self.fault, self.values = name, problem, fault, values
         super().__init__(f"{name}: {problem}")
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        return type(self), (self.name, self.problem)
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, str]]:
+        return partial(type(self), fault=self.fault, **self.values), (self.name, self.problem)
 
     @classmethod
     def of(cls, error: "ValidationError") -> Self:
         """Return the first problem of a pydantic error: its field and the fault, not the value."""
         problem = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in problem["loc"]) or "input"
-        return cls(where, problem["msg"].removeprefix("Value error, "))
+        values = {name: str(value) for name, value in problem.get("ctx", {}).items()}
+        message = problem["msg"].removeprefix("Value error, ")
+        return cls(where, message, fault=problem["type"], **values)
 
 
 class InputError(ConfigurationError):

@@ -30,7 +30,7 @@ interface ProgressWords {
 }
 
 interface Config extends PublicConfig, ProgressWords {
-  reason: string | null;
+  reason: Record<Language, string> | null;
   tiles: Tiles | null;
   photos: boolean;
   max_question: number;

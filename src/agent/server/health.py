@@ -5,22 +5,28 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from agent.assistants.common.services import LOOKED_FOR
+from agent.assistants.common.services import no_model
 from agent.core.errors import ConfigurationError
 from agent.server.auth.api_keys import access
 from agent.services import started_services
 from agent.settings import Settings, read_settings
 
 
-def settings_or_reason() -> tuple[Settings | None, str]:
+def settings_or_problem() -> tuple[Settings | None, ConfigurationError | None]:
     """Return the settings, or why they cannot be used; never raises."""
     try:
         settings = read_settings()
     except ConfigurationError as error:
-        return None, str(error)
+        return None, error
     if settings.mode == "online" and not settings.model_configured:
-        return None, f"TANLU_MODE=online, but no model is configured; looked for {LOOKED_FOR}"
-    return settings, ""
+        return None, no_model()
+    return settings, None
+
+
+def settings_or_reason() -> tuple[Settings | None, str]:
+    """Return the same with the problem in one line for logs and programs."""
+    settings, problem = settings_or_problem()
+    return settings, str(problem or "")
 
 
 async def readyz(_: Request) -> JSONResponse:

@@ -27,13 +27,14 @@ from agent.assistants.common.conversation import MAX_QUESTION
 from agent.assistants.common.services import LOOKED_FOR
 from agent.assistants.registry import REVIEW_PLANS
 from agent.core.concurrency import SlidingWindow
+from agent.core.errors import ConfigurationError
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
 from agent.sample.server import sample_notice
 from agent.server.auth.api_keys import access, identify
 from agent.server.auth.rate_limit import RateLimit
 from agent.server.exports import EXPORTS, export, suggestions
-from agent.server.health import readyz, settings_or_reason
+from agent.server.health import readyz, settings_or_problem
 from agent.server.page_headers import (
     NotRead,
     base_map,
@@ -46,6 +47,7 @@ from agent.server.sign_in import SignIn
 from agent.settings import Settings
 from agent.texts import LANGUAGES, say, table
 from agent.texts.language import Language
+from agent.texts.reasons import problem_text
 
 TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -209,11 +211,11 @@ def _field_text(value: Any) -> str:
 
 async def config_json(request: Request) -> JSONResponse:
     """Answer the configuration, as far as this caller may know it."""
-    settings, reason = settings_or_reason()
+    settings, problem = settings_or_problem()
     config = public_config(settings)
     user = identify(request.headers, access())
     if user is not None:
-        config |= {"user": user or None, **caller_config(settings, reason)}
+        config |= {"user": user or None, **caller_config(settings, problem)}
     return JSONResponse(config, headers=private(security_headers()))
 
 
@@ -228,14 +230,14 @@ def public_config(settings: Settings | None) -> dict[str, Any]:
     }
 
 
-def caller_config(settings: Settings | None, reason: str) -> dict[str, Any]:
-    """Return what the page needs to work; `reason` says why nothing can be answered."""
+def caller_config(settings: Settings | None, problem: ConfigurationError | None) -> dict[str, Any]:
+    """Return what the page needs to work; `problem` is why nothing can be answered."""
     tiles, why_not = base_map(settings) if settings else (None, "")
     _warn_once(why_not)
     # The policy's part of it is told in the policy.
     public_tiles = {key: value for key, value in tiles.items() if key != "hosts"} if tiles else None
     return {
-        "reason": reason or None,
+        "reason": problem and {one: problem_text(problem, one) for one in LANGUAGES},
         "tiles": public_tiles,
         "photos": bool(settings and settings.place_photos),
         "max_question": MAX_QUESTION,
@@ -272,7 +274,7 @@ _files = PageFiles(FOLDER, {TEXTS: texts_module()})
 
 async def index(request: Request) -> Response:
     """Return the page; its own script reads the address: a thread, a question."""
-    settings, _ = settings_or_reason()
+    settings, _ = settings_or_problem()
     tiles = base_map(settings)[0] if settings else None
     policy = page_policy(tiles, photos=bool(settings and settings.place_photos))
     return await _serve(request, security_headers(policy), INDEX)

@@ -64,6 +64,14 @@ def reason_of(error: AgentError, language: Language) -> str:
     return say(f"reasons.{_key(error)}", language, **_values(error, language)).rstrip("。.")
 
 
+def problem_text(error: ConfigurationError, language: Language) -> str:
+    """Return the setting and its fault; in English where the fault has no text of its own."""
+    if not has(f"faults.{error.fault}"):
+        return error.message
+    fault = say(f"faults.{error.fault}", language, **error.values)
+    return f"{error.name}{say('punctuation.colon', language)}{fault}"
+
+
 def stop_of(error: StoreFailed, language: Language) -> str:
     """Return why a run had to end, and what makes it go on."""
     return say("reasons.store_failed", language, name=error.name, problem=error.problem)
@@ -82,8 +90,10 @@ def _key(error: AgentError) -> str:
 def _values(error: AgentError, language: Language) -> dict[str, str]:
     values = {part: say(f"reason_parts.{part}", language) for part in ("doctor", "who")}
     if isinstance(error, ConfigurationError):
-        # The problem is told in English.
-        advice = values["doctor"] if language == "zh" else error.problem
+        is_worded = has(f"faults.{error.fault}")
+        fault = say(f"faults.{error.fault}", language, **error.values) if is_worded else ""
+        # Without a text the problem is told in English.
+        advice = fault or (values["doctor"] if language == "zh" else error.problem)
         return {**values, "variable": error.name, "advice": advice}
     if isinstance(error, BudgetExceeded):
         return {**values, "limit": f"{error.value:g}"}

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from agent.core.budget import Budgets, Usage
 from agent.core.calls import Calls
+from agent.core.errors import ConfigurationError
 from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import MapClient
@@ -25,6 +26,12 @@ from agent.texts.language import Language
 
 LINK_SECONDS = 2.0
 LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"
+
+
+def no_model() -> ConfigurationError:
+    """Return the error of a server that is to be online and has no model."""
+    problem = f"no model is configured; looked for {LOOKED_FOR}"
+    return ConfigurationError("TANLU_MODE=online", problem, fault="no_model", variables=LOOKED_FOR)
 
 
 @dataclass(frozen=True)

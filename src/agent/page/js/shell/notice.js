@@ -11,12 +11,12 @@ const SHORT = 120;
 /**
  * Shows the standing notices of this server.
  * @param {Element} place
- * @param {PublicConfig & {reason?: string|null}} config
+ * @param {PublicConfig & {reason?: Config["reason"]}} config
  */
 export function showNotices(place, config) {
   const lines = [
     config.mode === "offline" && notice(say("offline"), "sample", config.notice?.[language]),
-    config.mode === "broken" && notice(say("broken", { reason: config.reason ?? "" }), "warn"),
+    config.mode === "broken" && notice(say("broken", { reason: config.reason?.[language] ?? "" }), "warn"),
   ];
   fill(place, ...lines);
 }
