@@ -43,6 +43,7 @@ class Replay:
     states: list[dict[str, Any]]
     unknown: list[str]
     lost: list[str]
+    tokens: int
 
     def text(self, turn: int) -> str:
         return str(answer_of(self.states[turn]).text)
@@ -72,7 +73,7 @@ async def _replay(lab: Lab, conversation: Conversation) -> Replay:
         model.turn = turn
         context = {"web_search": "google"}
         states.append(await Lab(services, graph).ask(question, context=context))
-    return Replay(conversation, states, model.unknown, model.lost)
+    return Replay(conversation, states, model.unknown, model.lost, model.tokens)
 
 
 @pytest.fixture(params=TURNS, ids=lambda param: f"{param[0]}-{param[1]}")
@@ -192,3 +193,11 @@ def test_a_reply_was_played_to_nearly_every_request(replays: dict[str, Replay]) 
         asked = [request for request in replay.unknown if not request.startswith("claim_check")]
         assert asked == [], replay.conversation.name
         assert replay.lost == [], replay.conversation.name
+
+
+def test_an_answer_costs_less_than_4500_tokens_in_and_7_calls_on_average(
+    replays: dict[str, Replay],
+) -> None:
+    usage = [told(s)["usage"] for r in replays.values() for s in r.states if not told(s)["needs"]]
+    assert sum(replay.tokens for replay in replays.values()) / len(usage) <= 4500
+    assert sum(one["model_calls"] for one in usage) / len(usage) <= 7

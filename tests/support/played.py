@@ -12,11 +12,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from agent.core.strings import estimated_tokens
 from agent.evidence.citations import ID
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
 from agent.sample.model.text import block, task_of
@@ -92,6 +93,14 @@ def grounded_sentences(reply: dict[str, Any]) -> Iterator[tuple[str, list[str]]]
             yield sentence, [grounded["sources"][number][0] for number in numbers]
 
 
+def tokens_of(turn: Turn) -> int:
+    """Return the estimated tokens of all that a request sends."""
+    tools = [asdict(tool) for tool in turn.tools]
+    calls = [asdict(call) for past in turn.history for call in past.calls]
+    structures = json.dumps([tools, calls, turn.schema or {}], ensure_ascii=False)
+    return estimated_tokens(f"{turn.system}\n{text_of(turn)}\n{structures}")
+
+
 def text_of(turn: Turn) -> str:
     """Return everything that a request shows: prompt, earlier messages, results of tools."""
     past = [message.text for message in turn.history]
@@ -109,10 +118,13 @@ class PlayedModel:
     lost: list[str] = field(default_factory=list)
     """What replies cite and no request shows."""
     used: Counter[tuple[int, str, str]] = field(default_factory=Counter)
+    tokens: int = 0
+    """Of all requests."""
 
     def respond(self, turn: Turn) -> Answer:
         """Return the reply that was played to this request."""
         task = task_of(turn)
+        self.tokens += tokens_of(turn)
         if task == "claim_check":
             return self._verdicts(turn)
         query = block(turn.user, "query") if task.endswith("_research") else ""
