@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assistants.common import claims
 from agent.assistants.common.conversation import known_words
-from agent.evidence.claims.check import Finding, borne_out, check
+from agent.evidence.claims.check import Finding, check
 from agent.evidence.claims.correct import MARK, corrected
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.claims.sentences import MARKED, numbered, sentences
@@ -412,22 +412,6 @@ def test_figures_that_two_citations_swap_are_marked() -> None:
     swapped = "星巴克(外滩店)[^a0-0]距您943米；一坐一忘(三里屯店)[^a0-1]306米。"
     assert only(swapped).verdict == "marked"
     assert only("It takes 55 minutes[^w0-0], the tower is 45 m tall[^w0-1].").verdict == "marked"
-
-
-def test_prose_about_the_map_keeps_only_what_records_bear() -> None:
-    records = {
-        "a0-0": ["和平菓局 | 游乐场 | 王府井 81 m | ★4.5 | ¥40"],
-        "a2-0": ["海底捞火锅(王府井店) | 王府井步行街 229 m | ★4.7 | ¥130 | 全天营业"],
-    }
-    text = (
-        "和平菓局[^a0-0]距王府井81米，评分4.5。中国儿童艺术剧院也在附近，约600米。"
-        "海底捞火锅(王府井店)[^a2-0]人均¥130，评分4.7，步行约5分钟。记录里没有闭馆原因。"
-    )
-    known = Evidence({n: record(n, r) for n, r in records.items()}, question="王府井附近遛娃")
-    assert borne_out(text, known) == (
-        "和平菓局[^a0-0]距王府井81米，评分4.5。"
-        "海底捞火锅(王府井店)[^a2-0]人均¥130，评分4.7。记录里没有闭馆原因。"
-    )
 
 
 def test_the_labelled_set_is_checked_with_hardly_a_false_mark() -> None:

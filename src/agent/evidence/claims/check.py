@@ -5,7 +5,6 @@ the cited records; what follows from them by arithmetic counts. What rules canno
 doubtful and may go to a model (`doubts`).
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,7 +13,7 @@ from agent.evidence.claims.arithmetic import is_estimate, reckoned
 from agent.evidence.claims.claim import LEAST_OVERLAP, MAX_FIGURES, Claim, alike_in_kind, same_kind
 from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.facts import Passage, amount, han_names, hedge, rounded, words
+from agent.evidence.claims.facts import Passage, amount, hedge, rounded, words
 from agent.evidence.claims.opening import against_hours
 from agent.evidence.claims.places import with_right_places
 from agent.evidence.claims.sentences import (
@@ -22,7 +21,6 @@ from agent.evidence.claims.sentences import (
     Citation,
     Notation,
     Sentence,
-    asserted,
     is_advice,
     is_label,
     sentences,
@@ -256,42 +254,3 @@ class _Judge(Claim):
         )
         finding = self._found("marked", contrary or self.best(self.evidence.passages))
         return replace(finding, missing=tuple(foreign), contradicted=contrary is not None)
-
-
-def borne_out(text: str, evidence: Evidence) -> str:
-    """Return a marked text without what no record bears.
-
-    Clauses with such figures go, and sentences about a body that no record names.
-    """
-    out, at = list[str](), 0
-    for found in check(text, evidence):
-        sentence = found.sentence
-        out += [text[at : sentence.start], _borne_part(found, evidence)]
-        at = sentence.end
-    return re.sub(r"[ \t]+\n", "\n", "".join([*out, text[at:]])).strip()
-
-
-def _borne_part(found: Finding, evidence: Evidence) -> str:
-    sentence = found.sentence
-    everything = [*evidence.passages, *evidence.known]
-    strange = [
-        name
-        for name in han_names(asserted(sentence.plain))
-        if not any(
-            name in p.text or len(words(name) & p.words) >= len(words(name)) for p in everything
-        )
-    ]
-    if strange and not sentence.citations:
-        return ""
-    if found.verdict != "marked" or not found.missing:
-        return sentence.text
-    pieces = re.split(r"(?<=[，；;])", sentence.text)
-    kept = [p for p in pieces if not any(f.text in p for f in found.missing)]
-    if not kept or kept[0] is not pieces[0]:
-        return ""
-    whole = "".join(kept)
-    return (
-        whole
-        if kept[-1] is pieces[-1]
-        else whole.rstrip("，；;") + ("。" if "。" in sentence.text else "")
-    )
