@@ -60,6 +60,25 @@ def test_a_system_prompt_stays_short(name: str, language: Language) -> None:
     assert tokens(render(f"{name}_system", language)) <= limit
 
 
+@pytest.mark.parametrize("name", [name for name in NODES if name != "amap_research"])
+def test_f10_what_people_read_is_asked_for_in_their_language(name: str) -> None:
+    assert "中文" in render(f"{name}_system", "zh").partition("\n")[2]
+    assert "English" in render(f"{name}_system", "en").partition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("language", "alone", "always"),
+    [("zh", "写 false，不上网，除非地图没查到", "都会上网"),
+     ("en", "the web is not searched, unless the map finds nothing", "each searched on the web")],
+)  # fmt: skip
+def test_f10_no_rule_of_the_query_writer_contradicts_the_one_for_the_map_alone(
+    language: Language, alone: str, always: str
+) -> None:
+    text = render("generate_query_system", language)
+    assert alone in text
+    assert always not in text
+
+
 @pytest.mark.parametrize("name", NODES)
 def test_no_prompt_shows_an_id_a_model_could_copy_d27(name: str) -> None:
     for language in LANGUAGES:
