@@ -1,6 +1,6 @@
 """The speed of a whole run against the bound of its stand-ins.
 
-    uv run python -m benchmarks.critical_path [--rows NAME,…] [--scale 0.1] [--load 64]
+    uv run python -m benchmarks.critical_path [--rows NAME,…] [--scale 0.1] [--load 64] [--warm]
 
 Every ratio is wall clock ÷ bound, 10.8 s for two rounds (7.49 s to the first text of the answer).
 A scale below 1 shortens the stand-ins, so that our own time weighs more: targets hold at 1 only.
@@ -35,11 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
     parser.add_argument("--scale", type=float, default=1.0, help="of every latency")
     parser.add_argument("--load", type=int, default=64, help="runs in the rows under load")
+    parser.add_argument("--warm", action="store_true", help="fork what is measured: quick to start")
     options = parser.parse_args(argv)
     wanted = options.rows.split(",")
     if unknown := [name for name in wanted if name not in ROWS]:
         parser.error(f"unknown rows: {', '.join(unknown)}; there are {', '.join(ROWS)}")
-    bench = Bench(scale=options.scale, load=options.load)
+    bench = Bench(options.scale, options.load, cold=not options.warm)
     began, lines = time.monotonic(), []
     print(header(), flush=True)
     for name in wanted:

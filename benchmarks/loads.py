@@ -3,14 +3,12 @@
 import json
 import math
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tests.support.dev_server import clean_environment
+from tests.support.programs import REPOSITORY, Program, clean_environment
 
 from benchmarks import server
 from benchmarks.accounts import pauses
@@ -28,6 +26,8 @@ class Bench:
 
     scale: float = 1.0
     load: int = 64
+    cold: bool = True
+    """Whether what is measured is an interpreter of its own, not a fork of a warm one."""
 
     @property
     def latencies(self) -> Latencies:
@@ -59,12 +59,17 @@ def played(
     """The results of one of our modules run as a process."""
     spec = {"scale": bench.scale, "phases": [asdict(phase) for phase in phases], **more}
     kept = {name: os.environ[name] for name in ("BENCHMARK_LOG",) if name in os.environ}
-    command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(spec)]
-    done = subprocess.run(
-        command, env=clean_environment(**settings, **kept), stdout=subprocess.PIPE, text=True,
-        check=True,
-    )  # fmt: skip
-    return [_result(found) for found in json.loads(done.stdout.splitlines()[-1])]
+    with Program(
+        *("-m", f"benchmarks.{module}", json.dumps(spec)),
+        folder=REPOSITORY,
+        env=clean_environment(**settings, **kept),
+        stderr=2,
+        cold=bench.cold,
+    ) as program:
+        out, _ = program.communicate()
+        if program.returncode:
+            raise RuntimeError(f"benchmarks.{module} ended with {program.returncode}")
+    return [_result(found) for found in json.loads(out.splitlines()[-1])]
 
 
 def _result(found: dict[str, Any]) -> PhaseResult:
@@ -111,7 +116,7 @@ def in_process_one(bench: Bench) -> list[Line]:
 def server_one(bench: Bench) -> list[Line]:
     phases = [Phase("cold", 1, "one_by_one", 0), Phase("warm", 3, "one_by_one", 10)]
     with Standins(StandinOptions(scale=bench.scale)) as standins:
-        cold, warm = server.measure(environment(standins), phases, bench.scale)
+        cold, warm = server.measure(environment(standins), phases, bench.scale, cold=bench.cold)
         told = standins.stats()
     row = "dev-1"
     return [
@@ -129,7 +134,8 @@ def in_process_many(bench: Bench) -> list[Line]:
 
 def server_many(bench: Bench) -> list[Line]:
     with Standins(StandinOptions(scale=bench.scale)) as standins:
-        results = server.measure(environment(standins), _many(bench), bench.scale)
+        settings = environment(standins)
+        results = server.measure(settings, _many(bench), bench.scale, cold=bench.cold)
         told = standins.stats()
     return _crowd("dev-64", results, told, bench, together=1.60, spread=1.30)
 

@@ -17,11 +17,11 @@ from benchmarks.script import question
 
 
 @contextmanager
-def started(environment: Mapping[str, str], jobs: int) -> Iterator[DevServer]:
+def started(environment: Mapping[str, str], jobs: int, *, cold: bool) -> Iterator[DevServer]:
     """A server in a folder of its own."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        dev_server(Path(folder), env=environment, jobs=jobs, cold=True) as server,
+        dev_server(Path(folder), env=environment, jobs=jobs, cold=cold) as server,
     ):
         yield server
 
@@ -68,8 +68,8 @@ async def play_phases(
 
 
 def measure(
-    environment: Mapping[str, str], phases: Sequence[Phase], scale: float
+    environment: Mapping[str, str], phases: Sequence[Phase], scale: float, *, cold: bool
 ) -> list[PhaseResult]:
     """Start a server, play the phases, stop it."""
-    with started(environment, jobs=64) as server:
+    with started(environment, jobs=64, cold=cold) as server:
         return asyncio.run(play_phases(server, phases, scale))
