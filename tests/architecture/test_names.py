@@ -29,6 +29,7 @@ FOLDERS = (
     "client",
     "core",
     "engines",
+    "evidence",
     "export",
     "knowledge",
     "mcp",

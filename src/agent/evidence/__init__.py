@@ -1,1 +1,1 @@
-"""What a run has found, and the pure functions over it: no I/O, no clock, no models."""
+"""Define what a run gathers, with pure functions over it: no I/O, no clock, no models."""

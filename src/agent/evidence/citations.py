@@ -71,11 +71,11 @@ def _letters(name: str) -> str:
     return name.rstrip("0123456789-")
 
 
-def read_quoted_marker(content: str, known: Container[str]) -> list[str]:
+def read_quoted_marker(content: str, ids: Container[str]) -> list[str]:
     """Return the ids of a code span that is nothing but a marker of known ids; else none."""
     bracket = _BRACKETED.fullmatch(content.strip())
     names = read_marker(bracket[1], _USUAL_LETTERS) if bracket else None
-    return names if names and all(name in known for name in names) else []
+    return names if names and all(name in ids for name in names) else []
 
 
 def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
@@ -89,28 +89,28 @@ def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
 
 
 class Numbering:
-    """Numbers sources from 1; two ids of one URL are one source, with the quotes of both."""
+    """Number sources from 1; two ids of one URL are one source, with the quotes of both."""
 
     def __init__(self) -> None:
         self._used: dict[str, Source] = {}
 
     @property
     def used(self) -> list[Source]:
-        """Copies of the numbered sources, in that order, with their URLs as links have them."""
+        """Return copies of the numbered sources in order, with their URLs as links have them."""
         return list(self._used.values())
 
     def number(self, source: Source) -> int:
-        """The number of a source, a new one at its first use."""
+        """Return the number of a source, a new one at its first use."""
         key = source["url"] or source["id"]
-        held = self._used.get(key)
-        if held is None:
-            held = source.copy()
-            held["url"] = link_url(source["url"])
-            held["number"] = len(self._used) + 1
-            self._used[key] = held
-        elif held["id"] != source["id"]:
-            held["quotes"] = list(dict.fromkeys([*held["quotes"], *source["quotes"]]))
-        return held.get("number") or 0
+        entry = self._used.get(key)
+        if entry is None:
+            entry = source.copy()
+            entry["url"] = link_url(source["url"])
+            entry["number"] = len(self._used) + 1
+            self._used[key] = entry
+        elif entry["id"] != source["id"]:
+            entry["quotes"] = list(dict.fromkeys([*entry["quotes"], *source["quotes"]]))
+        return entry.get("number") or 0
 
 
 _HOLD = -1
@@ -141,7 +141,7 @@ _SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
 
 
 class Citer:
-    """Turns `[^w0-2]` into `[n](url)`, numbered by first use, and lets no other link through.
+    """Turn `[^w0-2]` into `[n](url)`, numbered by first use; no other link passes.
 
     Unknown ids, links, images and URLs are removed and counted, HTML tags are escaped, code is
     left alone. Text is held back only while it may be part of one of these. `omitted` stands where
@@ -169,16 +169,16 @@ class Citer:
 
     @property
     def used(self) -> list[Source]:
-        """The cited sources in order of their `number`; two ids of one URL are one source."""
+        """Return the cited sources by their `number`; two ids of one URL are one source."""
         return self._numbering.used
 
     def feed(self, chunk: str) -> str:
-        """The finished text that this piece completes; may be empty."""
+        """Return the finished text that this piece completes; may be empty."""
         self._buffer += _UNSEEN.sub("", chunk)
         return self._run(final=False)
 
     def flush(self) -> str:
-        """What is still held back, and the end of code left open; call where text ends."""
+        """Return the text held back, with the end of open code; call where text ends."""
         return self._run(final=True)
 
     def _run(self, *, final: bool) -> str:
@@ -241,13 +241,13 @@ class Citer:
         return self._bare_url(text, at, final)
 
     def _bracket(self, text: str, at: int, final: bool) -> int:
-        found = _BRACKET.match(text, at)
-        content, end = (found[1], found.end()) if found else ("", at + 1)
+        match = _BRACKET.match(text, at)
+        content, end = (match[1], match.end()) if match else ("", at + 1)
         if end >= len(text) and not final:
             return _HOLD
         if text[end : end + 1] != "]":
             return self._literal(text, at, 1)
-        names = self._named(content)
+        names = self._marker_ids(content)
         if end + 1 >= len(text) and not final:
             return _HOLD
         after = after_link(text, end + 1, final)
@@ -257,13 +257,13 @@ class Citer:
             return _HOLD if after == _HOLD else self._literal(text, at, 1)
         self._drop_link()
         if not content.strip().isdigit():
-            kept, removed = without_urls(content)
-            self._emit(kept)
+            rest, removed = without_urls(content)
+            self._emit(rest)
             self._drop_link(removed)
         return after or _HOLD
 
     def _marker(self, text: str, names: list[str], end: int, after: int | None) -> int:
-        """Cite; a target the model wrote behind its marker goes."""
+        """Cite; remove a target that the model wrote behind its marker."""
         if after == _HOLD:
             return _HOLD
         self._cite(names)
@@ -273,7 +273,7 @@ class Citer:
         return end
 
     def _closing(self, text: str, at: int, final: bool) -> int:
-        """A `]` whose `[` went out as text: a target behind it goes."""
+        """Handle a `]` whose `[` went out as text: remove a target behind it."""
         if at + 1 >= len(text) and not final:
             return _HOLD
         after = after_link(text, at + 1, final)
@@ -288,13 +288,13 @@ class Citer:
     def _image(self, text: str, at: int, final: bool) -> int:
         if at + 1 >= len(text) and not final:
             return _HOLD
-        found = _BRACKET.match(text, at + 1)
-        if not found:
+        match = _BRACKET.match(text, at + 1)
+        if not match:
             return self._literal(text, at, 1)
-        end = found.end()
+        end = match.end()
         if end >= len(text) and not final:
             return _HOLD
-        closed = text[end : end + 1] == "]" and read_marker(found[1], self._letters) is None
+        closed = text[end : end + 1] == "]" and read_marker(match[1], self._letters) is None
         after = after_link(text, end + 1, final) if closed else None
         if after is None:
             return self._literal(text, at, 1)
@@ -303,11 +303,11 @@ class Citer:
         return after
 
     def _wide_bracket(self, text: str, at: int, final: bool) -> int:
-        found = _WIDE_BRACKET.match(text, at)
-        content, end = (found[1], found.end()) if found else ("", at + 1)
+        match = _WIDE_BRACKET.match(text, at)
+        content, end = (match[1], match.end()) if match else ("", at + 1)
         if end >= len(text) and not final:
             return _HOLD
-        names = self._named(content) if text[end : end + 1] in "】］" else None
+        names = self._marker_ids(content) if text[end : end + 1] in "】］" else None
         if names is None or end >= len(text):
             return self._literal(text, at, 1)
         return self._marker(text, names, end + 1, after_link(text, end + 1, final))
@@ -341,7 +341,7 @@ class Citer:
             begin = name.end()
         self._emit(content[begin:])
 
-    def _named(self, content: str) -> list[str] | None:
+    def _marker_ids(self, content: str) -> list[str] | None:
         """Return the ids of a bracket: those it consists of, else those of ours within it."""
         names = read_marker(content, self._letters)
         if names is not None or len(content) > _MAX_ASIDE:
@@ -350,21 +350,21 @@ class Citer:
         return [name for name in ours if name in self.sources] or None
 
     def _escape(self, text: str, at: int, final: bool) -> int:
-        r"""A backslash: `\[^w0-2\]` is a marker, `:\/\/` a URL; any other escape stays as it is."""
+        r"""Handle a backslash: `\[^w0-2\]` is a marker, `:\/\/` a URL; other escapes stay."""
         if scan_url(text, at, final) != "":
             return self._bare_url(text, at, final)
-        found = _ESCAPED_BRACKET.match(text, at)
-        end = found.end() if found else at + 1
+        match = _ESCAPED_BRACKET.match(text, at)
+        end = match.end() if match else at + 1
         if end >= len(text) and not final:
             return _HOLD
-        names = read_marker(found[1], self._letters) if found else None
+        names = read_marker(match[1], self._letters) if match else None
         if names is not None and text[end : end + 1] == "]":
             self._cite(names)
             return end + 1
         return self._literal(text, at, 2 if text[at + 1 : at + 2] in _PUNCTUATION else 1)
 
     def _code(self, text: str, at: int, final: bool) -> int:
-        """A code span of one line stays; backticks that open none are escaped."""
+        """Handle backticks: a code span of one line stays; those that open none are escaped."""
         ticks = _OPENING_TICKS.match(text, at)
         end = ticks.end() if ticks else at + 1
         if end >= len(text) and not final:
@@ -391,8 +391,8 @@ class Citer:
         return end
 
     def _autolink(self, text: str, at: int, final: bool) -> int:
-        found = _AUTOLINK.match(text, at)
-        end = found.end() if found else at + 1
+        match = _AUTOLINK.match(text, at)
+        end = match.end() if match else at + 1
         if end >= len(text) and not final:
             return _HOLD
         inside = text[at + 1 : end]
@@ -407,7 +407,7 @@ class Citer:
         return end + 1
 
     def _tag(self, text: str, at: int, final: bool) -> int:
-        """A `<` that is no autolink: only the plainest tags, without attributes, stay tags."""
+        """Handle a `<` that is no autolink: only plain tags without attributes stay tags."""
         if not _TAG_BEGINS.match(text, at):
             return self._literal(text, at, 1)
         head = text[at : at + len("</strong />")]
@@ -480,8 +480,8 @@ class Citer:
             return
         if body[0] in _CLOSES and (self._gap or (self._adjacent and body[0] != "\n")):
             self._blank = ""
-        shown = body.rstrip(" ")
-        text = self._blank + shown
+        visible = body.rstrip(" ")
+        text = self._blank + visible
         self._blank = ""
         joins = self._line.would_join(self._tail[-1:], text[0])
         if joins or (self._gap and would_spell(self._tail, text[0])):
@@ -489,7 +489,7 @@ class Citer:
         if not body.isspace():
             self._adjacent.clear()
         self._emit_raw(text)
-        self._blank = body[len(shown) :]
+        self._blank = body[len(visible) :]
 
     def _emit_raw(self, piece: str) -> None:
         if piece:
@@ -502,7 +502,7 @@ class Citer:
 
 
 def _is_code_in_cells(content: str) -> bool:
-    """Whether a code span holds nothing live even where a table's row is split at its pipes."""
+    """Return whether a code span holds nothing live, also where a table's row splits it."""
     if "|" not in content:
         return True
     apart, text = Citer({}), f"x {content}"
@@ -514,7 +514,7 @@ _NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
 
 
 def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
-    """Sources of the previous turn under ids of their own (`p0-0` …), not yet numbered.
+    """Return sources of the previous turn under ids of their own (`p0-0` …), not numbered.
 
     With new ids nothing the next search finds can be mistaken for them.
     """
@@ -529,25 +529,25 @@ def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
 
 
 def restamp(text: str, ids: Mapping[str, str]) -> str:
-    """Marked text with its ids replaced; markers whose id is not in the mapping go."""
-    return MARKER.sub(lambda found: f"[^{ids[found[1]]}]" if found[1] in ids else "", text)
+    """Replace the ids of a marked text; remove markers whose id is not in the mapping."""
+    return MARKER.sub(lambda match: f"[^{ids[match[1]]}]" if match[1] in ids else "", text)
 
 
 def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
-    """A finished answer as the next turn's model may see it: markers for links, no URLs.
+    """Return a finished answer for the next turn's model: markers for links, no URLs.
 
     Links are matched by URL to the carried-over sources; the list of sources is cut off.
     """
     by_url = {link_url(source["url"]): source["id"] for source in carried if source["url"]}
 
-    def marker(found: re.Match[str]) -> str:
-        name = by_url.get(found[1])
+    def marker(match: re.Match[str]) -> str:
+        name = by_url.get(match[1])
         return f"[^{name}]" if name else ""
 
     return _NUMBERED_LINK.sub(marker, strip_references(answer))
 
 
 def inert(text: str) -> str:
-    """One line of foreign text that shows its words and does nothing: no link, image or tag."""
+    """Return one line of foreign text without any live link, image or tag."""
     citer = Citer({})
     return (citer.feed(clean_text(text, _MAX_LINE)) + citer.flush()).strip()

@@ -1,4 +1,4 @@
-"""What a question demands of a place, and whether the map's record of the place meets it.
+"""Read the demands of a question on a place, and check the map's records against them.
 
 Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 """
@@ -105,11 +105,11 @@ def constraints_by_rules(question: str) -> Constraints:
     stated: dict[str, Any] = {
         "max_cost": _budget(text),
         "max_distance_m": _distance(text),
-        "open_on": [_weekday(found) for found in _OPEN_ON.finditer(text)],
+        "open_on": [_weekday(match) for match in _OPEN_ON.finditer(text)],
         "suits": [suits for suits, words in _FOR_WHOM.items() if words.search(text)],
     }
-    if found := _OPEN_AT.search(text):
-        stated["open_at"] = _clock(found)
+    if match := _OPEN_AT.search(text):
+        stated["open_at"] = _clock(match)
     return valid_constraints(stated)
 
 
@@ -120,30 +120,30 @@ def keeps_subject(question: str) -> bool:
 
 def _budget(text: str) -> float | None:
     for pattern in _BUDGETS:
-        if found := pattern.search(text):
-            return float(next(amount for amount in found.groups() if amount))
+        if match := pattern.search(text):
+            return float(next(amount for amount in match.groups() if amount))
     return None
 
 
 def _distance(text: str) -> float | None:
-    if found := _DISTANCE.search(text):
-        number, unit = (found[1], found[2]) if found[1] else (found[3], found[4])
+    if match := _DISTANCE.search(text):
+        number, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
         return float(number) * (1000 if unit.casefold()[0] in "公千k" else 1)
     walk = _WALK.search(text)
     return float(walk[1] or walk[2]) * _METRES_PER_MINUTE if walk else None
 
 
-def _weekday(found: re.Match[str]) -> int:
-    if found[1]:
-        return _WEEKDAYS[found[1]]
-    return 1 + _ENGLISH_DAYS.index(found[2].casefold())
+def _weekday(match: re.Match[str]) -> int:
+    if match[1]:
+        return _WEEKDAYS[match[1]]
+    return 1 + _ENGLISH_DAYS.index(match[2].casefold())
 
 
-def _clock(found: re.Match[str]) -> str:
-    part, hour, minute = found[1], found[2], found[3] or "0"
-    if found[4]:
-        hours = int(found[4]) % 12 + (12 if found[6].casefold() == "p" else 0)
-        return f"{hours}:{int(found[5] or 0):02}"
+def _clock(match: re.Match[str]) -> str:
+    part, hour, minute = match[1], match[2], match[3] or "0"
+    if match[4]:
+        hours = int(match[4]) % 12 + (12 if match[6].casefold() == "p" else 0)
+        return f"{hours}:{int(match[5] or 0):02}"
     hours = int(hour) if hour.isascii() else _chinese_number(hour)
     if part in _AFTERNOON and hours < 12:
         hours += 12
@@ -158,7 +158,7 @@ def _chinese_number(text: str) -> int:
 
 @dataclass(frozen=True)
 class Opening:
-    """Hours of some weekdays; minutes since midnight, `end` past 1440 where the night goes on."""
+    """Hold hours of some weekdays, in minutes since midnight; `end` may pass 1440."""
 
     days: frozenset[int]
     start: int
@@ -191,16 +191,16 @@ def opening_hours(text: str) -> list[Opening] | None:
     days: set[int] = set()
     closed: set[int] = set()
     complete = True
-    for found in _HOURS.finditer(plain):
-        kind = str(found.lastgroup)
+    for match in _HOURS.finditer(plain):
+        kind = str(match.lastgroup)
         if kind in ("span", "always", "closed"):
             complete = True
             if kind == "closed":
                 closed |= days
             else:
-                hours.append(_opening(found[0], kind, days))
+                hours.append(_opening(match[0], kind, days))
         else:
-            days = (set() if complete else days) | _days(found[0], kind)
+            days = (set() if complete else days) | _days(match[0], kind)
             complete = False
     return [_without(each, closed) for each in hours] or None
 

@@ -1,4 +1,4 @@
-"""Figures in text, read with their units.
+"""Read figures in text with their units.
 
 A figure is compared by its value: ¥1,234 is 1234元, 3万 is 30,000, 20:00 is 晚上8点 and 8 pm. Signs
 are not compared, and small numbers that only count something (three ways, 2 个) are not figures.
@@ -156,7 +156,7 @@ _JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or)\s*")
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: its place in the text, and a date, a time of day or a number of a kind."""
+    """Hold one figure: its span in the text, and a date, a time of day or a number of a kind."""
 
     text: str
     start: int
@@ -193,7 +193,7 @@ def figures(text: str) -> list[Figure]:
     """Return all figures, in order; in a range or list (20–30元) the unit holds for both."""
     if not _DIGIT.search(text):
         return []
-    plain, places = _folded(text)
+    plain, places = _fold_text(text)
     read = [_read(match, plain, places, text) for match in _FIGURE.finditer(plain)]
     for i in range(len(read) - 1, 0, -1):
         left, right = read[i - 1], read[i]
@@ -268,7 +268,7 @@ def _at(figure: Figure, time: int) -> Figure:
     return replace(figure, clock=time, ambiguous=False)
 
 
-def _folded(text: str) -> tuple[str, Sequence[int]]:
+def _fold_text(text: str) -> tuple[str, Sequence[int]]:
     """Return the text with full-width forms plain, and each character's index in it (and the end).
 
     Wide commas stay (they join no digits), and so do superscripts: 10³ is not 103.
@@ -288,8 +288,8 @@ class _Folding(dict[int, str]):
         if len(self) >= _FOLDED_AT_MOST:
             self.clear()
         char = chr(code)
-        kept = char == "，" or unicodedata.category(char) == "No"
-        self[code] = folded = char if kept else unicodedata.normalize("NFKC", char)
+        stays = char == "，" or unicodedata.category(char) == "No"
+        self[code] = folded = char if stays else unicodedata.normalize("NFKC", char)
         return folded
 
 

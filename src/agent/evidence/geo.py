@@ -1,4 +1,4 @@
-"""Coordinates in GCJ-02 and WGS-84, distances in metres, and how people read them.
+"""Convert GCJ-02 and WGS-84 coordinates, measure and format distances.
 
 GCJ-02 is the offset system of maps in mainland China, 30 to 700 m away from WGS-84.
 """
@@ -12,7 +12,7 @@ from agent.texts.language import Language
 
 
 def wgs84_of(location: Location) -> Point:
-    """Rounded to about 0.1 m."""
+    """Return the WGS-84 point of a location, rounded to about 0.1 m."""
     lng, lat = location["lng"], location["lat"]
     if location["crs"] == "GCJ-02":
         lng, lat = gcj02_to_wgs84(lng, lat)
@@ -30,7 +30,7 @@ _PAIR = re.compile(rf"\s*[(（\[]?\s*({_NUMBER})\s*(?:[,，;；]\s*|\s+)({_NUMBE
 
 
 def in_china_box(lng: float, lat: float) -> bool:
-    """Whether the point is in the box outside which the two systems are the same.
+    """Return whether the point is in the box outside which the two systems are the same.
 
     The box also holds places that are not in China (Seoul, Taipei, Hanoi): whether to
     convert is the caller's decision, by what the map says about the country.
@@ -39,7 +39,7 @@ def in_china_box(lng: float, lat: float) -> bool:
 
 
 def wgs84_to_gcj02(lng: float, lat: float) -> tuple[float, float]:
-    """WGS-84 degrees to GCJ-02 degrees; unchanged outside the box."""
+    """Convert Convert WGS-84 degrees to GCJ-02 degrees; unchanged outside the box."""
     if not in_china_box(lng, lat):
         return lng, lat
     d_lng, d_lat = _offset(lng, lat)
@@ -47,7 +47,7 @@ def wgs84_to_gcj02(lng: float, lat: float) -> tuple[float, float]:
 
 
 def gcj02_to_wgs84(lng: float, lat: float) -> tuple[float, float]:
-    """GCJ-02 degrees to WGS-84 degrees, by iteration (error below a hundredth of a millimetre)."""
+    """Convert GCJ-02 degrees to WGS-84 degrees by iteration (error below 0.01 mm)."""
     if not in_china_box(lng, lat):
         return lng, lat
     guess_lng, guess_lat = lng, lat
@@ -62,7 +62,7 @@ def gcj02_to_wgs84(lng: float, lat: float) -> tuple[float, float]:
 
 
 def distance_m(a: tuple[float, float], b: tuple[float, float]) -> float:
-    """Metres along the sphere between two (lng, lat) points of the same system."""
+    """Return metres along the sphere between two (lng, lat) points of one system."""
     lng_a, lat_a, lng_b, lat_b = map(radians, (*a, *b))
     h = sin((lat_b - lat_a) / 2) ** 2
     h += cos(lat_a) * cos(lat_b) * sin((lng_b - lng_a) / 2) ** 2
@@ -70,14 +70,14 @@ def distance_m(a: tuple[float, float], b: tuple[float, float]) -> float:
 
 
 def parse_lnglat(text: str) -> tuple[float, float] | None:
-    """The (lng, lat) that a text consists of, or None.
+    """Parse a text that is a (lng, lat) pair; return None for others.
 
     "lat,lng" is turned round where it can only be that: in China, or beyond 90 degrees.
     """
-    found = _PAIR.fullmatch(text)
-    if not found:
+    match = _PAIR.fullmatch(text)
+    if not match:
         return None
-    lng, lat = float(found[1]), float(found[2])
+    lng, lat = float(match[1]), float(match[2])
     if _is_swapped(lng, lat):
         lng, lat = lat, lng
     if not (isfinite(lng) and isfinite(lat)) or abs(lng) > 180 or abs(lat) > 90:
@@ -92,7 +92,7 @@ def _is_swapped(first: float, second: float) -> bool:
 
 
 def _offset(lng: float, lat: float) -> tuple[float, float]:
-    """What GCJ-02 adds to a WGS-84 point, in degrees of longitude and latitude."""
+    """Return the offset of GCJ-02 at a WGS-84 point, in degrees of longitude and latitude."""
     x, y = lng - 105.0, lat - 35.0
     wave = 20.0 * sin(6.0 * x * pi) + 20.0 * sin(2.0 * x * pi)
     north = -100.0 + 2.0 * x + 3.0 * y + 0.2 * y * y + 0.1 * x * y + 0.2 * sqrt(abs(x))
@@ -109,19 +109,19 @@ def _offset(lng: float, lat: float) -> tuple[float, float]:
 
 
 def degrees_of(metres: float, radius_m: float) -> float:
-    """The angle, in degrees, of an arc of that many metres."""
+    """Return the angle, in degrees, of an arc in metres."""
     return metres * 180.0 / (radius_m * pi)
 
 
 def distance_text(metres: int | None) -> str:
-    """`320 m`, `2.4 km`."""
+    """Format a distance: `320 m`, `2.4 km`."""
     if metres is None:
         return ""
     return f"{metres} m" if metres < 1000 else f"{metres / 1000:.1f} km"
 
 
 def duration_text(seconds: int | None, language: Language) -> str:
-    """`24 min`, at least one minute."""
+    """Format a duration: `24 min`, at least one minute."""
     if seconds is None:
         return ""
     minutes = max(1, round(seconds / 60))

@@ -1,4 +1,4 @@
-"""Grounding metadata of a web search → text with markers, and the sources they stand for.
+"""Turn the grounding metadata of a web search into marked text and its sources.
 
 Shape: candidate level of Gemini's REST reply, or the same in snake_case as LangChain hands
 it on. Offsets are UTF-8 bytes within one part, end exclusive; zeros are left out. Anything
@@ -45,7 +45,7 @@ _CONTRASTS = re.compile(
 
 @dataclass(frozen=True)
 class Support:
-    """A passage and the chunks that support it; offsets in bytes of part `part`."""
+    """Hold a passage and the chunks that support it; offsets in bytes of part `part`."""
 
     text: str
     start: int
@@ -56,7 +56,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Grounded:
-    """Marked text, the sources of its markers, and what shows that a search ran."""
+    """Hold marked text, the sources of its markers, and the signs of a search."""
 
     text: str
     sources: list[Source]
@@ -141,12 +141,12 @@ def insert_citation_markers(
         return ""
     marks: list[dict[int, list[str]]] = [{} for _ in encoded]
     for support in supports:
-        wanted = dict.fromkeys(ids[chunk] for chunk in support.chunks if chunk in ids)
-        if wanted:
+        names = dict.fromkeys(ids[chunk] for chunk in support.chunks if chunk in ids)
+        if names:
             part, offset = _locate(encoded, support)
-            held = marks[part].setdefault(_safe_offset(encoded[part], offset), [])
-            held += [name for name in wanted if name not in held]
-    return _join([_marked(raw, at) for raw, at in zip(encoded, marks, strict=True)])
+            names_here = marks[part].setdefault(_safe_offset(encoded[part], offset), [])
+            names_here += [name for name in names if name not in names_here]
+    return _join([_with_markers(raw, at) for raw, at in zip(encoded, marks, strict=True)])
 
 
 def _sources_by_chunk(
@@ -223,15 +223,15 @@ def _queries(metadata: Mapping[str, Any] | None) -> list[str]:
 def _locate(encoded: Sequence[bytes], support: Support) -> tuple[int, int]:
     """Return the part and the byte offset after which the markers of a passage go."""
     part = min(max(support.part, 0), len(encoded) - 1)
-    wanted = support.text.encode("utf-8", "replace")
-    if not wanted:
+    encoded_words = support.text.encode("utf-8", "replace")
+    if not encoded_words:
         return part, _end_without_words(encoded[part], support)
     if 0 <= support.part < len(encoded) and support.end is not None:
         start, end = support.start, support.end
-        if 0 <= start < end and encoded[part][start:end] == wanted:
+        if 0 <= start < end and encoded[part][start:end] == encoded_words:
             return part, end
     order = [part, *(index for index in range(len(encoded)) if index != part)]
-    for words in dict.fromkeys((wanted, wanted.strip())):
+    for words in dict.fromkeys((encoded_words, encoded_words.strip())):
         for index in order if words else ():
             at = _nearest(encoded[index], words, support.start if index == part else 0)
             if at is not None:
@@ -273,7 +273,7 @@ def _safe_offset(raw: bytes, offset: int) -> int:
     return offset
 
 
-def _marked(raw: bytes, marks: Mapping[int, Sequence[str]]) -> str:
+def _with_markers(raw: bytes, marks: Mapping[int, Sequence[str]]) -> str:
     out: list[bytes] = []
     last = 0
     for offset in sorted(marks):

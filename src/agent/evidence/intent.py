@@ -1,4 +1,4 @@
-"""Does the map help with a query, and how: rules, for when no model decides.
+"""Decide by rules if the map helps with a query, and how.
 
 Regular expressions over Chinese and English, questions and telegraphic search queries. What
 these rules reach is measured by `python -m evals.geo_intent`.
@@ -201,13 +201,13 @@ _DIGITS = {"半": 0.5, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 
 
 
 def detect_location_query(text: str) -> bool:
-    """Whether a map search helps to answer this."""
+    """Return whether a map search helps to answer this."""
     plain = _spatial(text)
     if LNGLAT.search(plain):
         return True
     activity = bool(activity_in(plain))
-    known = _known_place(plain)
-    if NEAR.search(plain) and (activity or (known and QUESTION.search(plain))):
+    is_known = _known_place(plain)
+    if NEAR.search(plain) and (activity or (is_known and QUESTION.search(plain))):
         return True
     if _is_route(plain):
         return True
@@ -215,12 +215,12 @@ def detect_location_query(text: str) -> bool:
         return False
     if WEATHER.search(plain):
         return bool(city_in(plain) or landmark_in(plain))
-    place = known or place_after_preposition(plain) is not None
+    place = is_known or place_after_preposition(plain) is not None
     return place and (activity or bool(FACT.search(plain) or NEAR.search(plain)))
 
 
 def has_location_intent(text: str) -> bool:
-    """Whether a place or a spatial relation is named, whatever is asked about it."""
+    """Return whether a place or a spatial relation is named."""
     plain = _spatial(text)
     named = LNGLAT.search(plain) or NEAR.search(plain) or ROUTE.search(plain)
     return bool(named or _known_place(plain) or place_after_preposition(plain))
@@ -240,7 +240,7 @@ def names_known_place(text: str) -> bool:
 
 
 def needs_place(text: str) -> bool:
-    """Whether something is wanted "near me" and neither place nor coordinates are given."""
+    """Return whether something "near me" is wanted without place or coordinates."""
     plain = _spatial(text)
     if LNGLAT.search(plain) or not NEAR_ME.search(plain):
         return False
@@ -259,14 +259,14 @@ def needs_no_search(text: str) -> bool:
 def needs_origin(text: str) -> bool:
     """Return whether guidance to a named place is wanted, and not said from where."""
     plain = _spatial(text)
-    wanted = _NAVIGATE.search(plain)
-    if not wanted or LNGLAT.search(plain) or route_ends(plain):
+    goal = _NAVIGATE.search(plain)
+    if not goal or LNGLAT.search(plain) or route_ends(plain):
         return False
-    return extract_place(plain[wanted.end() :]) is not None
+    return extract_place(plain[goal.end() :]) is not None
 
 
 def extract_place(text: str) -> tuple[str, str | None] | None:
-    """The (place, city) a query is about, or None; coordinates are a place ("lng,lat")."""
+    """Return the (place, city) of a query, or None; coordinates are a place ("lng,lat")."""
     plain = _spatial(text)
     literal = LNGLAT.search(plain)
     point = parse_lnglat(literal[0]) if literal else None
@@ -276,17 +276,17 @@ def extract_place(text: str) -> tuple[str, str | None] | None:
 
 
 def map_task_by_rules(text: str) -> MapTask | None:
-    """What the map should be asked; None if the map does not help."""
+    """Return the map task of a query; None if the map does not help."""
     if not detect_location_query(text):
         return None
     plain = _spatial(text)
     language = detect_language(text)
-    found = extract_place(text)
+    place_and_city = extract_place(text)
     if _is_route(plain):
-        task = _route_task(plain, found)
+        task = _route_task(plain, place_and_city)
         if task:
             return valid_map_task(task)
-    place, city = found or (None, None)
+    place, city = place_and_city or (None, None)
     proposal: dict[str, Any] = {"place": place, "city": city}
     proposal["intent"] = _intent(plain, place, city)
     if proposal["intent"] in ("nearby", "area"):
@@ -297,14 +297,14 @@ def map_task_by_rules(text: str) -> MapTask | None:
 
 
 def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
-    """A task that can be run, from whatever a model proposed; None if something needed lacks.
+    """Return a runnable task from a model's proposal; None if something needed lacks.
 
     A search nearby may lack its place: the user's own location can stand for it.
     """
     intent: MapIntent | None = candidate.get("intent")
     if intent is None or intent not in get_args(MapIntent):
         return None
-    task = MapTask(intent=intent, radius_m=_clamped(candidate.get("radius_m")))
+    task = MapTask(intent=intent, radius_m=_clamp(candidate.get("radius_m")))
     names = {key: _name(candidate.get(key)) for key in ("place", "city", "origin", "destination")}
     task["place"], task["city"] = names["place"], names["city"]
     task["origin"], task["destination"] = names["origin"], names["destination"]
@@ -329,7 +329,7 @@ def _is_complete(task: MapTask) -> bool:
 
 
 def _spatial(text: str) -> str:
-    """The text without what only sounds spatial (市场规模, 区块链, nearest neighbour)."""
+    """Remove words that only sound spatial (市场规模, 区块链, nearest neighbour)."""
     plain = unicodedata.normalize("NFKC", clean_text(text[: 4 * _MAX_TEXT], _MAX_TEXT))
     return NOT_SPATIAL.sub(" ", plain)
 
@@ -343,24 +343,24 @@ def _is_route(plain: str) -> bool:
     if not (ROUTE.search(plain) or DISTANCE.search(plain) or (ends and _mode(ends.rest))):
         return False
     if ends:
-        known = _known_place(ends.origin) or _known_place(ends.destination)
-        return known or bool(MODES[0][1].search(plain))
+        is_known = _known_place(ends.origin) or _known_place(ends.destination)
+        return is_known or bool(MODES[0][1].search(plain))
     return bool(TO_DESTINATION.search(plain)) and (
         _known_place(plain) or place_after_preposition(plain) is not None
     )
 
 
-def _route_task(plain: str, found: tuple[str, str | None] | None) -> dict[str, Any] | None:
+def _route_task(plain: str, place_and_city: tuple[str, str | None] | None) -> dict[str, Any] | None:
     ends = route_ends(plain)
-    if not ends and not found:
+    if not ends and not place_and_city:
         return None
     origin = None if not ends or is_vague(ends.origin) else ends.origin
     rest = ends.rest if ends else plain
     return {
         "intent": "distance" if DISTANCE.search(plain) else "route",
         "origin": origin,
-        "destination": ends.destination if ends else found and found[0],
-        "city": found[1] if found else None,
+        "destination": ends.destination if ends else place_and_city and place_and_city[0],
+        "city": place_and_city[1] if place_and_city else None,
         "mode": _mode(rest),
     }
 
@@ -383,7 +383,7 @@ def _intent(plain: str, place: str | None, city: str | None) -> MapIntent:
 
 
 def _keywords(plain: str, place: str | None, language: Language) -> list[str]:
-    """Keywords from what the query says besides the name of the place."""
+    """Return keywords of the query, without the name of the place."""
     rest = plain.replace(place, " ") if place else plain
     return (
         activity_keywords(rest, language)
@@ -393,17 +393,17 @@ def _keywords(plain: str, place: str | None, language: Language) -> list[str]:
 
 
 def _radius(plain: str) -> int:
-    found = RADIUS.search(plain)
-    if found:
-        number = _DIGITS.get(found[1]) or float(found[1])
-        unit = found[2].lower()
+    match = RADIUS.search(plain)
+    if match:
+        number = _DIGITS.get(match[1]) or float(match[1])
+        unit = match[2].lower()
         metres = next((m for name, m in _UNIT_METRES.items() if unit.startswith(name)), 1)
         return round(number * metres)
     minutes = MINUTES.search(plain)
     return int(minutes[1] or minutes[2]) * _METRES_PER_MINUTE if minutes else _DEFAULT_RADIUS_M
 
 
-def _clamped(radius: object) -> int:
+def _clamp(radius: object) -> int:
     if isinstance(radius, bool) or not isinstance(radius, int | float) or radius != radius:
         return _DEFAULT_RADIUS_M
     return int(min(max(radius, _MIN_RADIUS_M), _MAX_RADIUS_M))

@@ -1,4 +1,4 @@
-"""Markdown as far as links and code go: targets, URLs in running text, fenced blocks."""
+"""Scan Markdown for links and code: targets, URLs in running text, fenced blocks."""
 
 import html
 import re
@@ -75,38 +75,38 @@ def link_url(url: str) -> str:
 
 
 def after_link(text: str, at: int, final: bool) -> int | None:
-    """The end of a link target `(…)` that begins at `at`; None if none does, -1 if undecided."""
+    """Return the end of a link target `(…)` at `at`; None if none, -1 if undecided."""
     if text[at : at + 1] != "(":
         return _HOLD if at >= len(text) and not final else None
-    found = _TARGET.match(text, at, at + _MAX_TARGET)
-    if found:
-        return found.end() if _TARGET_INSIDE.fullmatch(found[1]) else None
+    match = _TARGET.match(text, at, at + _MAX_TARGET)
+    if match:
+        return match.end() if _TARGET_INSIDE.fullmatch(match[1]) else None
     decided = final or len(text) - at >= _MAX_TARGET or text.find("\n", at, at + _MAX_TARGET) >= 0
     return None if decided else _HOLD
 
 
 def is_link_target(target: str) -> bool:
-    """Whether `(…)` holds a URL or a path rather than a remark."""
+    """Return whether `(…)` holds a URL or a path rather than a remark."""
     return bool(_LOOKS_LIKE_TARGET.match(target))
 
 
 def scan_url(text: str, at: int, final: bool) -> str | None:
-    """The URL at `at`, without the punctuation behind it; empty if none, None if undecided.
+    """Return the URL at `at` without trailing punctuation; empty if none, None if undecided.
 
     Of a host in other letters than ours only what comes before it, without which it is text.
     """
     if not final and _URL_OPEN_IP.fullmatch(text, at):
         return None
     head = _URL_HEAD.match(text, at)
-    begin = head.end() if head else _spelled_head(text, at, final)
+    begin = head.end() if head else _end_of_head(text, at, final)
     if begin <= at:
         return None if begin == _HOLD else ""
     limit = at + _MAX_URL
     rest = _URL_REST.match(text, begin, limit)
     end = rest.end() if rest else begin
     open_paren = _URL_OPEN_PAREN.match(text, end, limit)
-    seen = open_paren.end() if open_paren else end
-    if seen >= len(text) and seen < limit and not final:
+    end_seen = open_paren.end() if open_paren else end
+    if end_seen >= len(text) and end_seen < limit and not final:
         return None
     end = begin + len(text[begin:end].rstrip(_URL_TAIL))
     if _NO_DATA.match(text, at, end):
@@ -116,12 +116,12 @@ def scan_url(text: str, at: int, final: bool) -> str | None:
     return text[at:end]
 
 
-def _spelled_head(text: str, at: int, final: bool) -> int:
-    """The end of `://`, `www.` or `//` at `at`, however spelled; 0 if none, -1 if undecided."""
+def _end_of_head(text: str, at: int, final: bool) -> int:
+    """Return the end of `://`, `www.` or `//` in any spelling; 0 if none, -1 if undecided."""
     before = text[at - 1 : at] if at and text[at] not in "&\\" else ""
     begins_word = not (before.isascii() and before.isalnum())
     for word in _SPELLINGS if begins_word else _SPELLINGS[:1]:
-        end = _spelled(word, text, at, final)
+        end = _end_of_word(word, text, at, final)
         if end > 0 and word == "//":
             end = 0 if before in (":", "/") else _before_host(text, end, final)
         if end:
@@ -129,8 +129,8 @@ def _spelled_head(text: str, at: int, final: bool) -> int:
     return 0
 
 
-def _spelled(word: str, text: str, at: int, final: bool) -> int:
-    """The end of the word, each sign of which may be wide, an entity or escaped; or 0, or -1."""
+def _end_of_word(word: str, text: str, at: int, final: bool) -> int:
+    """Return the end of the word, its signs maybe wide, entities or escaped; or 0, or -1."""
     for letter in word:
         if not final and _OPEN_SIGN.fullmatch(text, at):
             return _HOLD
@@ -145,14 +145,14 @@ def _spelled(word: str, text: str, at: int, final: bool) -> int:
 
 
 def _before_host(text: str, at: int, final: bool) -> int:
-    """`at` if a name with a dot begins there: `//` alone begins many things; or 0, or -1."""
+    """Return `at` if a name with a dot begins there, as `//` is common; or 0, or -1."""
     if not final and _OPEN_HOST.fullmatch(text, at):
         return _HOLD
     return at if _HOST.match(text, at) else 0
 
 
 def _may_be_host(sign: str) -> bool:
-    """Whether a reader might take the sign behind `http://` for the beginning of a host."""
+    """Return whether a reader might take the sign behind `http://` for a host."""
     return (
         bool(sign)
         and not sign.isspace()
@@ -161,12 +161,12 @@ def _may_be_host(sign: str) -> bool:
 
 
 def would_spell(before: str, first: str) -> bool:
-    """Whether a URL might begin with the end of a text and the character that comes to it."""
+    """Return whether the end of a text and the next character might begin a URL."""
     return bool(_SPELLS.search(before + first))
 
 
 def without_urls(text: str) -> tuple[str, int]:
-    """A short text less the URLs in it, and how many those were."""
+    """Remove the URLs of a short text; return it and their number."""
     total = 0
     while True:
         text, removed = _without_urls(text)
@@ -177,19 +177,19 @@ def without_urls(text: str) -> tuple[str, int]:
 
 
 def _without_urls(text: str) -> tuple[str, int]:
-    kept: list[str] = []
+    pieces: list[str] = []
     at = removed = 0
     while begins := _BEGINS.search(text, at):
         url = scan_url(text, begins.start(), final=True)
         removed += bool(url)
         end = begins.start() if url else begins.start() + 1
-        kept.append(text[at:end])
+        pieces.append(text[at:end])
         at = begins.start() + len(url or " ")
-    return "".join([*kept, text[at:]]), removed
+    return "".join([*pieces, text[at:]]), removed
 
 
 def end_of_plain(text: str, at: int, final: bool) -> int:
-    """How far text without special characters reaches that cannot be the start of a URL."""
+    """Return the end of plain text that cannot be the start of a URL."""
     if final:
         return len(text)
     for length in range(min(_LONGEST_PARTIAL, len(text) - at), 0, -1):
@@ -201,7 +201,7 @@ def end_of_plain(text: str, at: int, final: bool) -> int:
 
 
 class LineHead:
-    """What the current line of the output began with."""
+    """Track the beginning of the current line of the output."""
 
     def __init__(self) -> None:
         self._open = True
@@ -209,7 +209,7 @@ class LineHead:
 
     @property
     def is_open(self) -> bool:
-        """Whether only what structures a line has come so far."""
+        """Return whether only structure of a line has come so far."""
         return self._open
 
     def advance(self, piece: str) -> None:
@@ -223,7 +223,7 @@ class LineHead:
             self._open, self._bracket = not first, first.startswith("[")
 
     def would_join(self, last: str, first: str) -> bool:
-        """Whether the next character would make a link, a definition or code of the last one."""
+        """Return whether the next character would turn the last one into a link or code."""
         if last == "]":
             return first == "(" or (first == ":" and self._bracket)
         return (last == "\\" and first in "[`") or (last == "`" and first == "`")
@@ -236,7 +236,7 @@ _INDENTED_CODE = 4
 
 
 class CodeFences:
-    """Where fenced code begins and ends, line by line.
+    """Track where fenced code begins and ends, line by line.
 
     A line less indented than its fence may have ended a list and the fence with it, or not:
     from there on fences are not believed any more, so that nothing goes unchecked.
@@ -251,59 +251,59 @@ class CodeFences:
         self._in_list = False
 
     def step(self, text: str, at: int, final: bool) -> int:
-        """The end of what is code or fence from `at`; `at` itself if nothing is; -1 to wait."""
+        """Return the end of code or fence from `at`; `at` itself if none; -1 to wait."""
         if not self.expects_line:
             return self._rest_of_line(text, at)
-        found = _FENCE.match(text, at)
-        if not found or (found.end() >= len(text) and not final):
+        match = _FENCE.match(text, at)
+        if not match or (match.end() >= len(text) and not final):
             return _HOLD
         if self.inside:
-            return self._line_inside(text, at, found)
+            return self._line_inside(text, at, match)
         item = _LIST_ITEM.match(text, at)
         if item and item.end() >= len(text) and not final:
             return _HOLD
-        indent = len(found[1].expandtabs(4))
-        if len(found[2]) < 3 or (indent >= _INDENTED_CODE and not self._in_list):
+        indent = len(match[1].expandtabs(4))
+        if len(match[2]) < 3 or (indent >= _INDENTED_CODE and not self._in_list):
             self.expects_line = False
-            blank = text[found.end() : found.end() + 1] in ("", "\n")
+            blank = text[match.end() : match.end() + 1] in ("", "\n")
             listed = bool(item and item[1])
             self._in_list = listed or (self._in_list and (blank or indent > 0))
             return at
-        return self._opening(text, at, final, found)
+        return self._opening(text, at, final, match)
 
     def close(self) -> str:
-        """What ends a block left open, so that what follows is no code; empty if none is."""
+        """Return the fence that ends an open block; empty if none is open."""
         if not self.inside:
             return ""
         closing = "" if self.expects_line else "\n"
         self.inside = self.expects_line = False
         return f"{closing}{' ' * self._indent}{self._mark}"
 
-    def _opening(self, text: str, at: int, final: bool, found: re.Match[str]) -> int:
-        end = text.find("\n", found.end(), found.end() + _MAX_INFO)
-        seen = text[found.end() : end if end >= 0 else found.end() + _MAX_INFO]
-        if end < 0 and len(seen) < _MAX_INFO and "`" not in seen and not final:
+    def _opening(self, text: str, at: int, final: bool, match: re.Match[str]) -> int:
+        end = text.find("\n", match.end(), match.end() + _MAX_INFO)
+        end_seen = text[match.end() : end if end >= 0 else match.end() + _MAX_INFO]
+        if end < 0 and len(end_seen) < _MAX_INFO and "`" not in end_seen and not final:
             return _HOLD
         self.expects_line = False
-        if "`" in seen or len(seen) >= _MAX_INFO:
+        if "`" in end_seen or len(end_seen) >= _MAX_INFO:
             return at
         self.inside = self._trusted
-        self._mark, self._indent = found[2], len(found[1].expandtabs(4))
-        return found.end()
+        self._mark, self._indent = match[2], len(match[1].expandtabs(4))
+        return match.end()
 
-    def _line_inside(self, text: str, at: int, found: re.Match[str]) -> int:
+    def _line_inside(self, text: str, at: int, match: re.Match[str]) -> int:
         self.expects_line = False
-        ends_line = text[found.end() : found.end() + 1] in ("", "\n")
-        indent = len(found[1].expandtabs(4))
+        ends_line = text[match.end() : match.end() + 1] in ("", "\n")
+        indent = len(match[1].expandtabs(4))
         closes = ends_line and indent < self._indent + _INDENTED_CODE
-        if closes and found[2].startswith(self._mark):
+        if closes and match[2].startswith(self._mark):
             self.inside = False
-            return found.end()
-        blank = ends_line and not found[2]
+            return match.end()
+        blank = ends_line and not match[2]
         if not blank and indent < self._indent:
             self.inside = self._trusted = False
             return at
-        return found.end() if found.end() > at else self._rest_of_line(text, at)
+        return match.end() if match.end() > at else self._rest_of_line(text, at)
 
     def _rest_of_line(self, text: str, at: int) -> int:
         newline = text.find("\n", at)

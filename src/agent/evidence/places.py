@@ -1,4 +1,4 @@
-"""Places in text: names in a question, ends of a way, kinds of places, and names in an answer.
+"""Read places in text: names, ends of a route, kinds of places, mentions in an answer.
 
 No list of places is complete; `gazetteer.json` holds cities and the sights people ask for
 most, the shapes (…路, …大学, "… Road", pinyin) catch many others.
@@ -25,7 +25,7 @@ _TABLE: list[dict[str, Any]] = json.loads(
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern for any of the words, the longest first; Latin words whole, with plural."""
+    """Return a pattern for any of the words, the longest first; Latin words whole, with plural."""
     ordered = sorted(set(words), key=len, reverse=True)
     return "|".join(
         rf"(?<![A-Za-z]){re.escape(word)}s?(?![A-Za-z])" if word.isascii() else re.escape(word)
@@ -55,36 +55,36 @@ _ENTRIES = {
 
 
 def activity_in(text: str) -> re.Match[str] | None:
-    """The first word in the text that names something the map knows, in either language."""
+    """Return the first word that names something the map knows, in either language."""
     return _TRIGGERS["zh"].search(text) or _TRIGGERS["en"].search(text)
 
 
 def without_activities(text: str) -> str:
-    """The text with those words blanked out."""
+    """Return the text with those words blanked out."""
     return _TRIGGERS["en"].sub(" ", _TRIGGERS["zh"].sub(" ", text))
 
 
 def activity_keywords(text: str, language: Language) -> list[str]:
-    """At most three map keywords: those the text names itself, else those of its activities.
+    """Return at most three map keywords: named in the text, else of its activities.
 
     A general activity (sights, food) adds nothing to a particular one.
     """
     text = _PARKING_VERB.sub(" parking lot ", _MINE.sub(" ", text))
-    named = _named(text)
+    named = _named_keywords(text)
     if named:
         return named[:_MAX_KEYWORDS]
-    matches = [found[0] for lang in _LANGUAGES for found in _TRIGGERS[lang].finditer(text)]
+    matches = [match[0] for lang in _LANGUAGES for match in _TRIGGERS[lang].finditer(text)]
     entries = {_entry(word)["activity"]: word for word in reversed(matches)}
     particular = {name: word for name, word in entries.items() if name not in _GENERIC}
-    found: list[str] = []
+    keywords: list[str] = []
     for word in reversed((particular or entries).values()):
-        found += _entry(word)[language]["keywords"] or [word]
-    return list(dict.fromkeys(found))[:_MAX_KEYWORDS]
+        keywords += _entry(word)[language]["keywords"] or [word]
+    return list(dict.fromkeys(keywords))[:_MAX_KEYWORDS]
 
 
-def _named(text: str) -> list[str]:
-    """Map keywords that stand in the text as they are, such as 亲子餐厅."""
-    words = [found[0] for lang in _LANGUAGES for found in _KEYWORDS[lang].finditer(text)]
+def _named_keywords(text: str) -> list[str]:
+    """Return map keywords that stand in the text as they are, such as 亲子餐厅."""
+    words = [match[0] for lang in _LANGUAGES for match in _KEYWORDS[lang].finditer(text)]
     special = [word for word in words if _entry(word).get("activity") not in _GENERIC]
     return list(dict.fromkeys(_CANONICAL.get(w.casefold().removesuffix("s"), w) for w in special))
 
@@ -95,7 +95,7 @@ def _entry(word: str) -> dict[str, Any]:
 
 
 def chinese_keyword(keyword: str) -> str:
-    """What a map of China lists the kind of place under; the keyword itself where unknown.
+    """Return the Chinese keyword of a kind of place; the keyword itself where unknown.
 
     "coffee shop" → 咖啡馆: the table's keywords stand in the same order in both languages.
     """
@@ -103,15 +103,15 @@ def chinese_keyword(keyword: str) -> str:
 
 
 def _in_chinese() -> dict[str, str]:
-    found: dict[str, str] = {}
+    by_english: dict[str, str] = {}
     for entry in _TABLE:
         chinese = entry["zh"]["keywords"]
         if not chinese:
             continue
-        found |= {word.casefold(): chinese[0] for word in entry["en"]["words"]}
+        by_english |= {word.casefold(): chinese[0] for word in entry["en"]["words"]}
         for place, word in enumerate(entry["en"]["keywords"]):
-            found[word.casefold()] = chinese[min(place, len(chinese) - 1)]
-    return found
+            by_english[word.casefold()] = chinese[min(place, len(chinese) - 1)]
+    return by_english
 
 
 _CHINESE = _in_chinese()
@@ -207,18 +207,18 @@ _NO_PLACE_EN = frozenset(
 
 
 def city_in(text: str) -> str | None:
-    """The first city named, as written there (English names in their usual spelling)."""
-    found = _CITY.search(text)
-    if found:
-        return str(_CITY_OF.get(found[0].casefold(), found[0]))
+    """Return the first city, as written (English names in their usual spelling)."""
+    match = _CITY.search(text)
+    if match:
+        return str(_CITY_OF.get(match[0].casefold(), match[0]))
     named = _CITY_SUFFIX.search(text)
     return named[1] if named else None
 
 
 def landmark_in(text: str) -> str | None:
-    """The first known sight or quarter, as written there."""
-    found = _LANDMARK.search(text)
-    return found[0] if found else None
+    """Return the first known sight or quarter, as written."""
+    match = _LANDMARK.search(text)
+    return match[0] if match else None
 
 
 def names_chinese_place(text: str) -> bool:
@@ -229,12 +229,12 @@ def names_chinese_place(text: str) -> bool:
 
 
 def shaped_place(text: str) -> str | None:
-    """A word that is built like the name of a place."""
+    """Return a word that is built like the name of a place."""
     proper = _CITY_PROPER.search(text)
     if proper:
         return proper[0]
-    for found in _SHAPE.finditer(text):
-        name = _NOT_IN_NAME.sub("", found[1])
+    for match in _SHAPE.finditer(text):
+        name = _NOT_IN_NAME.sub("", match[1])
         if len(name) >= 2 and not _BARE.fullmatch(name) and _is_proper(name):
             return name
     english = _EN_SHAPE.search(text)
@@ -244,26 +244,26 @@ def shaped_place(text: str) -> str | None:
 
 
 def place_before_near(text: str) -> str | None:
-    """What stands before "附近" and its like, whatever it is; None if it is "here"."""
-    found = _BEFORE_NEAR.search(text)
-    if not found:
+    """Return the words before "附近" and its like; None if they mean "here"."""
+    match = _BEFORE_NEAR.search(text)
+    if not match:
         return None
-    name = _NOT_IN_NAME.sub("", _LEAD.sub("", found[1].strip())).strip(" 的")
+    name = _NOT_IN_NAME.sub("", _LEAD.sub("", match[1].strip())).strip(" 的")
     return None if len(name) < 2 or _VAGUE.fullmatch(name) else name
 
 
 def place_after_preposition(text: str) -> str | None:
-    """A capitalised name after near, in, at and the like."""
+    """Return a capitalised name after near, in, at and the like."""
     return next((m[1] for m in _EN_AFTER.finditer(text) if _is_name(m[1].split()[0])), None)
 
 
 def is_vague(name: str) -> bool:
-    """Whether a name only points: here, there, my hotel."""
+    """Return whether a name only points: here, there, my hotel."""
     return bool(_VAGUE.fullmatch(name.strip()))
 
 
 def extract_place(text: str) -> tuple[str, str | None] | None:
-    """The (place, city) a question is about; the place may be the city itself."""
+    """Return the (place, city) of a question; the place may be the city itself."""
     city = city_in(text)
     landmark, shaped = landmark_in(text), shaped_place(text)
     if landmark and shaped and landmark in shaped:
@@ -284,7 +284,7 @@ def _without_city(place: str, city: str) -> str:
 
 
 def _is_proper(name: str) -> bool:
-    """Whether anything is left without the cities, sights and activities in the name."""
+    """Return whether anything is left without the cities, sights and activities."""
     rest = without_activities(_CITY.sub("", name))
     return not _QUALIFIER.fullmatch(_LANDMARK.sub("", rest).strip()) or (
         bool(_LANDMARK.search(rest)) and rest == name and not _LANDMARK.fullmatch(name)
@@ -336,7 +336,7 @@ _PATTERNS = tuple(
 
 @dataclass(frozen=True)
 class Ends:
-    """Names as the question writes them, and what it says besides."""
+    """Hold the two ends of a route as written, and the rest of the question."""
 
     origin: str
     destination: str
@@ -344,10 +344,10 @@ class Ends:
 
 
 def route_ends(text: str) -> Ends | None:
-    """From where to where; None where a question does not name both."""
+    """Return the ends of a route; None where a question does not name both."""
     for pattern in _PATTERNS:
-        if found := pattern.search(text):
-            origin, destination = found["origin"].strip(), found["destination"].strip()
+        if match := pattern.search(text):
+            origin, destination = match["origin"].strip(), match["destination"].strip()
             if _NO_NAME_ZH.search(origin):
                 continue
             rest = text.replace(origin, " ").replace(destination, " ")
@@ -419,7 +419,7 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
 
 
 def _plain(text: str) -> str:
-    """Folded for comparison: width, case, brackets; spaces kept only between Latin words."""
+    """Fold for comparison: width, case, brackets; spaces stay between Latin words only."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("·", "")
     folded = folded.translate(str.maketrans("【】[]「」《》", "()()()()"))
     spaced = _SPACE.sub(" ", folded).strip()

@@ -1,4 +1,4 @@
-"""Search queries: made safe to pass on, compared by their words, and matched with earlier ones.
+"""Clean search queries, compare them by their words, and match them with earlier ones.
 
 Precision comes first, since a wrongly reused result costs the answer and a needless search only
 itself. Two queries are one only if they have the same words, numbers and operators: in the same
@@ -33,7 +33,7 @@ _FILLER = frozenset({"the", "of", "in", "for"})
 
 @dataclass(frozen=True)
 class Word:
-    """`text` is casefolded; `capital` a word written like part of a name."""
+    """Hold a casefolded word; `capital` if it is written like part of a name."""
 
     text: str
     capital: bool = False
@@ -44,29 +44,29 @@ class Word:
 
 
 def is_number(text: str) -> bool:
-    """Whether there is a digit in it: `2019`, `q3`, `5g`, `3月`."""
+    """Return whether there is a digit in it: `2019`, `q3`, `5g`, `3月`."""
     return any(letter.isdigit() for letter in text)
 
 
 def words_of(text: str) -> list[Word]:
-    """The words of a text in NFKC; a year's 年 is left out, other units stay with their number."""
-    found: list[Word] = []
+    """Return the words in NFKC; a year's 年 is left out, other units stay with their number."""
+    words: list[Word] = []
     for piece in _PIECE.findall(text):
         if not _CJK_RUN.fullmatch(piece):
-            found.append(_latin(piece))
+            words.append(_latin(piece))
             continue
         run = piece.translate(_SAME_AND)
-        if found and found[-1].text.isdigit() and _COUNTED.match(run):
-            number, run = found.pop().text, run
+        if words and words[-1].text.isdigit() and _COUNTED.match(run):
+            number, run = words.pop().text, run
             year = _YEAR.fullmatch(number) and run[0] == "年"
-            found.append(Word(number if year else number + run[0]))
+            words.append(Word(number if year else number + run[0]))
             run = run[1:]
-        found += _chinese(run)
-    return found
+        words += _chinese(run)
+    return words
 
 
-def glued(words: Sequence[Word]) -> str:
-    """The words in order; a space between Chinese characters makes no difference."""
+def join_words(words: Sequence[Word]) -> str:
+    """Join the words in order; a space between Chinese characters makes no difference."""
     return _BETWEEN_CJK.sub("", " ".join(word.text for word in words))
 
 
@@ -120,7 +120,7 @@ _LINK = re.compile(
 
 
 def depends_on_order(plain: str, words: Sequence[Word]) -> bool:
-    """Whether other words' order could make another question of it (`plain` is casefolded).
+    """Return whether another order of words could make another question of it.
 
     Directions, verbs, comparisons, negations, relations of relations, numbers that belong to
     something: none of these may be read backwards.
@@ -131,7 +131,7 @@ def depends_on_order(plain: str, words: Sequence[Word]) -> bool:
 
 
 def is_linked(plain: str) -> bool:
-    """Whether a preposition joins two words: two such queries are compared in order."""
+    """Return whether a preposition joins two words: such queries are compared in order."""
     return bool(_LINK.search(plain))
 
 
@@ -170,7 +170,7 @@ _LONG_PLURAL, _LONG_SWAP, _LONG_DOUBLE = 5, 10, 9
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _QueryForm:
     plain: str
     operators: tuple[str, ...]
     words: tuple[Word, ...]
@@ -193,11 +193,11 @@ def normalised_query(text: str, *, operators: bool = True) -> str:
 
 
 def same_search(a: str, b: str, *, operators: bool = True) -> bool:
-    """Whether the results of one query can stand for those of the other.
+    """Return whether the results of one query can stand for those of the other.
 
     `operators` says whether the engine knows them: quoted words are then other than bare ones.
     """
-    first, second = _asked(a, operators), _asked(b, operators)
+    first, second = _query_form(a, operators), _query_form(b, operators)
     if first.plain == second.plain:
         return True
     if first.operators != second.operators or first.date != second.date:
@@ -207,40 +207,40 @@ def same_search(a: str, b: str, *, operators: bool = True) -> bool:
     return _in_order(first.words, second.words) or _in_another(first, second)
 
 
-def _asked(text: str, operators: bool) -> _Asked:
+def _query_form(text: str, operators: bool) -> _QueryForm:
     plain = _plain(text, operators)
     rest = _OPERATOR.sub(" ", plain)
     rest = _SUFFIX.sub("", _bare(rest.strip())) or rest
     words = words_of(rest)
-    date, kept = may_move(words)
-    return _Asked(
+    date, others = may_move(words)
+    return _QueryForm(
         plain=normalised_query(text, operators=operators),
         operators=_operators(plain, rest),
-        words=tuple(word for word in kept if not word.filler),
+        words=tuple(word for word in others if not word.filler),
         date=date,
-        ordered=depends_on_order(rest.casefold(), kept),
+        ordered=depends_on_order(rest.casefold(), others),
         linked=is_linked(rest.casefold()),
         relations=_relations(words),
     )
 
 
 def _plain(text: str, operators: bool) -> str:
-    """One line of NFKC with one kind of quotes; a raised 2 is no 2."""
+    """Return one line of NFKC with one kind of quotes; a raised 2 is no 2."""
     raised = _RAISED.sub(r"^\g<0>", text).replace("−", "-")
     plain = _QUOTES.sub('"', unicodedata.normalize("NFKC", raised))
     return " ".join((plain if operators else plain.replace('"', " ")).split())
 
 
 def _operators(plain: str, rest: str) -> tuple[str, ...]:
-    """What changes a search besides its words; where brackets group alternatives, all of it."""
-    found = sorted(re.sub(r":\s+", ":", each).casefold() for each in _OPERATOR.findall(plain))
-    return (*found, rest.casefold()) if _GROUPED.search(rest) else tuple(found)
+    """Return the operators of a search; where brackets group alternatives, all of it."""
+    operators = sorted(re.sub(r":\s+", ":", each).casefold() for each in _OPERATOR.findall(plain))
+    return (*operators, rest.casefold()) if _GROUPED.search(rest) else tuple(operators)
 
 
 def _bare(text: str) -> str:
-    """The text without the words of politeness and of asking it begins with."""
-    found = _PREFIX.match(text.casefold())
-    return text[found.end() :] if found else text
+    """Remove the words of politeness and of asking that a text begins with."""
+    match = _PREFIX.match(text.casefold())
+    return text[match.end() :] if match else text
 
 
 def _relations(words: Sequence[Word]) -> frozenset[tuple[str, str]]:
@@ -252,8 +252,8 @@ def _relations(words: Sequence[Word]) -> frozenset[tuple[str, str]]:
 
 
 def _in_order(a: Sequence[Word], b: Sequence[Word]) -> bool:
-    """The same words in the same order, but for plurals and one misspelt long word."""
-    if glued(a) == glued(b):
+    """Return whether words and order agree, but for plurals and one misspelt long word."""
+    if join_words(a) == join_words(b):
         return True
     if len(a) != len(b):
         return False
@@ -262,8 +262,8 @@ def _in_order(a: Sequence[Word], b: Sequence[Word]) -> bool:
     return len(other) <= 1 and all(_misspelt(x, y) for x, y in other)
 
 
-def _in_another(a: _Asked, b: _Asked) -> bool:
-    """The same words, where neither query says anything by their order."""
+def _in_another(a: _QueryForm, b: _QueryForm) -> bool:
+    """Return whether the words agree, where order means nothing in either query."""
     if a.ordered or b.ordered or (a.linked and b.linked):
         return False
     if not _same_words(a.words, b.words):
@@ -289,7 +289,7 @@ def _same_words(a: Sequence[Word], b: Sequence[Word]) -> bool:
 
 
 def _plural(x: Word, y: Word) -> bool:
-    """One is the other with an s, and neither is written like a name."""
+    """Return whether one is the other with an s, and neither is written like a name."""
     short, long = sorted((x, y), key=lambda word: len(word.text))
     if not (x.lower and y.lower) or long.text != short.text + "s":
         return False
@@ -298,7 +298,7 @@ def _plural(x: Word, y: Word) -> bool:
 
 
 def _misspelt(x: Word, y: Word) -> bool:
-    """Two neighbouring letters swapped, or one of a doubled letter lost, in a long Latin word."""
+    """Return whether long Latin words differ by two swapped letters or a doubled one."""
     short, long = sorted((x.text, y.text), key=len)
     if not (short.isascii() and short.isalpha() and long.isascii() and long.isalpha()):
         return False
@@ -343,7 +343,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class _Meaning:
-    """What must agree for two queries to be the same."""
+    """Hold all that must agree for two queries to be the same."""
 
     joined: str
     words: frozenset[tuple[str, int]]
@@ -356,17 +356,17 @@ def near_duplicate(a: str, b: str) -> bool:
     return _same(_meaning(a), _meaning(b))
 
 
-def drop_seen(queries: list[Query], seen: Iterable[str]) -> list[Query]:
-    """The queries that ask something new, in order, each once; invisible ones are left out."""
-    known = [_meaning(text) for text in seen]
+def drop_seen(queries: list[Query], earlier: Iterable[str]) -> list[Query]:
+    """Return the new queries in order, each once; invisible ones are left out."""
+    meanings = [_meaning(text) for text in earlier]
     fresh: list[Query] = []
     for query in queries:
         if not is_visible(query["query"]):
             continue
         meaning = _meaning(query["query"])
-        if any(_same(meaning, other) for other in known):
+        if any(_same(meaning, other) for other in meanings):
             continue
-        known.append(meaning)
+        meanings.append(meaning)
         fresh.append(query)
     return fresh
 
@@ -390,7 +390,7 @@ def _narrow(query: str) -> str:
 
 
 def clean_text(text: str, limit: int) -> str:
-    """One line of NFC text of at most `limit` characters.
+    """Return one line of NFC text of at most `limit` characters.
 
     Control characters, lone surrogates, bidirectional overrides and invisible characters
     (in which instructions can hide) are removed; runs of white space become one space.
@@ -424,18 +424,18 @@ def _meaning(text: str) -> _Meaning:
 
 
 def _content(plain: str) -> list[str]:
-    """The tokens that carry meaning: no filler, plurals folded, Chinese runs kept whole."""
-    kept: list[str] = []
+    """Return the tokens that carry meaning: no filler, plurals folded, Chinese runs whole."""
+    content: list[str] = []
     for token in _TOKEN.findall(plain):
         if _CJK_RUN.fullmatch(token):
-            kept += [run for run in _FILLER_CJK.split(token) if run]
+            content += [run for run in _FILLER_CJK.split(token) if run]
         elif token not in _FILLER_WORDS:
-            kept.append(_singular(token))
-    return kept
+            content.append(_singular(token))
+    return content
 
 
 def _glue(tokens: list[str]) -> str:
-    """Tokens joined so that a space between Chinese characters makes no difference."""
+    """Join tokens so that a space between Chinese characters makes no difference."""
     spaced = " ".join(tokens)
     return re.sub(rf"(?<=[{_CJK}]) (?=[{_CJK}])", "", spaced)
 

@@ -1,4 +1,4 @@
-"""Records of the map as people read them: in Chinese as listed, in English translated by tables.
+"""Format records of the map: in Chinese as listed, in English translated by tables.
 
 Names stay as listed, with an English one in brackets where the map has it.
 """
@@ -130,15 +130,15 @@ def weather_text(weather: Weather, language: Language, days: Sequence[str] = ())
 
     Days that the forecast lacks leave it whole, so that a reader sees how far it goes.
     """
-    wanted = [day for day in weather["days"] if day["date"] in days] or weather["days"]
-    shown = " · ".join(day_text(day, language) for day in wanted)
-    return f"{weather['city']}{say('punctuation.colon', language)}{shown}"
+    chosen = [day for day in weather["days"] if day["date"] in days] or weather["days"]
+    text = " · ".join(day_text(day, language) for day in chosen)
+    return f"{weather['city']}{say('punctuation.colon', language)}{text}"
 
 
 def day_text(day: WeatherDay, language: Language) -> str:
     """Return one day of a forecast: its date with the weekday, sky, temperatures, wind."""
     skies = [_sky(sky, language) for sky in dict.fromkeys((day["day"], day["night"])) if sky]
-    facts = [_dated(day["date"], language), "/".join(skies)]
+    facts = [_with_date(day["date"], language), "/".join(skies)]
     if day["low_c"] is not None and day["high_c"] is not None:
         facts.append(f"{day['low_c']}–{day['high_c']} °C")
     if day["wind"]:
@@ -158,7 +158,7 @@ def _wind(wind: str, language: Language) -> str:
     return f"wind {direction}" + (f", force {parts[2]}" if parts[2] else "")
 
 
-def _dated(day: str, language: Language) -> str:
+def _with_date(day: str, language: Language) -> str:
     """Return `2026-11-21 周六`; the text itself where it is no date."""
     try:
         weekday = date.fromisoformat(day).isoweekday()

@@ -1,4 +1,4 @@
-"""The list of sources at the end of an answer, and what a source is called there."""
+"""Write the list of sources at the end of an answer."""
 
 import re
 from collections import Counter
@@ -70,13 +70,13 @@ def with_targets(answer: str, targets: Mapping[str, str | None]) -> str:
 
     A target is foreign text: it is written as any source's URL is, in one pass.
     """
-    leads = {link_url(url): led for url, target in targets.items() if (led := _led(target))}
+    leads = {link_url(url): led for url, target in targets.items() if (led := _target_url(target))}
     return _TARGET.sub(lambda link: f"]({leads.get(link[1], link[1])})", answer)
 
 
 def resolved(used: Sequence[Source], targets: Mapping[str, str | None]) -> list[Source]:
     """Return the sources with their redirect links led to the targets; without one, so marked."""
-    by_url = {link_url(url): _led(target) for url, target in targets.items()}
+    by_url = {link_url(url): _target_url(target) for url, target in targets.items()}
     sources: list[Source] = []
     for source in used:
         target = by_url.get(source["url"])
@@ -114,32 +114,32 @@ class SourceListFilter:
 
     def feed(self, chunk: str) -> str:
         """Return what is certainly text."""
-        shown = ""
+        output = ""
         for part in chunk.splitlines(keepends=True):
             self._line += part
             if part.endswith("\n"):
-                shown += self._line if self._passing else self._ended_line()
+                output += self._line if self._passing else self._ended_line()
                 self._line, self._passing = "", False
             elif self._passing or not (self._list or _may_be_heading(self._line)):
-                shown, self._line, self._passing = shown + self._line, "", True
-        return shown
+                output, self._line, self._passing = output + self._line, "", True
+        return output
 
     def flush(self) -> str:
         """Return what was held back, less a list of sources."""
-        shown = self._ended_line() if self._line else ""
+        output = self._ended_line() if self._line else ""
         self._line, self._list, self._passing = "", "", False
-        return shown
+        return output
 
     def _ended_line(self) -> str:
         """Return the text that a whole line shows to be text."""
         if self._list and _is_entry(self._line):
             self._list += self._line
             return ""
-        held, self._list = self._list, ""
+        pending, self._list = self._list, ""
         if _is_heading(self._line):
             self._list = self._line
-            return held
-        return held + self._line
+            return pending
+        return pending + self._line
 
 
 def without_source_list(text: str) -> str:
@@ -149,7 +149,7 @@ def without_source_list(text: str) -> str:
 
 
 def _may_be_heading(begin: str) -> bool:
-    word = _undecorated(begin)
+    word = _without_decoration(begin)
     return len(begin) <= _MAX_HEADING and (
         any(heading.startswith(word) for heading in _HEADINGS) or _behind_heading(word) is not None
     )
@@ -157,7 +157,7 @@ def _may_be_heading(begin: str) -> bool:
 
 def _is_heading(line: str) -> bool:
     """Return True for a heading of sources, alone on its line or with the first behind a colon."""
-    entry = _behind_heading(_undecorated(line))
+    entry = _behind_heading(_without_decoration(line))
     return entry is not None and (not entry or _is_entry(entry))
 
 
@@ -170,7 +170,7 @@ def _behind_heading(word: str) -> str | None:
     return None
 
 
-def _undecorated(line: str) -> str:
+def _without_decoration(line: str) -> str:
     return line.strip(_DECORATION).casefold()
 
 
@@ -183,7 +183,7 @@ def _is_entry(line: str) -> bool:
     return is_short and title != line.strip()
 
 
-def _led(target: str | None) -> str:
+def _target_url(target: str | None) -> str:
     return link_url(target) if target else ""
 
 
@@ -225,6 +225,6 @@ def _reference(source: Source, position: int, *, alone: bool) -> str:
     if not alone:
         path = _path(source["url"]) if _site(source["url"]) else ""
         site = _plain(f"{site or _site(source['url'])}{path}")
-    shown, by = (_MARKDOWN.sub(r"\\\1", text) for text in (title, site))
-    linked = f"[{shown}]({url})" if url else shown
+    output, by = (_MARKDOWN.sub(r"\\\1", text) for text in (title, site))
+    linked = f"[{output}]({url})" if url else output
     return f"{number}. {linked} — {by}" if by else f"{number}. {linked}"

@@ -1,4 +1,4 @@
-"""The few nouns of a run. They cross checkpoints and the wire, so they are TypedDicts."""
+"""Define the nouns of a run; TypedDicts, as they cross checkpoints and the wire."""
 
 from typing import Literal, NotRequired
 
@@ -51,7 +51,7 @@ Suits = Literal["children", "elderly", "wheelchair", "indoor"]
 
 
 class Constraints(TypedDict, total=False):
-    """What the question demands of a place; what it does not demand is absent."""
+    """The demands of a question on a place; a key without a demand is absent."""
 
     max_cost: float
     """Yuan a person."""
@@ -117,7 +117,7 @@ class Place(TypedDict):
 
 
 class Anchor(TypedDict):
-    """What the places of a map search lie around."""
+    """The centre that the places of a map search lie around."""
 
     name: str
     wgs84: Point
@@ -168,7 +168,7 @@ class Weather(TypedDict):
 
 
 class Gap(TypedDict):
-    """What could not be found out, and why; shown to the user."""
+    """Something that could not be found out, and why; shown to the user."""
 
     query: str
     provider: str
@@ -180,7 +180,7 @@ class Gap(TypedDict):
 
 
 class MapTask(TypedDict):
-    """What the map is asked for one query."""
+    """The task of the map for one query."""
 
     intent: MapIntent
     place: NotRequired[str | None]

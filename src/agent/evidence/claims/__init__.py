@@ -1,1 +1,1 @@
-"""The check of claims: sentences of an answer against what its sources say."""
+"""Check claims: sentences of an answer against its sources."""

@@ -1,4 +1,4 @@
-"""Figures computed from others: formulas, sums, shares, fares."""
+"""Recognise figures computed from others: formulas, sums, shares, fares."""
 
 import ast
 import operator
@@ -44,17 +44,17 @@ _OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
 
 def formula_values(text: str) -> Iterator[tuple[Decimal, list[Decimal]]]:
     """Yield the value of each formula that a text writes out, and its terms."""
-    for found in _FORMULA.finditer(text):
-        written = [found[0]]
-        if further := _RANGE.match(text, found.end()):
-            written.append(re.sub(r"\d[\d,.]*$", further[1], found[0]))
+    for match in _FORMULA.finditer(text):
+        written = [match[0]]
+        if further := _RANGE.match(text, match.end()):
+            written.append(re.sub(r"\d[\d,.]*$", further[1], match[0]))
         for formula in written:
-            value = _evaluated(formula)
+            value = _evaluate(formula)
             if value is not None:
                 yield value, [Decimal(n.replace(",", "")) for n in _NUMBER.findall(formula)]
 
 
-def _evaluated(formula: str) -> Decimal | None:
+def _evaluate(formula: str) -> Decimal | None:
     plain = formula.translate(str.maketrans("（）−×x·÷", "()-***/")).replace("[", "(")
     for word, zeros in _SCALED.items():
         plain = re.sub(rf"(\d)\s?{word}", rf"\1*1{zeros}", plain)
@@ -98,7 +98,7 @@ def is_computed(
             return True
     return any(
         (kind == figure.kind or (not kind and not figure.kind)) and alike(value, figure, hedged)
-        for value, kind in _derived(operands, text)
+        for value, kind in _derive(operands, text)
     )
 
 
@@ -114,7 +114,7 @@ def follows_from_pair(
         for one in ones
         for other in others
         if amount(one) != amount(other) and one.kind == other.kind
-        for value, kind in _derived([one, other], "")
+        for value, kind in _derive([one, other], "")
     )
 
 
@@ -138,12 +138,12 @@ def reckoned(
 
     Units and words between the numbers of a calculation do not matter, unlike in `is_computed`.
     """
-    known = {amount(operand) for operand in operands} | {operand.value for operand in operands}
+    amounts = {amount(operand) for operand in operands} | {operand.value for operand in operands}
     bare = _without_units(text)
     if amount(figure) in _ROUND and re.search(rf"[/÷×*]\s*{amount(figure):f}(?!\d)", bare):
         return True
     return any(
-        is_computed(figure, operands, form, lambda t: t in known or t in _ROUND or grounded(t))
+        is_computed(figure, operands, form, lambda t: t in amounts or t in _ROUND or grounded(t))
         for form in (text, bare)
     )
 
@@ -152,11 +152,11 @@ def _without_units(text: str) -> str:
     """Return the calculations of a text as bare numbers and operators, a line for each step."""
     plain = re.sub(r"(?<=[\d\s])x(?=[\d\s])", "×", text)
     plain = _PER_SCALE.sub(lambda m: f"/ 1{_SCALED[m[1]]}", plain)
-    plain = _SCALED_NUMBER.sub(lambda m: _scaled(m[1], m[2]), plain)
+    plain = _SCALED_NUMBER.sub(lambda m: _scale(m[1], m[2]), plain)
     return "\n".join(_UNIT_WORDS.sub("", step) for step in _STEP.split(plain))
 
 
-def _scaled(number: str, word: str) -> str:
+def _scale(number: str, word: str) -> str:
     factor = Decimal("0.01") if word == "%" else Decimal(f"1{_SCALED[word]}")
     return f"{Decimal(number.replace(',', '')) * factor:f}"
 
@@ -177,7 +177,7 @@ def _word_scale(figure: Figure) -> Decimal:
     return figure.scale if figure.kind in (None, "", "yuan", "dollar", "euro") else Decimal(1)
 
 
-def _derived(operands: Sequence[Figure], text: str) -> Iterator[tuple[Decimal, str | None]]:
+def _derive(operands: Sequence[Figure], text: str) -> Iterator[tuple[Decimal, str | None]]:
     """Yield sums, differences, products with counts, and shares of the operands."""
     numbers = [f for f in operands if not f.date and f.clock is None]
     counts = _counts(text)

@@ -1,4 +1,4 @@
-"""The check of claims by rules: every sentence of an answer against the records it cites.
+"""Check claims by rules: every sentence of an answer against the records it cites.
 
 A sentence is cited, code's own, or free of facts. Figures, dates, times and names must stand in
 the cited records; what follows from them by arithmetic counts. What rules cannot decide is
@@ -36,7 +36,7 @@ Verdict = Literal[
 
 @dataclass(frozen=True)
 class Finding:
-    """What the check found of one sentence."""
+    """Hold the verdict of the check on one sentence."""
 
     sentence: Sentence
     verdict: Verdict
@@ -71,7 +71,7 @@ def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Fi
 
 
 class _Judge(Claim):
-    """The verdict of the rules on one sentence."""
+    """Judge one sentence by rules."""
 
     def __init__(self, sentence: Sentence, evidence: Evidence) -> None:
         sentence, self.moved = with_right_places(sentence, evidence)
@@ -81,13 +81,13 @@ class _Judge(Claim):
         """Return the verdict of the rules."""
         bare = not self.figures and not words(self.text)
         if bare or (not self.sentence.cited and self._states_nothing()):
-            return self._found("own")
+            return self._finding("own")
         if contrary := against_hours(self):
-            finding = replace(self._found("marked", contrary), contradicted=True)
+            finding = replace(self._finding("marked", contrary), contradicted=True)
         elif is_estimate(self.text):
             finding = self._estimate()
         else:
-            finding = self._cited() if self.sentence.cited else self._uncited()
+            finding = self._judge_cited() if self.sentence.cited else self._judge_uncited()
         if self.moved and finding.verdict in ("quoted", "computed", "own"):
             finding = replace(finding, verdict="rematched", doubt=0)
         return replace(finding, cite=(*self.moved, *finding.cite))
@@ -96,7 +96,9 @@ class _Judge(Claim):
         """Return whether it is a label, or advice without figures of its own."""
         return not self.facts and (is_label(self.sentence.text) or is_advice(self.text))
 
-    def _found(self, verdict: Verdict, quote: Passage | None = None, *, doubt: int = 0) -> Finding:
+    def _finding(
+        self, verdict: Verdict, quote: Passage | None = None, *, doubt: int = 0
+    ) -> Finding:
         return Finding(self.sentence, verdict, quote or self.best(self.cited), doubt=doubt)
 
     def _estimate(self) -> Finding:
@@ -117,28 +119,28 @@ class _Judge(Claim):
             )
             (computed if grounded else rest).append(figure)
         if rest:
-            return replace(self._found("marked", self.best(everything)), missing=tuple(rest))
+            return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if self._foreign_names():
-            return self._found("marked", self.best(everything))
-        return self._found("computed" if computed else "quoted" if self.sentence.cited else "own")
+            return self._finding("marked", self.best(everything))
+        return self._finding("computed" if computed else "quoted" if self.sentence.cited else "own")
 
-    def _uncited(self) -> Finding:
+    def _judge_uncited(self) -> Finding:
         everything = self.evidence.passages
         computed, rest = self.rest(everything)
         if rest:
-            return replace(self._found("marked", self.best(everything)), missing=tuple(rest))
+            return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if foreign := self._of_other_places(everything):
             return self._contrary_to_its_place(foreign)
         if not self.facts and not self.names:
-            return self._found("own")
+            return self._finding("own")
         telling = self.facts or len(self.names) > 1
         if telling and not is_advice(self.text) and (source := self._only_bearer(everything)):
-            return replace(self._found("attached", source), attach=source.source)
+            return replace(self._finding("attached", source), attach=source.source)
         if computed:
-            return self._found("computed")
+            return self._finding("computed")
         if self._foreign_names():
-            return self._found("marked", self.best(everything))
-        return self._found("doubtful", self.best(everything), doubt=2 if self.facts else 1)
+            return self._finding("marked", self.best(everything))
+        return self._finding("doubtful", self.best(everything), doubt=2 if self.facts else 1)
 
     def _foreign_names(self) -> bool:
         """Return whether a name of several words stands in no evidence of its script."""
@@ -160,25 +162,25 @@ class _Judge(Claim):
                 bearers.setdefault(passage.source, passage)
         return next(iter(bearers.values())) if len(bearers) == 1 else None
 
-    def _cited(self) -> Finding:
+    def _judge_cited(self) -> Finding:
         computed, rest = self.rest(self.cited)
         if foreign := self._of_other_places(self.cited):
             return self._contrary_to_its_place(foreign)
         if rest and all(self._is_rounding(figure) for figure in rest):
-            return replace(self._found("doubtful", doubt=4), missing=tuple(rest))
+            return replace(self._finding("doubtful", doubt=4), missing=tuple(rest))
         if rest and weighs_sources(self.text) and not self.rest(self.evidence.passages)[1]:
-            return self._found("quoted")
+            return self._finding("quoted")
         if rest:
             return self._lacking(rest)
         borne = [f for f in self.facts if self.borne(f, self.cited)]
         swapped = [f for f in borne if is_swapped(self, f) or is_of_another_citation(self, f)]
         if swapped:
-            return replace(self._found("marked"), missing=tuple(swapped), contradicted=True)
+            return replace(self._finding("marked"), missing=tuple(swapped), contradicted=True)
         if not self.figures and (other := self._better()) is not None:
             return self._gives_way(other)
         if weight := doubt(self) or 4 * self.unsure:
-            return self._found("doubtful", doubt=weight)
-        return self._found("computed" if computed else "quoted")
+            return self._finding("doubtful", doubt=weight)
+        return self._finding("computed" if computed else "quoted")
 
     def _is_rounding(self, figure: Figure) -> bool:
         """Return whether a round number is that of what is cited, although no word says "about"."""
@@ -193,23 +195,23 @@ class _Judge(Claim):
     def _gives_way(self, other: Passage) -> Finding:
         """Return that the one citation has to be another source's."""
         moved = ((self.sentence.citations[0], other.source),)
-        return replace(self._found("rematched", other), cite=moved)
+        return replace(self._finding("rematched", other), cite=moved)
 
     def _lacking(self, rest: Sequence[Figure]) -> Finding:
         """Return the verdict on figures that the cited records lack."""
         _, nowhere = self.rest(self.evidence.passages)
         if nowhere:
-            return replace(self._found("marked"), missing=tuple(nowhere))
+            return replace(self._finding("marked"), missing=tuple(nowhere))
         other = self._only_bearer_of(rest)
         if other is not None and len(rest) == len(self.facts) and len(self.sentence.citations) == 1:
             return self._gives_way(other)
         if other is not None:
-            return replace(self._found("attached", other), attach=other.source)
+            return replace(self._finding("attached", other), attach=other.source)
         own = {(f.kind, amount(f)) for f in self.figures}
         unsaid = [f for p in self.cited for f in p.figures if (f.kind, amount(f)) not in own]
-        if any(same_kind(figure, known) for figure in rest for known in unsaid):
-            return replace(self._found("marked"), missing=tuple(rest), contradicted=True)
-        return replace(self._found("doubtful", doubt=6), missing=tuple(rest))
+        if any(same_kind(figure, other) for figure in rest for other in unsaid):
+            return replace(self._finding("marked"), missing=tuple(rest), contradicted=True)
+        return replace(self._finding("doubtful", doubt=6), missing=tuple(rest))
 
     def _only_bearer_of(self, rest: Sequence[Figure]) -> Passage | None:
         """Return the passage of the one other source that gives these figures of the same thing."""
@@ -252,5 +254,5 @@ class _Judge(Claim):
         contrary = next(
             (p for p in own if any(alike_in_kind(foreign[0], f) for f in p.figures)), None
         )
-        finding = self._found("marked", contrary or self.best(self.evidence.passages))
+        finding = self._finding("marked", contrary or self.best(self.evidence.passages))
         return replace(finding, missing=tuple(foreign), contradicted=contrary is not None)

@@ -1,4 +1,4 @@
-"""A sentence before the evidence: its figures, names and words, and which passages bear them."""
+"""Compare a sentence with the evidence: its figures, names and words."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ _MAX_OPERANDS, _NEAR_PASSAGES = 12, 3
 
 
 class Claim:
-    """One sentence before the evidence."""
+    """Compare one sentence with the evidence."""
 
     def __init__(self, sentence: Sentence, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -124,11 +124,11 @@ class Claim:
     def all_names(self) -> list[str]:
         """Return its names, also one that begins it, where some evidence has it as a name."""
         first = re.match(r"\W*([A-Z][\w-]{3,})", self.text)
-        known = first and any(
+        is_name = first and any(
             first[1] in p.text and re.search(rf"\b{first[1]}\b", p.text)
             for p in self.evidence.passages
         )
-        return [*self.names, first[1]] if first and known else self.names
+        return [*self.names, first[1]] if first and is_name else self.names
 
 
 def among(figure: Figure, others: Iterable[Figure]) -> bool:

@@ -1,4 +1,4 @@
-"""The answer after its check: citations set right, sentences repaired or marked, and counted."""
+"""Correct an answer after its check: fix citations, repair or mark sentences, count them."""
 
 import json
 import re
@@ -28,7 +28,7 @@ _LEAST_COMMON = 3
 """Words that a clause and a sentence about the same thing share."""
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}\*\*(?:\s*[:：–-])?\s*")
 LINKED = Notation(
-    re.compile(r"\[\d{1,4}\](?:\([^()\s]{1,2000}\))?"), lambda found: (found[0],), str
+    re.compile(r"\[\d{1,4}\](?:\([^()\s]{1,2000}\))?"), lambda match: (match[0],), str
 )
 """The notation of any finished answer, whatever its sources are."""
 _NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
@@ -36,7 +36,7 @@ _NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of the corrected text; with its finding where it is a sentence."""
+    """Hold a piece of the corrected text, with the finding of a sentence."""
 
     text: str
     finding: Finding | None = None
@@ -98,10 +98,10 @@ def without_marked(text: str) -> str:
         if is_marked(sentence.text):
             cells = sentence.text.split("|")
             label = _LABEL.match(sentence.text)
-            kept = label[0] if label and not is_marked(label[0]) else ""
+            rest = label[0] if label and not is_marked(label[0]) else ""
             if sentence.row:
-                kept = "|".join(" " if is_marked(cell) else cell for cell in cells)
-            out += [text[at : sentence.start], kept]
+                rest = "|".join(" " if is_marked(cell) else cell for cell in cells)
+            out += [text[at : sentence.start], rest]
             at = sentence.end
     return "".join([*out, text[at:]])
 
@@ -120,11 +120,11 @@ def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
     """Return a text with its links numbered by first use, and the sources it still cites."""
     order: dict[int, int] = {}
 
-    def number(found: re.Match[str]) -> str:
-        old = int(found[1])
-        if not 0 < old <= len(used) or used[old - 1]["url"] != (found[3] or ""):
-            return found[0]
-        return f"[{order.setdefault(old, len(order) + 1)}]{found[2] or ''}"
+    def number(match: re.Match[str]) -> str:
+        old = int(match[1])
+        if not 0 < old <= len(used) or used[old - 1]["url"] != (match[3] or ""):
+            return match[0]
+        return f"[{order.setdefault(old, len(order) + 1)}]{match[2] or ''}"
 
     text = _NUMBERED.sub(number, text)
     return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
@@ -148,11 +148,11 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
     ranked = [sorted(pool, key=lambda p: (-len(own & p.words), -len(p.words))) for pool in pools]
     first = [finding.quote] if finding.quote else []
     in_turn = [p for rank in zip_longest(*ranked) for p in rank if p is not None]
-    shown = list[Passage]()
+    passages = list[Passage]()
     for passage in (*first, *in_turn):
-        if not any(p.source == passage.source and passage.words <= p.words for p in shown):
-            shown.append(passage)
-    return shown[: min(max(_SHOWN_PASSAGES, len(cited)), 2 * _SHOWN_PASSAGES)]
+        if not any(p.source == passage.source and passage.words <= p.words for p in passages):
+            passages.append(passage)
+    return passages[: min(max(_SHOWN_PASSAGES, len(cited)), 2 * _SHOWN_PASSAGES)]
 
 
 def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Finding:
@@ -170,7 +170,7 @@ def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Fi
     if verdict == "not_there":
         return replace(finding, verdict="marked", doubt=0)
     if verdict == "contradicted" and passage is not None:
-        repaired = _repaired(finding, quote.strip())
+        repaired = _repair(finding, quote.strip())
         kind = "marked" if repaired is None else "repaired"
         return replace(
             finding, verdict=kind, text=repaired, quote=passage, doubt=0, contradicted=True
@@ -185,7 +185,7 @@ def _standing(quote: str, passages: Iterable[Passage]) -> Passage | None:
     return next((p for p in passages if plain in " ".join(p.folded.split())), None)
 
 
-def _repaired(finding: Finding, quote: str) -> str | None:
+def _repair(finding: Finding, quote: str) -> str | None:
     """Return the sentence with the quote's figure, or the quote in its place; None if neither."""
     sentence = finding.sentence
     if (swapped := _with_figure_of(finding, quote)) is not None:
@@ -203,12 +203,12 @@ def _repaired(finding: Finding, quote: str) -> str | None:
 
 def _with_figure_of(finding: Finding, quote: str) -> str | None:
     """Return the sentence with its one strange figure replaced by the quote's one of that kind."""
-    text, said = finding.sentence.plain.replace("\0", " "), Passage("", quote)
-    strange = [f for f in telling_figures(text) if not said.has(f, hedge(text, f))]
+    text, quoted = finding.sentence.plain.replace("\0", " "), Passage("", quote)
+    strange = [f for f in telling_figures(text) if not quoted.has(f, hedge(text, f))]
     if len(strange) != 1:
         return None
     own = Passage("", text)
-    rivals = [f for f in said.figures if alike_in_kind(f, strange[0]) and not own.has(f)]
+    rivals = [f for f in quoted.figures if alike_in_kind(f, strange[0]) and not own.has(f)]
     if len(rivals) != 1:
         return None
     start, end = strange[0].start, strange[0].end
@@ -259,7 +259,7 @@ def _rivals(
     wrong: Figure, text: str, cited: Sequence[str], evidence: Evidence
 ) -> Iterator[tuple[Passage, Figure]]:
     """Yield the unsaid figures like a wrong one that the cited passages give for the same thing."""
-    own, told = words(text) - words(wrong.text), Passage("", text)
+    own, whole = words(text) - words(wrong.text), Passage("", text)
     named = evidence.places_in(text)
     for passage in evidence.of(cited):
         of_place = passage.source in named and wrong.kind != "metre"
@@ -269,18 +269,18 @@ def _rivals(
             for figure in part.figures:
                 alike_written = ("." in figure.text) == ("." in wrong.text)
                 same_kind = alike_in_kind(figure, wrong) and (figure.kind or alike_written)
-                told_too = told.has(figure) if figure.clock is None else figure.text in text
+                told_too = whole.has(figure) if figure.clock is None else figure.text in text
                 if figure.telling and same_kind and not told_too:
                     yield passage, figure
 
 
 def counts(findings: Sequence[Finding]) -> dict[str, int]:
     """Return how many sentences there are of each verdict; the doubtful as they were written."""
-    found = Counter[str](
+    verdicts = Counter[str](
         f.verdict if f.verdict != "doubtful" else "quoted" if f.sentence.cited else "own"
         for f in findings
     )
-    return {"total": len(findings), **{name: found[name] for name in COUNTED}}
+    return {"total": len(findings), **{name: verdicts[name] for name in COUNTED}}
 
 
 def statements(

@@ -1,4 +1,4 @@
-"""Doubt about a sentence whose figures all stand in what it cites."""
+"""Measure the doubt about a sentence whose figures all stand in its sources."""
 
 import re
 
@@ -75,13 +75,13 @@ def _recommends(claim: Claim) -> bool:
     """Return whether a sentence only picks places that have records, for what was asked."""
     if claim.figures or not claim.evidence.places_in(claim.text):
         return False
-    known = claim.evidence.question_words.union(*(p.words for p in claim.cited))
+    common = claim.evidence.question_words.union(*(p.words for p in claim.cited))
     for _, clause in clause_spans(claim.text):
         own = words(clause)
         if claim.evidence.places_in(clause):
             picked = _PICKS.search(clause) and not _NEGATION.search(clause)
         else:
-            picked = 2 * len(own & known) >= len(own)
+            picked = 2 * len(own & common) >= len(own)
         if not picked:
             return False
     return True
@@ -92,7 +92,7 @@ def bears_figures(sentence: Sentence, evidence: Evidence) -> bool:
 
     What it says besides is a remark.
     """
-    cited, found = evidence.of(sentence.cited), False
+    cited, has_figures = evidence.of(sentence.cited), False
     for _, clause in clause_spans(sentence.plain.replace("\0", " ")):
         stated = telling_figures(clause)
         own = words(clause) - figure_words(clause)
@@ -103,7 +103,7 @@ def bears_figures(sentence: Sentence, evidence: Evidence) -> bool:
             and all(p.names(name) for name in names(clause))
         ]
         if stated:
-            found = True
+            has_figures = True
             bearing = [
                 p
                 for p in bearing
@@ -112,7 +112,7 @@ def bears_figures(sentence: Sentence, evidence: Evidence) -> bool:
             ]
         if not bearing:
             return False
-    return found
+    return has_figures
 
 
 def _is_one_of_several(claim: Claim) -> bool:

@@ -1,4 +1,4 @@
-"""The evidence of an answer: what each source says, in passages that can be compared."""
+"""Hold the evidence of an answer: the text of its sources, in comparable passages."""
 
 import re
 from bisect import bisect_left
@@ -24,7 +24,7 @@ _NEAR_DAYS = 7
 
 @dataclass(frozen=True)
 class Record:
-    """What one source says; `place` is set where it is the record of a place."""
+    """Hold the texts of one source; `place` is set for the record of a place."""
 
     id: str
     passages: tuple[Passage, ...]
@@ -48,18 +48,18 @@ def passages(text: str) -> Iterator[str]:
             if line.strip():
                 yield line.strip()
             continue
-        held = ""
+        pending = ""
         for sentence in _SENTENCE.split(line):
-            if held and len(held) + len(sentence) > _LONG:
-                yield held.strip()
-                held = ""
-            held += f"{sentence} " if sentence[-1:].isascii() else sentence
-        if held.strip():
-            yield held.strip()
+            if pending and len(pending) + len(sentence) > _LONG:
+                yield pending.strip()
+                pending = ""
+            pending += f"{sentence} " if sentence[-1:].isascii() else sentence
+        if pending.strip():
+            yield pending.strip()
 
 
 class PassageIndex:
-    """Passages by the figures that stand in them, read once."""
+    """Index passages by the figures that stand in them."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self._numbers = list[tuple[Decimal, Figure, Passage]]()
@@ -127,7 +127,7 @@ def _first(row: tuple[Decimal, Figure, Passage]) -> Decimal:
 
 
 class Evidence:
-    """Everything an answer may rest on: the records by id, and what the question brought."""
+    """Hold all that an answer may rest on: the records by id, and the question."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Evidence:
 
 def without_origins(text: str) -> str:
     """Return a text with what follows "far from" blanked, of the same length."""
-    return _FROM.sub(lambda found: " " * len(found[0]), text)
+    return _FROM.sub(lambda match: " " * len(match[0]), text)
 
 
 _BRANCH = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")

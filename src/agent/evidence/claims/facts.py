@@ -1,4 +1,4 @@
-"""Facts of a sentence and of a passage: figures, names, words."""
+"""Read the facts of a sentence or a passage: figures, names, words."""
 
 import re
 from bisect import bisect_left
@@ -32,7 +32,7 @@ _TOLERANCE = {
 
 def telling_figures(text: str) -> list[Figure]:
     """Return the figures that state a fact, in order; URLs have none."""
-    text = _CODE.sub(lambda found: "\0" * len(found[0]), text)
+    text = _CODE.sub(lambda match: "\0" * len(match[0]), text)
     return [figure for figure in figures(text) if figure.telling]
 
 
@@ -59,14 +59,14 @@ def alike(value: Decimal, figure: Figure, hedged: str = "") -> bool:
 
 def bounds(figure: Figure, hedged: str = "") -> tuple[Decimal, Decimal]:
     """Return the least and the greatest value that the figure, as written or hedged, may mean."""
-    shown = amount(figure)
+    value = amount(figure)
     below = above = _half_step(figure)
-    spread = shown * _TOLERANCE[hedged]
+    spread = value * _TOLERANCE[hedged]
     if hedged in ("about", "below"):
         below = max(below, spread)
     if hedged in ("about", "above"):
         above = max(above, spread)
-    return shown - below, shown + above
+    return value - below, value + above
 
 
 def _half_step(figure: Figure) -> Decimal:
@@ -184,14 +184,14 @@ _STOP_HAN = str.maketrans(
 
 def words(text: str) -> frozenset[str]:
     """Return what a text is compared by: Latin words without endings, pairs of Han characters."""
-    found = set[str]()
+    terms = set[str]()
     for word in _LATIN.findall(text.casefold()):
         if word not in _STOP_WORDS:
-            found.add(_stem(word))
+            terms.add(_stem(word))
     for run in _HAN_RUN.findall(text):
         for part in run.translate(_STOP_HAN).split():
-            found.update(map(add, part, part[1:]))
-    return frozenset(found)
+            terms.update(map(add, part, part[1:]))
+    return frozenset(terms)
 
 
 def _stem(word: str) -> str:
@@ -205,12 +205,12 @@ def scripts(text: str) -> frozenset[str]:
     """Return the scripts a text is written in: han, latin, or both where each has some weight."""
     han = sum(len(run) for run in _HAN_RUN.findall(text))
     latin = len(_LATIN_LETTER.findall(text)) / 4
-    found = {name for name, weight in (("han", han), ("latin", latin)) if weight > 0}
+    written = {name for name, weight in (("han", han), ("latin", latin)) if weight > 0}
     if han > 4 * latin:
-        found.discard("latin")
+        written.discard("latin")
     if latin > 4 * han:
-        found.discard("han")
-    return frozenset(found)
+        written.discard("han")
+    return frozenset(written)
 
 
 _IDENTIFIER = re.compile(
@@ -282,18 +282,18 @@ _HAN_NAME = re.compile(
 
 def names(text: str) -> list[str]:
     """Return the proper names that code is sure to see: capitals, identifiers, titles, shapes."""
-    found = dict[str, None]()
+    proper = dict[str, None]()
     for match in _IDENTIFIER.finditer(text):
-        found[match[0]] = None
+        proper[match[0]] = None
     for match in _CAPITAL.finditer(text):
         name = match[0]
         if _SENTENCE_BEGINS.search(text[: match.start()]):
             first, _, name = name.partition(" ")
             name = match[0] if any(c.isupper() for c in first[1:]) or name else ""
-        found |= dict.fromkeys([name] if name else [])
+        proper |= dict.fromkeys([name] if name else [])
     for match in _TITLE.finditer(text):
-        found[next(group for group in match.groups() if group)] = None
-    return [name for name in found if name.casefold() not in _ORDINARY]
+        proper[next(group for group in match.groups() if group)] = None
+    return [name for name in proper if name.casefold() not in _ORDINARY]
 
 
 def han_names(text: str) -> list[str]:
@@ -303,7 +303,7 @@ def han_names(text: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """Some text of one source, and what can be compared of it; each is only equal to itself."""
+    """Hold some text of one source and its facts; each is equal to itself only."""
 
     source: str
     text: str
@@ -376,8 +376,8 @@ class Passage:
 
     def at(self, name: str) -> int:
         """Return where a name stands as a whole word; -1 where it does not."""
-        found = re.search(rf"(?<![A-Za-z0-9]){re.escape(name.casefold())}", self.folded)
-        return found.start() if found else -1
+        match = re.search(rf"(?<![A-Za-z0-9]){re.escape(name.casefold())}", self.folded)
+        return match.start() if match else -1
 
 
 def year_of(figure: Figure) -> int | None:
@@ -386,8 +386,8 @@ def year_of(figure: Figure) -> int | None:
     return int(figure.value) if is_year else None
 
 
-def _covers(known: Date, wanted: Date) -> bool:
-    return all(part is None or part == known[i] for i, part in enumerate(wanted))
+def _covers(whole: Date, partial: Date) -> bool:
+    return all(part is None or part == whole[i] for i, part in enumerate(partial))
 
 
 def _parts(name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Times and days at which a sentence says that places are open or closed, against their hours."""
+"""Check times and days at which a sentence says that places are open or closed."""
 
 import re
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ _NEAR = (
 
 @dataclass(frozen=True)
 class Opening:
-    """One clause that says of places whether they are open on a day, at a time, or both."""
+    """Hold one clause on whether places are open on a day, at a time, or both."""
 
     start: int
     end: int
@@ -153,10 +153,10 @@ def _outcome(claim: Claim, name: str, opening: Opening) -> Outcome:
     place = claim.evidence.records[name].place
     hours = opening_hours((place and place.get("open_time")) or "")
     clock = None if opening.time is None else f"{opening.time // 60}:{opening.time % 60:02}"
-    found = openness(hours, clock, [opening.day] if opening.day else None)
-    if opening.is_open or found == "unknown":
-        return found
-    return "violated" if found == "satisfied" else "satisfied"
+    outcome = openness(hours, clock, [opening.day] if opening.day else None)
+    if opening.is_open or outcome == "unknown":
+        return outcome
+    return "violated" if outcome == "satisfied" else "satisfied"
 
 
 def _hours_passage(claim: Claim, name: str) -> Passage | None:

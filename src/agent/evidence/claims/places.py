@@ -1,4 +1,4 @@
-"""Places in an answer: each cited as itself, and none recommended that no evidence knows."""
+"""Check the places of an answer: cite each as itself, recommend no unknown one."""
 
 import re
 from collections.abc import Iterator
@@ -24,8 +24,10 @@ def with_right_places(
         if right is None:
             citations.append(citation)
             continue
-        held = {name for other in sentence.citations if other is not citation for name in other.ids}
-        moved.append((citation, None if right in held else right))
+        others = {
+            name for other in sentence.citations if other is not citation for name in other.ids
+        }
+        moved.append((citation, None if right in others else right))
         citations.append(replace(citation, ids=(right,)))
     return replace(sentence, citations=tuple(citations)), tuple(moved)
 
@@ -50,7 +52,7 @@ def _right_place(
 
 @dataclass(frozen=True)
 class _Item:
-    """An item of a list or a row of a table that begins with a name."""
+    """Hold an item of a list or a row of a table that begins with a name."""
 
     name: str
     sentence: Sentence
@@ -113,8 +115,8 @@ def _name(sentence: Sentence) -> str:
     if sentence.row:
         cells = (cell.strip(" *") for cell in plain.split("|"))
         return next((cell for cell in cells if cell and not cell.isdigit()), "")
-    found = _BOLD.match(plain) or _BEFORE_COLON.match(plain)
-    return found[1].strip() if found else ""
+    match = _BOLD.match(plain) or _BEFORE_COLON.match(plain)
+    return match[1].strip() if match else ""
 
 
 def _end_of_item(text: str, at: int, indent: int) -> int:

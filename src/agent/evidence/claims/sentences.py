@@ -1,4 +1,4 @@
-"""Sentences of an answer with the citations they carry, in either notation."""
+"""Split an answer into sentences with their citations, in either notation."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from agent.evidence.types import Source
 
 @dataclass(frozen=True)
 class Citation:
-    """One citation: where it stands in the text, and the ids of the records it stands for."""
+    """Hold one citation: its span in the text, and the ids of its records."""
 
     start: int
     end: int
@@ -20,7 +20,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, or a row of a table, with what it cites; `plain` has citations blanked."""
+    """Hold a sentence, or a row of a table, and its citations, which `plain` has blanked."""
 
     text: str
     plain: str
@@ -40,14 +40,14 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Notation:
-    """A way to write citations: found by a pattern, read as ids, written for one id."""
+    """Define a way to write citations: its pattern, how to read ids and write one."""
 
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str]], tuple[str, ...]]
     write: Callable[[str], str]
 
 
-MARKED = Notation(MARKER, lambda found: (found[1],), lambda name: f"[^{name}]")
+MARKED = Notation(MARKER, lambda match: (match[1],), lambda name: f"[^{name}]")
 """The notation between nodes: `[^w0-2]`."""
 _NUMBERED = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
 
@@ -61,9 +61,9 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
     for name in sources:
         by_key.setdefault(_key(sources[name]), []).append(name)
 
-    def read(found: re.Match[str]) -> tuple[str, ...]:
-        number = int(found[1])
-        if not 0 < number <= len(used) or (found[2] or "") != used[number - 1]["url"]:
+    def read(match: re.Match[str]) -> tuple[str, ...]:
+        number = int(match[1])
+        if not 0 < number <= len(used) or (match[2] or "") != used[number - 1]["url"]:
             return ()
         return tuple(by_key.get(_key(used[number - 1]), ()))
 
@@ -92,14 +92,14 @@ _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|ca|No|St|Mr|Mrs|Dr|
 
 def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
     """Yield the sentences of an answer; headings, table heads and fenced code are none."""
-    blanked, citations = _blanked(text, notation)
+    blanked, citations = _blank(text, notation)
     at, fence = 0, ""
     lines = text.splitlines(keepends=True)
     for index, line in enumerate(lines):
         start, at = at, at + len(line)
-        found = _FENCE.match(line)
-        if found and (not fence or found[1].startswith(fence)):
-            fence = "" if fence else found[1][:3]
+        match = _FENCE.match(line)
+        if match and (not fence or match[1].startswith(fence)):
+            fence = "" if fence else match[1][:3]
             continue
         if fence or line.lstrip().startswith("#") or not line.strip():
             continue
@@ -112,16 +112,16 @@ def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
             yield _sentence(text, blanked, citations, start + begin, start + end, row=row)
 
 
-def _blanked(text: str, notation: Notation) -> tuple[str, list[Citation]]:
+def _blank(text: str, notation: Notation) -> tuple[str, list[Citation]]:
     """Return the text with each citation blanked, of the same length, and the citations."""
     citations = [
         Citation(f.start(), f.end(), notation.read(f)) for f in notation.pattern.finditer(text)
     ]
-    known = [citation for citation in citations if citation.ids]
+    with_ids = [citation for citation in citations if citation.ids]
     out = list(text)
-    for citation in known:
+    for citation in with_ids:
         out[citation.start : citation.end] = "\0" * (citation.end - citation.start)
-    return "".join(out), known
+    return "".join(out), with_ids
 
 
 def _spans(line: str, *, row: bool) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Figures that a source gives to something else: another subject, citation or day."""
+"""Detect figures that a source gives to another subject, citation or day."""
 
 import re
 
