@@ -11,10 +11,17 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.batch.jobs import Finished, Job
+from agent.batch.questions import Question
+from agent.batch.results import result_of
+from agent.cli.render import print_outcome
+from agent.client.run_result import RunName, outcome_of
 from agent.configuration import Configuration
 from agent.evidence.citations import ID
 from agent.evidence.claims.correct import is_marked
 from agent.evidence.places import mentioned
+from agent.export.html import html_page
+from agent.export.markdown import markdown_document
 from agent.graph import build_graph
 from agent.texts import say
 from agent.texts.language import detect_language
@@ -175,6 +182,32 @@ def test_a_recommended_place_that_no_evidence_knows_leaves_the_answer_and_is_cou
     replay = replays["en-coffee"]
     assert "450 m away" not in replay.own(0)
     assert told(replay.states[0])["checks"]["places_rejected"] == 1
+
+
+def test_state_terminal_batch_row_and_exports_hold_the_corrected_text(
+    replays: dict[str, Replay], capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = replays["en-coffee"].states[0]
+    outcome = outcome_of(values, RunName("agent", "thread", "run"), 1.0)
+    print_outcome(outcome, follow_up="")
+    job = Job(Question("1", outcome.question, 1), 1, "thread", "run", "message")
+    done = result_of(job, Finished(values, 1.0), config="c", assistant="agent", models={})
+    finished = outcome.finished()
+    shown = {
+        "state": replays["en-coffee"].text(0),
+        "terminal": capsys.readouterr().out,
+        "batch row": done.row["answer"],
+        "json": outcome.as_json()["answer"],
+        "markdown": markdown_document(finished).split("\n## ")[0],
+        "html": html_page(finished).split('<section class="checked">')[0],
+    }
+    for name, text in shown.items():
+        assert "★4.5, 524 m" in text, name
+        assert "★4.7" not in text, name
+    [repaired] = [row for row in finished.statements if row["verdict"] == "repaired"]
+    assert "★4.5, 524 m" in finished.answer[repaired["start"] : repaired["end"]]
+    assert repaired["quote"] in html_page(finished)
+    assert "set right; the source says" in markdown_document(finished)
 
 
 def fate(text: str, words: str) -> str:

@@ -1,5 +1,6 @@
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -214,3 +215,31 @@ def test_a_page_is_told_by_its_site_never_by_who_found_it() -> None:
     page = html_page(answer())
     assert '<span class="site">example.com</span>' in page
     assert "Google" not in page
+
+
+def statement(start: int, end: int, verdict: str, quote: str | None) -> dict[str, Any]:
+    return {"start": start, "end": end, "verdict": verdict, "source": "w0-1", "quote": quote}
+
+
+def test_every_export_lists_what_a_source_corrected_with_its_words() -> None:
+    text = (
+        "**书店**[1](https://example.com/a)人均40元。喷泉晚上开到22:00[1](https://example.com/a)‡。"
+    )
+    first, end = text.index("。") + 1, len(text)
+    rows = [
+        statement(0, first, "repaired", "人均40 <元>"),
+        statement(first, end, "contradicted", "到20:00"),
+        statement(0, first, "computed", "算得"),
+        statement(0, first, "marked", None),
+    ]
+    given = answer(answer=text, notice="", statements=rows)
+    written, page = markdown_document(given), html_page(given)
+    lines = written.split("## 按来源核对的句子\n\n")[1].split("\n\n")[0].splitlines()
+    assert lines == [
+        "- 书店人均40元。 — 已按来源改正，来源写：“人均40 \\<元\\>” \\[1\\]",
+        "- 喷泉晚上开到22:00‡。 — 来源的说法不同：“到20:00” \\[1\\]",
+    ]
+    assert "书店人均40元。 — 已按来源改正，来源写：“人均40 &lt;元&gt;” [1]" in page
+    assert page.count("算得") == 0
+    assert 'class="checked"' not in html_page(answer())
+    assert "按来源核对" not in markdown_document(answer())

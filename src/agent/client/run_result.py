@@ -76,6 +76,7 @@ class Outcome:
             notice=self.notice,
             search_entry_points=self.search_entry_points,
             geojson=self.geojson,
+            statements=list(self.checks.get("statements") or []),
         )
 
 

@@ -1,5 +1,6 @@
 """Define the input of every export, one finished answer, and word its facts."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -26,6 +27,26 @@ class FinishedAnswer:
     search_entry_points: list[str] = field(default_factory=list)
     """Google's search suggestions (HTML), shown unmodified and fenced off."""
     geojson: dict[str, Any] | None = None
+    statements: list[dict[str, Any]] = field(default_factory=list)
+    """Sentences that are not plainly quoted, as `checks.statements` of the message lists them."""
+
+
+def checked_sentences(answer: FinishedAnswer) -> list[str]:
+    """Return one line of plain text for each sentence that a source corrects, with its words."""
+    numbers = {source["id"]: source.get("number") for source in answer.sources}
+    lines: list[str] = []
+    for row in answer.statements:
+        if row["verdict"] in _CORRECTED and row.get("quote"):
+            text = _LINK.sub("", answer.answer[row["start"] : row["end"]])
+            number = numbers.get(row.get("source") or "")
+            cited = f" [{number}]" if number else ""
+            said = say(f"export.checked.{row['verdict']}", answer.language, quote=row["quote"])
+            lines.append(f"{' '.join(text.replace('**', '').split())} — {said}{cited}")
+    return lines
+
+
+_CORRECTED = ("repaired", "contradicted")
+_LINK = re.compile(r"\s?\[\d{1,4}\](?:\([^()\s]{1,2000}\))?")
 
 
 def by_mention(places: list[Place]) -> list[Place]:

@@ -11,6 +11,7 @@ from agent.evidence.types import Place, Source
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
+    checked_sentences,
     cost,
     credit,
     local_time,
@@ -42,6 +43,7 @@ def html_page(answer: FinishedAnswer) -> str:
         f'<p class="when">{escape(local_time(answer.generated_at))}</p>',
         f'<p class="notice">{escape(answer.notice)}</p>' if answer.notice else "",
         _answer(answer),
+        _checked(answer),
         _places(answer),
         _sources(answer),
         *(_suggestions(html, answer) for html in answer.search_entry_points),
@@ -73,6 +75,16 @@ def _answer(answer: FinishedAnswer) -> str:
     if answer.sources:
         text = strip_references(text)
     return f'<section class="answer">{answer_html(text, titles)}</section>'
+
+
+def _checked(answer: FinishedAnswer) -> str:
+    """Return the sentences that a source corrects, with its words."""
+    lines = checked_sentences(answer)
+    if not lines:
+        return ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    heading = escape(say("export.checked.title", answer.language))
+    return f'<section class="checked"><h2>{heading}</h2><ul>{items}</ul></section>'
 
 
 def _places(answer: FinishedAnswer) -> str:

@@ -14,6 +14,7 @@ from agent.evidence.types import Place
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
+    checked_sentences,
     credit,
     local_time,
     metres,
@@ -86,6 +87,9 @@ def markdown_document(answer: FinishedAnswer) -> str:
         *notice,
         text,
     ]
+    if checked := checked_sentences(answer):
+        parts.append(f"## {say('export.checked.title', answer.language)}")
+        parts.append("\n".join(f"- {escape_markdown(line)}" for line in checked))
     if answer.places:
         parts.append(f"## {say('export.places', answer.language)}")
         parts.append(place_table(by_mention(answer.places), answer.language))
