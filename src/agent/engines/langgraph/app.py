@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -62,17 +62,27 @@ class _PlainEnd(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.msg
-        if isinstance(message, dict) and "exception" in message:
+        if isinstance(message, str) and message.startswith("Traceback"):
+            # A start that fails: Starlette hands the whole trace on as the message.
+            record.msg = _own_error(message.splitlines()) or message
+        elif isinstance(message, dict) and "exception" in message:
             lines = str(message["exception"]).splitlines()
-            typed = [line for line in lines if line.startswith(f"{AgentError.__module__}.")]
-            if typed:
-                record.msg = {**message, "exception": typed[-1]}
+            if error := _own_error(lines):
+                record.msg = {**message, "exception": error}
             elif lines and lines[-1].endswith("CancelledError"):
                 record.msg = {name: value for name, value in message.items() if name != "exception"}
         return True
 
 
+def _own_error(trace: Sequence[str]) -> str:
+    """Return the last line of a trace that is an error of ours; empty where none is."""
+    errors = [line for line in trace if line.startswith(f"{AgentError.__module__}.")]
+    return errors[-1] if errors else ""
+
+
 _plain_end = _PlainEnd()
+# Here, for a start may fail before the lifespan begins.
+logging.getLogger("uvicorn.error").addFilter(_plain_end)
 
 
 def scrub_logs() -> None:
