@@ -124,6 +124,9 @@ class Configuration(BaseModel):
         3, ge=0, le=20, description="Rounds of optional tools within one task."
     )
     max_downloads: int = Field(3, ge=0, le=30, description="Papers downloaded for one task.")
+    max_task_pages: int = Field(
+        3, ge=0, le=10, description="Web pages of one task that are read whole, in a dossier."
+    )
     rerank_sources: str = Field(
         "openalex,semantic_scholar",
         pattern=rf"^(?:none|{_SCORABLE}(?:, ?{_SCORABLE})*)$",

@@ -53,6 +53,11 @@ def plays(lab: PlanLab, *tasks: Any, **rules: Any) -> Planner:
     return brain
 
 
+def own_titles(state: dict[str, Any]) -> set[str]:
+    """The own documents that passages are from."""
+    return {p["title"] for p in state["passages"] if p["path"].startswith("notes/")}
+
+
 def kinds(state: dict[str, Any]) -> set[str]:
     return {source["kind"] for source in told(state)["sources"]}
 
@@ -295,14 +300,69 @@ async def test_the_pool_has_the_tasks_and_the_rewritten_headings(lab: PlanLab) -
 async def test_only_the_collections_that_were_asked_for_are_read(lab: PlanLab) -> None:
     lab.services.knowledge.put("别的笔记", NOTE, collection="other")
     state = await lab.ask(inputs={"collections": ["other"]})
-    titles = {p["title"] for p in state["passages"] if p["page"] is None}
-    assert titles == {"别的笔记"}
+    assert own_titles(state) == {"别的笔记"}
     assert state["readable"] == ["other"]
+
+
+async def test_the_best_web_pages_of_a_task_are_read_whole_and_cited(lab: PlanLab) -> None:
+    state = await lab.ask(max_task_pages=1)
+    pages = [p for p in state["passages"] if p["path"].startswith("https://pages.")]
+    assert len({p["path"] for p in pages}) == len(TASKS)
+    ids = {source["id"]: source["kind"] for source in state["sources_gathered"]}
+    assert {ids[p["id"]] for p in pages} == {"page"}
+    unread = await lab.ask(thread="unread", max_task_pages=0)
+    assert [p for p in unread["passages"] if p["path"].startswith("https://pages.")] == []
+
+
+async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
+    document, chunks = lab.services.knowledge.held["own/钠离子电池笔记"]
+    for chunk in chunks:
+        chunk["headings"] = [document["title"], "风险（我方判断）"]
+    brain = plays(lab)
+    await lab.ask()
+    shown = block(brain.asked("dossier")[0].user, "passages")
+    assert "] 钠离子电池笔记 › 风险（我方判断）: 层状氧化物" in shown
+
+
+async def test_papers_that_earlier_questions_left_do_not_pass(lab: PlanLab) -> None:
+    lab.services.knowledge.put("锂电池的技术路线与同行比较", NOTE, collection="papers")
+    state = await lab.ask()
+    assert "锂电池的技术路线与同行比较" not in {p["title"] for p in state["passages"]}
+    named = await lab.ask(thread="named", inputs={"collections": ["own"]})
+    assert own_titles(named) == {"钠离子电池笔记"}
+
+
+async def test_own_documents_of_another_company_do_not_pass(lab: PlanLab) -> None:
+    knowledge = lab.services.knowledge
+    knowledge.put(
+        "年度报告摘要", "青岚公司钠离子电池业务。\n\n最大客户占收入的 64%，电池交付延期。"
+    )
+    knowledge.put("物流", "青岚物流有限公司电池交付延期，最大客户占收入的 9%。")
+    task = {"query": "青岚公司 最大客户 电池交付", "company": "青岚公司", "sources": ["documents"]}
+    plays(lab, task, rewrite_headings=lambda turn: Answer(json={"questions": []}))
+    state = await lab.ask()
+    assert own_titles(state) == {"年度报告摘要"}
+    assert any("64%" in passage["text"] for passage in state["passages"])
+    assert told(state)["gaps"] == []
+
+
+async def test_a_company_that_nothing_names_is_said_not_to_be_found(lab: PlanLab) -> None:
+    plays(
+        lab, {"query": "澄海储能 融资", "company": "澄海储能 / Chenghai", "sources": ["documents"]}
+    )
+    for name in ("wikipedia", "openalex", "semantic_scholar", "tavily"):
+        body: dict[str, Any] = {"results": [], "batchcomplete": True, "total": 0, "meta": {}}
+        lab.world.services[name].fail("status", times=None, status=200, body=body)
+    state = await lab.ask()
+    gaps = {gap["code"]: gap["message"] for gap in told(state)["gaps"]}
+    assert "澄海储能" in gaps["company_unnamed"]
+    assert state["passages"] == []
 
 
 async def test_no_collections_are_read_where_none_are_wanted(lab: PlanLab) -> None:
     state = await lab.ask(inputs={"collections": []})
-    assert {p["page"] is None for p in state["passages"]} == {False}
+    assert own_titles(state) == set()
+    assert state["passages"]
 
 
 async def test_an_unknown_collection_is_refused_by_name(lab: PlanLab) -> None:
@@ -373,12 +433,13 @@ async def test_the_knowledge_base_of_the_process_keeps_papers_by_page(shared: Wo
         again = await lab.ask(EN, thread="again")
         known = await lab.services.knowledge.collections()
     assert [(each["name"], each["documents"]) for each in known] == [("papers", 3)]
-    assert {p["page"] for p in state["passages"]} <= {1, 2, 3}
+    assert {p["page"] for p in state["passages"] if "pages." not in p["path"]} <= {1, 2, 3}
     assert any("#page=" in source["url"] for source in told(state)["sources"])
     assert [p["document"] for p in again["downloaded_papers"]] == [
         p["document"] for p in state["downloaded_papers"]
     ]
-    assert again["readable"] == ["papers"]
+    # Papers of earlier questions are read only where they are named.
+    assert again["readable"] == []
 
 
 async def test_a_paper_in_another_language_is_found_by_its_own_headings(lab: PlanLab) -> None:

@@ -3,12 +3,14 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.sample.model.request import Answer, Turn
+from agent.sample.model.text import block
 from agent.sample.scholar import Paper
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
@@ -146,6 +148,38 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
     assert told(state)["checks"]["unverified_figures"] >= 1
 
 
+async def test_a_page_that_gives_orders_is_only_quoted(shared: World) -> None:
+    shared.clear()
+    brain = shared.gemini.brain = Planner("技术路线")
+    attack = ATTACK.replace("</task>", "</passages>")
+    async with plan_process(shared) as lab:
+        await lab.ask()
+    known = shared.site.known
+    pages = {url: replace(page, text=f"技术路线。{attack}") for url, page in known.items()}
+    shared.site.known = pages
+    try:
+        async with plan_process(shared) as lab:
+            state = await lab.ask()
+    finally:
+        shared.site.known = known
+    shown = brain.asked("dossier")[-1].user
+    assert "忽略以上指令" in block(shown, "passages")
+    assert shown.count("</passages>") == 1
+    assert "[^e9-9]" not in shown
+    assert "999" not in str(told(state)["sources"][0]["title"])
+    assert len(state["tasks"]) == 1
+
+
+async def test_pages_that_cannot_be_read_are_one_gap_and_their_excerpts_stay(lab: PlanLab) -> None:
+    lab.world.site.fail("status", status=500, times=None,
+                        match=lambda request, _: request.path.endswith(("/0", "/1")))  # fmt: skip
+    lab.world.tavily.fail("status", status=400, times=None,
+                          match=lambda request, _: request.path == "/extract")  # fmt: skip
+    state = await lab.ask()
+    assert [gap["code"] for gap in told(state)["gaps"]] == ["pages_unread"]
+    assert any(d["kind"] == "page" for r in state["executor_result"] for d in r["documents"])
+
+
 async def test_an_abstract_that_gives_orders_is_only_shown(shared: World) -> None:
     def hostile(query: str, limit: int) -> list[Paper]:
         title, text = "正常题目：钠离子电池技术路线综述", f"{query}。{ATTACK}"
@@ -201,7 +235,7 @@ async def test_papers_that_cannot_be_had_are_one_gap_and_their_abstracts_stay(
     assert len(gaps) == 1
     assert told_reason in gaps[0]["message"]
     assert all(papers_of(state))
-    assert state["passages"] == []
+    assert {passage["path"].startswith("https://pages.") for passage in state["passages"]} == {True}
     assert "paper" in {source["kind"] for source in told(state)["sources"]}
 
 
@@ -229,7 +263,7 @@ async def test_no_private_path_is_shown(lab: PlanLab, tmp_path: Path) -> None:
 
 async def test_downloads_are_bounded(lab: PlanLab) -> None:
     plays(lab, "技术路线")
-    state = await lab.ask(max_downloads=0)
+    state = await lab.ask(max_downloads=0, max_task_pages=0)
     assert state["downloaded_papers"] == []
     assert lab.world.asked("site") == 0
 

@@ -17,12 +17,12 @@ from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY
 from agent.sample.service import Service, serve
 from agent.search.document_sources import DocumentSources
-from agent.services import build_papers, build_services
+from agent.services import build_papers, build_reader, build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts
 from tests.support.faults import impatient
 from tests.support.plan_knowledge import MemoryKnowledge, With
-from tests.support.plan_sources import HOST, PaperPages, articles, companies, papers
+from tests.support.plan_sources import HOST, PAGES, PaperPages, articles, companies, papers
 from tests.support.standins import (
     GeminiService,
     OpenAlexService,
@@ -175,14 +175,15 @@ class World:
 @contextmanager
 def running_world(brain: Any = None, *, web: Web | None = None) -> Iterator[World]:
     """Every stand-in, running."""
+    pages = web or Web(count=2)
     services: dict[str, Service] = {
         "gemini": GeminiService(brain or Planner(), key=MODEL_KEY),
-        "tavily": TavilyService(key=KEY, pages=web or Web(count=2)),
+        "tavily": TavilyService(key=KEY, pages=pages),
         "wikipedia": WikipediaService(articles=articles),
         "openalex": OpenAlexService(key=KEY, papers=papers("oa")),
         "semantic_scholar": SemanticScholarService(key=KEY, papers=papers("s2")),
         "sec": SecService(companies=companies),
-        "site": PaperPages(),
+        "site": PaperPages(pages.known),
     }
     with ExitStack() as stack:
         urls = {name: stack.enter_context(serve(s.app)).url for name, s in services.items()}
@@ -269,8 +270,9 @@ def _impatient(built: Services, world: World) -> Services:
     for source in vars(library)["_sources"].values():
         for name in {"_policy", "_data_policy"} & set(vars(source)):
             vars(source)[name] = replace(vars(source)[name], base_delay=0.005)
+    reader = build_reader(built.settings, built.calls, origins={PAGES: world.urls["site"]})
     shelf = build_papers(built.settings, built.calls, origins={HOST: world.urls["site"]})
-    return replace(services, library=library, papers=shelf)
+    return replace(services, library=library, papers=shelf, reader=reader)
 
 
 @asynccontextmanager

@@ -1,14 +1,17 @@
 """Made-up sources that have something on anything: articles, papers with full texts, a company."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from aiohttp import web
+
+from agent.sample.corpus import Page
 from agent.sample.filings import Company, Filing
 from agent.sample.scholar import Article, Paper
 from tests.support.reading import simple_pdf
 from tests.support.strange_pages import StrangePages
 
-HOST = "papers.tanlu-lab.com"
+HOST, PAGES = "papers.tanlu-lab.com", "pages.example"
 
 
 def articles(query: str, language: str, limit: int) -> list[Article]:
@@ -54,11 +57,23 @@ def _slug(text: str) -> str:
 
 
 class PaperPages(StrangePages):
-    """A site of papers: every address that ends in .pdf is one, unless a test puts another body."""
+    """A site of papers and of the web's pages.
+
+    Every address that ends in .pdf is a paper, unless a test puts another body.
+    """
+
+    def __init__(self, known: Mapping[str, Page]) -> None:
+        super().__init__()
+        self.known = known
+        """The pages that searches found, by their addresses."""
 
     async def _page(self, request: Any) -> Any:
         if request.path not in self.bodies and request.path.endswith(".pdf"):
             name = request.path.strip("/").removesuffix(".pdf")
             text = f"Measured energy density is 160 Wh/kg in {name}"
             self.bodies[request.path] = ("application/pdf", simple_pdf(3, text=text, title=name))
+        if (page := self.known.get(f"https://{PAGES}{request.path}")) and not self.bodies.get(
+            request.path
+        ):
+            return web.Response(text=page.text)
         return await super()._page(request)

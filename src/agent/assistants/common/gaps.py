@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 _FOUND_NOTHING = frozenset({
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "map_no_route",
-    "map_place_too_wide", "map_wrong_city", "no_pages", "task_empty",
+    "map_place_too_wide", "map_wrong_city", "no_pages", "task_empty", "company_unnamed",
 })  # fmt: skip
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "page_partial", "report_uncited", "dossier_uncited",

@@ -44,9 +44,9 @@ def is_own(collection: str) -> bool:
     return collection not in (PAPERS, SAMPLE_PAPERS)
 
 
-def read_by_default(names: Iterable[str], mode: str) -> list[str]:
-    """All but, online, what came from the sample."""
-    return [name for name in names if name != SAMPLE_PAPERS or mode == "offline"]
+def read_by_default(names: Iterable[str]) -> list[str]:
+    """Return the collections of own documents: papers of earlier questions have to be named."""
+    return list(filter(is_own, names))
 
 
 async def download(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:

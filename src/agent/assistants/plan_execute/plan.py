@@ -217,7 +217,7 @@ async def plan(
     turn = open_turn(state, configuration, services, runtime)
     owner = owner_of(runtime)
     known, gaps = await _collections(services, owner, turn["language"])
-    readable = _readable(state.get("collections"), known, services.mode, lost=bool(gaps))
+    readable = _readable(state.get("collections"), known, lost=bool(gaps))
     previous = previous_evidence(state["messages"])
     said = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
@@ -252,11 +252,11 @@ async def _collections(
         ]
 
 
-def _readable(wanted: object, known: list[Collected], mode: str, *, lost: bool) -> list[str]:
+def _readable(wanted: object, known: list[Collected], *, lost: bool) -> list[str]:
     """The collections that this run reads; InputError for one that is not there."""
     names = list(dict.fromkeys(each["name"] for each in known))
     if wanted is None or lost:
-        return read_by_default(names, mode)
+        return read_by_default(names)
     if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
         raise InputError("collections", "must be a list of names")
     for name in wanted:

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -14,10 +15,31 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.plan_execute.documents import ranked, source_name
-from agent.assistants.plan_execute.papers import PAPERS, SAMPLE_PAPERS, papers_of
-from agent.assistants.plan_execute.state import Passage, PlanState, PlanUpdate, configuration_of
-from agent.assistants.plan_execute.subject import bears_on
+from agent.assistants.plan_execute.documents import ranked, source_name, whole_text
+from agent.assistants.plan_execute.pages import (
+    PAGES,
+    PageIndex,
+    pages_to_read,
+    passage_text,
+    read_pages,
+)
+from agent.assistants.plan_execute.papers import is_own, papers_of
+from agent.assistants.plan_execute.state import (
+    Passage,
+    PlanState,
+    PlanUpdate,
+    Task,
+    configuration_of,
+)
+from agent.assistants.plan_execute.subject import (
+    Subject,
+    bears_on,
+    companies_of,
+    names_company,
+    queries_for,
+    queries_of,
+    subject_of,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
@@ -26,9 +48,10 @@ from agent.core.strings import cut_to_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Gap, Query, Source
-from agent.knowledge.types import Hit, Scope
+from agent.knowledge.types import Hit, KnownDocument, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
+from agent.search.documents import Document
 from agent.search.grounded import beginning
 from agent.search.hits import only_known
 from agent.state import Turn
@@ -123,15 +146,18 @@ def _source(passage: Passage, hit: Hit, language: Language) -> Source:
         url = f"{url.partition('#')[0]}#page={passage['page']}"
     quote = beginning(" ".join(passage["text"].split()))
     named = page_title(passage, language)
-    is_paper = hit.document["collection"] in (PAPERS, SAMPLE_PAPERS)
+    provider = "documents" if is_own(hit.document["collection"]) else "papers"
+    is_page = hit.document["collection"] == PAGES
+    if is_page:
+        provider = hit.document.get("metadata", {}).get("source", "tavily")
     if not url and passage["path"] and passage["path"] not in named:
         named = f"{named} ({passage['path']})"
     return Source(
         id=passage["id"],
-        kind="document",
+        kind="page" if is_page else "document",
         title=named,
         url=url,
-        provider=source_name("papers" if is_paper else "documents", language),
+        provider=source_name(provider, language),
         quotes=[quote] if quote else [],
     )
 
@@ -162,34 +188,20 @@ class Rewritten(BaseModel):
 async def search_info(
     state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
-    """Passages that bear on the targets; a knowledge base that fails is a gap."""
+    """Return passages that bear on the targets; a knowledge base that fails is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
-    searching = _Searching(
-        turn=state["turn"],
-        tasks=[task["query"] for task in state["tasks"]],
-        configuration=configuration,
-        services=services,
-        meter=meter_of(state, configuration, services),
-        scope=_scope(state, services.mode),
-        papers=_titles(state),
-    )
-    try:
-        pool, targets, found = await searching.run()
-    except ConfigurationError as error:
-        if error.name in type(configuration).model_fields:
-            raise
-        pool, targets, found = searching.failed(error)
-    except AgentError as error:
-        pool, targets, found = searching.failed(error)
+    searching = _searching(state, services, configuration)
+    pool, targets, found = await searching.run()
     chosen = passages_of(found, configuration.max_passages)
     passages = [passage for passage, _ in chosen]
     known = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
     gaps = [gap for gap in searching.gaps if (gap["provider"], gap["code"]) not in known]
+    gaps += _unnamed(state, passages)
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("passages", NODE, count=len(passages)))
-    log.info("turn=%s %s: %d questions, %d targets, %d passages",
-             state["turn"]["id"], NODE, len(pool), len(targets), len(passages))  # fmt: skip
+    log.info("turn=%s %s: %d questions, %d targets, %d pages, %d passages", state["turn"]["id"],
+             NODE, len(pool), len(targets), len(searching.pages.texts), len(passages))  # fmt: skip
     return PlanUpdate(
         question_pool=pool,
         pre_questions=targets,
@@ -200,75 +212,137 @@ async def search_info(
     )
 
 
-def _scope(state: PlanState, mode: str) -> Scope | None:
-    """The collections of this run, with the papers; None where there is nothing to read."""
-    names = list(state.get("readable", []))
-    if any(paper["document"] for paper in state.get("downloaded_papers", [])):
-        names.append(papers_of(mode))
-    if not names:
-        return None
-    return Scope(collections=tuple(dict.fromkeys(names)), owner=state["owner"])
+def _unnamed(state: PlanState, passages: Sequence[Passage]) -> list[Gap]:
+    """Return a gap for each company of the plan that nothing of what was found names."""
+    texts = [whole_text(d) for result in state["executor_result"] for d in result["documents"]]
+    texts += ["\n".join([p["title"], *p["headings"], p["text"]]) for p in passages]
+    companies = dict.fromkeys(
+        names for task in state["tasks"] for names in companies_of(task.get("company", ""))
+    )
+    return [
+        run_gap("plan_execute.company_unnamed", state["turn"]["language"], company=names[0])
+        for names in companies
+        if not any(names_company(name, text) for name in names for text in texts)
+    ]
 
 
-def _titles(state: PlanState) -> dict[str, str]:
-    """Of the papers of this run, by their ids in the knowledge base."""
-    papers = state.get("downloaded_papers", [])
-    return {paper["document"]: paper["title"] for paper in papers if paper["document"]}
+def _searching(state: PlanState, services: Services, configuration: Configuration) -> "_Searching":
+    papers = {
+        p["document"]: p["title"] for p in state.get("downloaded_papers", []) if p["document"]
+    }
+    own, owner = tuple(state.get("readable", [])), state["owner"]
+    full_texts = (papers_of(services.mode),)
+    return _Searching(
+        turn=state["turn"],
+        tasks=state["tasks"],
+        web=pages_to_read(state["executor_result"], configuration.max_task_pages),
+        configuration=configuration,
+        services=services,
+        meter=meter_of(state, configuration, services),
+        own=Scope(collections=own, owner=owner) if own else None,
+        # Papers of earlier questions are on other subjects.
+        full_texts=Scope(full_texts, owner, tuple(papers)) if papers else None,
+        papers=papers,
+    )
 
 
 @dataclass
 class _Searching:
-    """One search of the knowledge base."""
+    """One search of own documents, full texts of papers and web pages."""
 
     turn: Turn
-    tasks: list[str]
+    tasks: list[Task]
+    web: list[Document]
     configuration: Configuration
     services: Services
     meter: Meter
-    scope: Scope | None
+    own: Scope | None
+    full_texts: Scope | None
     papers: dict[str, str]
+    """Titles of this run's papers, by their ids in the knowledge base."""
+    pages: PageIndex = field(default_factory=PageIndex)
     gaps: list[Gap] = field(default_factory=list)
+    named: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """Whether a document names a company anywhere, by their ids and names."""
+
+    @property
+    def queries(self) -> list[str]:
+        return [task["query"] for task in self.tasks]
 
     async def run(self) -> tuple[list[str], list[str], list[Found]]:
-        """The pool, the targets, and what each target found."""
-        if self.scope is None or not self.configuration.max_passages:
-            return self.tasks, [], []
-        headings = await self._headings(self.scope)
-        if headings is None:
-            return self.tasks, [], []
-        pool = distinct_questions([*self.tasks, *await self._rewritten(headings)])
+        """Return the pool, the targets, and what each target found."""
+        if not self.configuration.max_passages:
+            return self.queries, [], []
+        reading = asyncio.ensure_future(self._read())
+        try:
+            questions = await self._questions()
+            self.pages = await reading
+        finally:
+            reading.cancel()
+        pool = distinct_questions([*self.queries, *questions])
+        if not (self.own or self.full_texts or self.pages.hits):
+            return pool, [], []
         targets = await self._targets(pool)
-        scope = self.scope
-        found = await asyncio.gather(
-            *(self._search(number, target, scope) for number, target in enumerate(targets))
-        )
+        found = await asyncio.gather(*(self._search(n, target) for n, target in enumerate(targets)))
         return pool, targets, list(found)
 
-    def failed(self, error: AgentError) -> tuple[list[str], list[str], list[Found]]:
-        """Nothing found, and why."""
-        log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
-        language = self.turn["language"]
-        self.gaps.append(
-            run_gap("plan_execute.knowledge_failed", language, reason=reason_of(error, language))
+    async def _read(self) -> PageIndex:
+        """Return the web's best pages; those that could not be read are one gap."""
+        index = await read_pages(
+            self.web, self.services, self.meter, parallel=self.configuration.max_parallel_reads
         )
-        return self.tasks, [], []
+        if index.errors:
+            language = self.turn["language"]
+            reasons = dict.fromkeys(reason_of(error, language) for error in index.errors)
+            values = {"count": str(len(index.errors)), "reason": "; ".join(reasons)}
+            self.gaps.append(run_gap("plan_execute.pages_unread", language, **values))
+        return index
 
-    async def _headings(self, scope: Scope) -> list[str] | None:
-        """Of the documents near to the question, the nearest first; None where there are none."""
-        asked = [self.turn["question"], *self.tasks]
+    async def _known(self, query: str, scope: Scope | None, limit: int) -> list[Hit]:
+        """Return hits of the knowledge base; where it fails none, and a gap."""
+        if scope is None:
+            return []
+        try:
+            return await self.services.knowledge.search(query, scope, limit=limit, meter=self.meter)
+        except AgentError as error:
+            self._fail(error)
+            return []
+
+    def _fail(self, error: AgentError) -> None:
+        """Note that the knowledge base cannot be used; raise what a run's own setting is wrong."""
+        fields = type(self.configuration).model_fields
+        if isinstance(error, ConfigurationError) and error.name in fields:
+            raise error
+        log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
+        if not any(gap["code"] == "knowledge_failed" for gap in self.gaps):
+            language = self.turn["language"]
+            reason = reason_of(error, language)
+            self.gaps.append(run_gap("plan_execute.knowledge_failed", language, reason=reason))
+
+    async def _questions(self) -> list[str]:
+        """Return questions made of the headings of documents near to the question."""
+        try:
+            return await self._rewritten(await self._headings())
+        except AgentError as error:
+            self._fail(error)
+            return []
+
+    async def _headings(self) -> list[str]:
+        """Return headings of the documents near to the question, the nearest first."""
+        scopes = [scope for scope in (self.own, self.full_texts) if scope]
         near = await asyncio.gather(
-            *(
-                self.services.knowledge.search(query, scope, limit=_NEAR, meter=self.meter)
-                for query in asked
-            )
-        )
+            *(self._known(query, scope, _NEAR)
+              for query in (self.turn["question"], *self.queries) for scope in scopes)
+        )  # fmt: skip
         documents = [hit.document["id"] for hits in near for hit in hits]
         documents += self.papers
         if not documents:
-            return None
+            return []
         close = Scope(
-            collections=scope.collections,
-            owner=scope.owner,
+            collections=tuple(
+                dict.fromkeys(name for scope in scopes for name in scope.collections)
+            ),
+            owner=scopes[0].owner,
             documents=tuple(dict.fromkeys(documents)),
         )
         found = await self.services.knowledge.headings(close, limit=MAX_HEADINGS)
@@ -315,7 +389,7 @@ class _Searching:
 
     async def _targets(self, pool: list[str]) -> list[str]:
         """The tasks, then the rewritten questions that bear most on the question."""
-        tasks = pool[: len(distinct_questions(self.tasks))][:MAX_TARGETS]
+        tasks = pool[: len(distinct_questions(self.queries))][:MAX_TARGETS]
         others = pool[len(tasks) :]
         room = MAX_TARGETS - len(tasks)
         if len(others) <= room:
@@ -325,24 +399,87 @@ class _Searching:
         )
         return [*tasks, *(others[place] for place, _ in ranking.order)]
 
-    async def _search(self, number: int, target: str, scope: Scope) -> Found:
-        """What a target finds, reranked; below the threshold it is left out."""
-        hits = await self.services.knowledge.search(
-            target, scope, limit=_PER_TARGET, meter=self.meter
+    async def _search(self, number: int, target: str) -> Found:
+        """Return what a target finds on its subject, reranked; below the threshold it is left out.
+
+        A task's target is searched in the languages of its queries, and in own documents where
+        the plan does not say that it needs none.
+        """
+        own = [task for task in self.tasks if distinct_questions([task["query"]]) == [target]]
+        variants = queries_for(
+            "wikipedia", [target, *(q for task in own for q in queries_of(task))]
         )
-        if not hits:
-            return Found(number, target, [])
-        texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
-        ranking = await ranked(
-            self.services.reranker,
-            target,
-            texts,
-            meter=self.meter,
-            threshold=self.configuration.rerank_threshold,
-            least=_LEAST,
-            may_stay=lambda at: _is_near(hits[at]) or bears_on(target, texts[at]),
+        wants_own = not own or any("documents" in t.get("sources", ["documents"]) for t in own)
+        scopes = (self.own if wants_own else None, self.full_texts)
+        lists = await asyncio.gather(
+            *(self._known(each, scope, _PER_TARGET) for each in variants for scope in scopes)
         )
-        return Found(number, target, [(hits[place], score) for place, score in ranking.order])
+        lists += [self.pages.search(each, _PER_TARGET) for each in variants]
+        found = {_key(hit): hit for hits in lists for hit in hits}
+        subjects = [subject_of(task) for task in own or self.tasks]
+        about = await self._about(list(found.values()), subjects)
+        hits = [hit for hit in found.values() if hit.document["id"] in about]
+        return Found(number, target, await self._ranked(variants, hits))
+
+    async def _ranked(self, variants: list[str], hits: list[Hit]) -> list[tuple[Hit, float]]:
+        """Return the best hits with their highest scores for one of the queries."""
+        texts, best = [passage_text(hit) for hit in hits], dict[int, float]()
+        for query in variants if hits else []:
+            ranking = await ranked(
+                self.services.reranker,
+                query,
+                texts,
+                meter=self.meter,
+                threshold=self.configuration.rerank_threshold,
+                least=_LEAST,
+                may_stay=partial(_may_stay, query, hits),
+            )
+            for place, score in ranking.order:
+                best[place] = max(score, best.get(place, score))
+        order = sorted(best.items(), key=lambda scored: -scored[1])[:_PER_TARGET]
+        return [(hits[place], score) for place, score in order]
+
+    async def _about(self, hits: list[Hit], subjects: list[Subject]) -> set[str]:
+        """Return the documents that concern one of the subjects, as far as they are known."""
+        by_document: dict[str, list[Hit]] = {}
+        for hit in hits:
+            by_document.setdefault(hit.document["id"], []).append(hit)
+        verdicts = await asyncio.gather(
+            *(
+                self._concerns(found, subject)
+                for found in by_document.values()
+                for subject in subjects
+            )
+        )
+        names = (name for name in by_document for _ in subjects)
+        return {name for name, verdict in zip(names, verdicts, strict=True) if verdict}
+
+    async def _concerns(self, hits: list[Hit], subject: Subject) -> bool:
+        """Return True for a document that concerns the subject; an own one may name it anywhere."""
+        document = hits[0].document
+        whole = self.pages.texts.get(document["id"])
+        text = "\n".join([document["title"], *map(passage_text, hits)])
+        background = document["id"] in self.papers
+        if subject.concerns(whole or text, background=background):
+            return True
+        if whole or background:
+            return False
+        if not subject.companies:
+            return any(map(_is_near, hits))
+        return any([await self._names(document, name) for name in subject.names])
+
+    async def _names(self, document: KnownDocument, name: str) -> bool:
+        """Return True if any passage of an own document names the company."""
+        key = (document["id"], name)
+        if key not in self.named and self.own:
+            scope = replace(self.own, documents=(document["id"],))
+            hits = await self._known(name, scope, _PER_TARGET)
+            self.named[key] = any(names_company(name, passage_text(hit)) for hit in hits)
+        return self.named.get(key, False)
+
+
+def _may_stay(query: str, hits: Sequence[Hit], place: int) -> bool:
+    return _is_near(hits[place]) or bears_on(query, passage_text(hits[place]))
 
 
 def _is_near(hit: Hit) -> bool:

@@ -276,7 +276,7 @@ class _Dossier:
     def _passage_lines(self, tokens: int) -> str:
         share = max(_LEAST, tokens // max(1, len(self.passages)) - _PER_DOCUMENT)
         lines = [
-            f"[^{passage['id']}] {page_title(passage, self.draft.language)}: "
+            f"[^{passage['id']}] {_under(passage, self.draft.language)}: "
             + cut_to_tokens(" ".join(passage["text"].split()), share)
             for passage in self.passages
         ]
@@ -308,6 +308,12 @@ class _Dossier:
                 "\n".join([f"## {named}", "", *(f"- {r}" for r in records.split("\n"))])
             )
         return "\n\n".join(sections)
+
+
+def _under(passage: Passage, language: Language) -> str:
+    """Return a passage's title and page with the headings it stands under."""
+    headings = [heading for heading in passage["headings"] if heading != passage["title"]]
+    return " › ".join([page_title(passage, language), *headings])
 
 
 def _first_of_targets(passages: list[Passage]) -> list[Passage]:

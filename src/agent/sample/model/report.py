@@ -192,9 +192,10 @@ def dossier(turn: Turn) -> Answer:
     own = [replace(s, kind=say("sample.document", language)) for s in _whole(passages, subject)]
     candidates = [sentence for _, text in tasks for sentence in _whole(text, subject)] + own
     sections: list[Section] = []
-    for query, text in tasks:
+    for query, _ in tasks:
         aspect = query.removeprefix(searched_as(question)).strip() or query
-        quotes = _spread([*_whole(text, subject), *own], aspect, language, used)
+        # What several tasks found stands with one of them.
+        quotes = _spread(candidates, aspect, language, used)
         quotes += _figures(user, subject) if _MONEY.search(query) else []
         sections.append((aspect, quotes))
     cited = {sentence.title for _, quotes in sections for sentence in quotes}

@@ -24,7 +24,7 @@ _SENTENCE = re.compile(
 _MARKED = re.compile(rf"^\s*{MARKER.pattern}\s*(.+?)\s*$", re.MULTILINE)
 _DOCUMENT = re.compile(r"(?:[(（]([^()（）,，]*)[^()（）]*[)）]\s*)?(.*?)(?: — (.*))?")
 _PAGE = r"(?:, p\. \d+|，第 \d+ 页)"
-_PASSAGE = re.compile(rf"()(.*?{_PAGE}|[^:]*): (.*)")
+_PASSAGE = re.compile(rf"()(.*?{_PAGE}|[^:›]*?)(?: › [^:]*)?: (.*)")
 _ELEMENT = r"[<‹]{tag}\s([^<>‹›]*)[>›]\n?(.*?)[<‹]/{tag}[>›]"
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 _LIST_SIGN = re.compile(r"^\s*(?:[-*•#>]+|\d+[.、)])\s+")
