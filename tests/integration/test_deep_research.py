@@ -144,7 +144,7 @@ async def test_pages_are_read_in_one_call_a_topic_and_searches_sent_once(lab: De
     assert len(lab.calls("/search")) == 3
 
 
-async def test_a_sentence_that_a_page_contradicts_is_repaired_from_the_page_s_words() -> None:
+async def test_a_sentence_whose_denial_a_page_contradicts_is_kept_and_marked() -> None:
     def denies(turn: Turn) -> Answer:
         return Answer(text="# 报告\n\n成本不为40美元/千瓦时[^t0-0]。")
 
@@ -160,12 +160,11 @@ async def test_a_sentence_that_a_page_contradicts_is_repaired_from_the_page_s_wo
         state = await lab.ask(ZH)
         switched_off = await lab.ask(ZH, claim_check=False)
     text, kept = str(answer_of(state).text), told(state)
-    assert "不为40美元" not in text
-    assert kept["checks"]["claims"]["repaired"] == 1
+    assert re.search(r"成本不为40美元/千瓦时\[1\]\(\S+\)‡。", text)
+    assert kept["checks"]["claims"]["marked"] == 1
     [statement] = kept["checks"]["statements"]
-    assert statement["verdict"] == "repaired"
-    assert "40美元" in text[statement["start"] : statement["end"]]
-    assert "不为40美元" in str(answer_of(switched_off).text)
+    assert statement["verdict"] == "contradicted"
+    assert "‡" not in str(answer_of(switched_off).text)
 
 
 async def test_a_figure_that_no_cited_page_has_is_marked() -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from agent.assistants.common.claims import Checked, ClaimCheck
-from agent.evidence.claims.check import check
+from agent.evidence.claims.check import Finding, check
 from agent.evidence.claims.correct import (
+    counts,
     judged,
     shown_passages,
     with_source_figures,
@@ -93,6 +94,66 @@ def test_a_remark_beside_borne_figures_is_not_marked_and_a_fact_is(
     known = evidence({"w0-0": LINES})
     [finding] = check(sentence, known)
     assert judged(finding, "not_there", "", known).verdict == verdict
+
+
+LIGHTS = [
+    "一篇资料说，外滩景观灯夏季约19点至23点、冬季约17点至21点开放。",
+    "同一资料另一段说，平时关灯时间为晚上10点，特殊假日延到11点，两种说法不一致。",
+]
+
+
+def after(sentence: str, quote: str, known: Evidence) -> Finding:
+    """Return the finding of a sentence that a model judged to be contradicted by a quote."""
+    [finding] = check(sentence, known)
+    return judged(finding, "contradicted", quote, known)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "pages", "quote"),
+    [
+        (
+            "**灯光**：说法不一，有的说冬季 21:00 关，有的说平时 22:00、特殊假日 23:00 关[^w0-0]，"
+            "建议 21:00 前看完。",
+            LIGHTS,
+            LIGHTS[1],
+        ),
+        (
+            "Only three halls of the Bund Club are within about 500 m [^w0-0].",
+            ["Bund Club: only three halls, 524 m from the river."],
+            "524 m",
+        ),
+    ],
+)
+def test_a_contradiction_whose_quote_gives_the_same_figures_is_not_believed(
+    sentence: str, pages: list[str], quote: str
+) -> None:
+    assert after(sentence, quote, evidence({"w0-0": pages})).verdict == "quoted"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "平时关灯时间不为晚上10点[^w0-0]。",
+        "所有节日的关灯时间都必须为晚上10点[^w0-0]。",
+    ],
+)
+def test_a_contradiction_without_another_figure_marks_and_replaces_nothing(sentence: str) -> None:
+    finding = after(sentence, LIGHTS[1], evidence({"w0-0": LIGHTS}))
+    assert (finding.verdict, finding.contradicted, finding.text) == ("marked", True, None)
+
+
+def test_a_time_that_is_put_right_keeps_the_way_it_was_written() -> None:
+    known = evidence({"w0-0": ["外滩景观灯平时关灯时间为晚上10点。"]})
+    [finding] = with_source_figures(check("外滩景观灯平时关灯时间为 22:30[^w0-0]。", known), known)
+    assert finding.text == "外滩景观灯平时关灯时间为 22:00[^w0-0]。"
+
+
+def test_a_citation_set_right_is_counted_whatever_a_model_says_of_its_sentence() -> None:
+    known = evidence({"w0-0": LINES})
+    [finding] = check("一坐一忘(三里屯店)只有晚上最好，人均95元[^a0-0]。", known)
+    assert (finding.verdict, [right for _, right in finding.cite]) == ("doubtful", ["a0-1"])
+    assert counts([finding])["rematched"] == 1
+    assert counts([judged(finding, "supported", "", known)])["rematched"] == 1
 
 
 async def checked(body: str, known: Evidence, *, language: Language = "en") -> Checked:

@@ -10,9 +10,9 @@ from typing import Any
 
 from agent.evidence.claims.check import Finding, Verdict
 from agent.evidence.claims.claim import alike_in_kind
-from agent.evidence.claims.doubt import bears_figures
+from agent.evidence.claims.doubt import agrees, bears_figures
 from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.facts import Passage, amount, hedge, scripts, telling_figures, words
+from agent.evidence.claims.facts import Passage, amount, hedge, telling_figures, words
 from agent.evidence.claims.sentences import Notation, asserted, sentences
 from agent.evidence.figures import Figure
 from agent.evidence.types import Source
@@ -22,7 +22,7 @@ MARK, CONTRADICTED = "†", "‡"
 COUNTED = ("quoted", "computed", "own", "rematched", "attached", "repaired", "marked")
 _TOLD = ("rematched", "attached", "repaired", "marked", "computed")
 _ENDS = re.compile(r"[。！？!?.]+[”」』）)\"’]*$")
-_MAX_QUOTE, _MAX_STATEMENTS, _MAX_REPAIR = 160, 4000, 300
+_MAX_QUOTE, _MAX_STATEMENTS = 160, 4000
 _SHOWN_PASSAGES = 3
 _LEAST_COMMON = 3
 """Words that a clause and a sentence about the same thing share."""
@@ -158,7 +158,8 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
 def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Finding:
     """Return a doubtful finding after a model's verdict on it.
 
-    A quote counts only where it stands in a passage that was shown; a contradiction needs one.
+    A quote counts only where it stands in a passage that was shown; a contradiction needs one
+    that does not say the same. What is repaired is one figure, never the whole sentence.
     """
     passage = _standing(quote, shown_passages(finding, evidence))
     if verdict == "supported":
@@ -170,7 +171,10 @@ def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Fi
     if verdict == "not_there":
         return replace(finding, verdict="marked", doubt=0)
     if verdict == "contradicted" and passage is not None:
-        repaired = _repair(finding, quote.strip())
+        if agrees(finding.sentence, Passage(passage.source, quote), passage, evidence):
+            kind = "quoted" if finding.sentence.cited else "own"
+            return replace(finding, verdict=kind, quote=passage, doubt=0)
+        repaired = _with_figure_of(finding, quote)
         kind = "marked" if repaired is None else "repaired"
         return replace(
             finding, verdict=kind, text=repaired, quote=passage, doubt=0, contradicted=True
@@ -185,22 +189,6 @@ def _standing(quote: str, passages: Iterable[Passage]) -> Passage | None:
     return next((p for p in passages if plain in " ".join(p.folded.split())), None)
 
 
-def _repair(finding: Finding, quote: str) -> str | None:
-    """Return the sentence with the quote's figure, or the quote in its place; None if neither."""
-    sentence = finding.sentence
-    if (swapped := _with_figure_of(finding, quote)) is not None:
-        return swapped
-    same_script = scripts(sentence.plain) & scripts(quote)
-    if sentence.row or not same_script or len(quote) > _MAX_REPAIR or "|" in quote:
-        return None
-    cited = "".join(sentence.text[c.start - sentence.start : c.end - sentence.start]
-                    for c in sentence.citations)  # fmt: skip
-    label = re.match(r"\*\*[^*\n]{1,40}\*\*\s*[:：–-]\s*", sentence.text)
-    bare = re.sub(r"[\[\]`*_<>]", "", quote).rstrip("。.")
-    stop = "。" if "han" in scripts(quote) else "."
-    return f"{label[0] if label else ''}{bare}{cited}{stop}" if cited else None
-
-
 def _with_figure_of(finding: Finding, quote: str) -> str | None:
     """Return the sentence with its one strange figure replaced by the quote's one of that kind."""
     text, quoted = finding.sentence.plain.replace("\0", " "), Passage("", quote)
@@ -213,7 +201,14 @@ def _with_figure_of(finding: Finding, quote: str) -> str | None:
         return None
     start, end = strange[0].start, strange[0].end
     whole = finding.sentence.text
-    return whole[:start] + rivals[0].text + whole[end:]
+    return whole[:start] + _written_like(rivals[0], strange[0]) + whole[end:]
+
+
+def _written_like(figure: Figure, other: Figure) -> str:
+    """Return a figure as it is written; a time of day in digits where the other is."""
+    if figure.clock is None or ":" not in other.text or figure.ambiguous:
+        return figure.text
+    return f"{figure.clock // 60:02}:{figure.clock % 60:02}"
 
 
 def marked_where_named(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
@@ -251,7 +246,8 @@ def _with_source_figure(finding: Finding, evidence: Evidence) -> Finding:
     (figure, passage), *others = rivals.values()
     if others:
         return replace(finding, quote=passage, contradicted=True)
-    repaired = sentence.text[: wrong.start] + figure.text + sentence.text[wrong.end :]
+    right = _written_like(figure, wrong)
+    repaired = sentence.text[: wrong.start] + right + sentence.text[wrong.end :]
     return replace(finding, verdict="repaired", text=repaired, quote=passage, missing=())
 
 
@@ -276,11 +272,17 @@ def _rivals(
 
 def counts(findings: Sequence[Finding]) -> dict[str, int]:
     """Return how many sentences there are of each verdict; the doubtful as they were written."""
-    verdicts = Counter[str](
-        f.verdict if f.verdict != "doubtful" else "quoted" if f.sentence.cited else "own"
-        for f in findings
-    )
+    verdicts = Counter[str](_outcome(finding) for finding in findings)
     return {"total": len(findings), **{name: verdicts[name] for name in COUNTED}}
+
+
+def _outcome(finding: Finding) -> str:
+    """Return the verdict that is counted and told: a citation set right is rematched."""
+    if finding.verdict not in ("doubtful", "quoted", "own"):
+        return finding.verdict
+    if finding.cite:
+        return "rematched"
+    return "quoted" if finding.sentence.cited else "own"
 
 
 def statements(
@@ -294,7 +296,7 @@ def statements(
     rows, at = list[dict[str, Any]](), begin
     for part in parts:
         text = led(part.text)
-        if part.finding and part.finding.verdict in _TOLD:
+        if part.finding and _outcome(part.finding) in _TOLD:
             rows.append(_statement(part.finding, at, at + len(text)))
         at += len(text)
     for left_out in ("", "computed", "attached", "rematched"):
@@ -313,7 +315,7 @@ def _statement(finding: Finding, start: int, end: int) -> dict[str, Any]:
     return {
         "start": start,
         "end": end,
-        "verdict": "contradicted" if contradicted else finding.verdict,
+        "verdict": "contradicted" if contradicted else _outcome(finding),
         "source": quote.source if quote else None,
         "quote": quote.text[:_MAX_QUOTE] if quote else None,
     }

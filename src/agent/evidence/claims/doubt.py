@@ -115,6 +115,35 @@ def bears_figures(sentence: Sentence, evidence: Evidence) -> bool:
     return has_figures
 
 
+def agrees(sentence: Sentence, quote: Passage, whole: Passage, evidence: Evidence) -> bool:
+    """Return whether a quote gives a sentence's figures and nothing in it speaks against them.
+
+    `whole` is the passage the quote stands in.
+    """
+    claim = Claim(sentence, evidence)
+    stated, own = claim.figures, Passage("", claim.text)
+    theirs = [figure for figure in quote.figures if figure.telling]
+    sources = claim.cited or evidence.passages
+    if not stated or not theirs or not all(claim.borne(f, sources) for f in claim.facts):
+        return False
+    same = all(quote.has(f, hedge(claim.text, f)) for f in stated) or all(map(own.has, theirs))
+    denials = {_denials_of_figures(text) for text in (claim.text, quote.text)}
+    stronger = any(word.lower() not in whole.folded for word in _STRONG.findall(claim.text))
+    return (
+        same
+        and len(denials) == 1
+        and not stronger
+        and all(whole.names(name) for name in claim.names)
+        and not _is_turned(claim, whole)
+    )
+
+
+def _denials_of_figures(text: str) -> int:
+    """Return how many negations stand in clauses with figures."""
+    clauses = (clause for _, clause in clause_spans(text) if telling_figures(clause))
+    return sum(len(_NEGATION.findall(clause)) for clause in clauses)
+
+
 def _is_one_of_several(claim: Claim) -> bool:
     """Return whether the cited words give more figures of a kind than the sentence does."""
     own = figures(claim.text)
