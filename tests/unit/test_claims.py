@@ -1,10 +1,8 @@
 """Sentences of an answer are held against what their sources say."""
 
-import gc
 import random
 import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,6 +17,7 @@ from agent.evidence.claims.correct import MARK, corrected
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.claims.sentences import MARKED, numbered, sentences
 from agent.evidence.types import Place, Source
+from tests.support.cpu_time import least_seconds, takes_less
 
 PAGES = {
     "w0-0": ["Metro Line 2 takes 45 minutes and costs CNY 5.", "Line 10 takes 55 minutes."],
@@ -496,21 +495,10 @@ def test_any_text_is_checked_and_none_of_it_is_lost(seed: int) -> None:
 def test_the_time_of_a_check_grows_with_the_length_only(unit: str) -> None:
     known = evidence()
 
-    def seconds(length: int) -> float:
-        """Return the least of three tries: a collection of the test run's garbage is none of it."""
-        tries = []
-        for _ in range(3):
-            began = time.thread_time()
-            check(unit * (length // len(unit)), known)
-            tries.append(time.thread_time() - began)
-        return min(tries)
+    def of(length: int) -> Callable[[], object]:
+        return lambda: check(unit * (length // len(unit)), known)
 
-    seconds(1000)
-    gc.disable()
-    try:
-        assert seconds(80_000) < 40 * max(seconds(10_000), 0.01)
-    finally:
-        gc.enable()
+    assert takes_less(of(80_000), 40 * max(least_seconds(of(10_000)), 0.01))
 
 
 SUBJECTS = "market price engine storage river tower museum station energy patent"
@@ -523,8 +511,8 @@ def prose(pick: random.Random) -> str:
     return f"The {' '.join(some)} since {pick.randint(1950, 2026)}."
 
 
-def seconds_of_check(kilobytes: int, count: int) -> float:
-    """Return the CPU seconds of a check of so many sentences over so much evidence."""
+def a_check(kilobytes: int, count: int) -> Callable[[], object]:
+    """Return a check of so many sentences over so much evidence."""
     pick = random.Random(7)
     written = [prose(pick) for _ in range(kilobytes * 8)]
     known = evidence({f"t0-{n}": [" ".join(written[n::8])] for n in range(8)})
@@ -532,15 +520,17 @@ def seconds_of_check(kilobytes: int, count: int) -> float:
         f"{(pick.choice(written) if n % 3 else prose(pick))[:-1]} [^t0-{n % 8}]."
         for n in range(count)
     )
-    began = time.thread_time()
-    assert len(check(text, known)) == count
-    return time.thread_time() - began
+
+    def checked() -> None:
+        assert len(check(text, known)) == count
+
+    return checked
 
 
 def test_the_time_of_a_check_grows_with_the_evidence_and_the_sentences_only() -> None:
-    base = max(seconds_of_check(40, 50), 0.02)
-    assert seconds_of_check(320, 50) < 16 * base
-    assert seconds_of_check(40, 400) < 16 * base
+    base = max(least_seconds(a_check(40, 50)), 0.02)
+    assert takes_less(a_check(320, 50), 16 * base)
+    assert takes_less(a_check(40, 400), 16 * base)
 
 
 async def test_rules_that_take_too_long_leave_the_text_as_it_was_written(
