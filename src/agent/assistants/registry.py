@@ -36,8 +36,8 @@ def compiled(
     Raises KeyError for an id that is not in ASSISTANTS.
     """
     module, _, name = ASSISTANTS[assistant].partition(":")
-    found = importlib.import_module(module)
-    own = getattr(found, name).builder
-    builder = own if get_services is None else found.build_graph(get_services)
+    loaded = importlib.import_module(module)
+    own = getattr(loaded, name).builder
+    builder = own if get_services is None else loaded.build_graph(get_services)
     graph: Graph = builder.compile(checkpointer=saver, name=assistant)
     return graph

@@ -1,1 +1,1 @@
-"""What all four assistants do: begin and end a turn, read the thread, write the message."""
+"""Do what all four assistants need: begin and end a turn, read the thread, write the message."""

@@ -53,7 +53,7 @@ def limits_of(configuration: Configuration) -> Limits:
 
 @dataclass(frozen=True)
 class Share:
-    """What must be left: model calls; and the parts of tokens and seconds that may be used."""
+    """Hold the model calls that must be left, and the usable parts of tokens and seconds."""
 
     kept_calls: int
     tokens: float

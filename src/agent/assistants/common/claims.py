@@ -65,7 +65,7 @@ class ClaimVerdicts(BaseModel):
 
 @dataclass(frozen=True)
 class Checked:
-    """A message's text after its check; `counts` and `statements` go into the message's checks."""
+    """Hold a message's text after its check; `counts` and `statements` go into its checks."""
 
     text: str
     used: list[Source]
@@ -81,7 +81,7 @@ class Checked:
 
 @dataclass
 class ClaimCheck:
-    """The check of one message: `body` is what was written, with numbered citations."""
+    """Check one message; `body` is its text, with numbered citations."""
 
     body: str
     used: list[Source]
@@ -115,19 +115,19 @@ class ClaimCheck:
 
     async def ask(self, models: Models, model: str, meter: Meter, *, seconds: float) -> None:
         """Have a model judge what is doubtful; where it cannot in time, the rules' word stands."""
-        asked = doubts(self.findings, _MAX_DOUBTS)
-        if not asked:
+        doubtful = doubts(self.findings, _MAX_DOUBTS)
+        if not doubtful:
             return
         try:
             async with asyncio.timeout(seconds):
-                verdicts = await self._verdicts(asked, models, model, meter)
+                verdicts = await self._verdicts(doubtful, models, model, meter)
         except (AgentError, TimeoutError) as error:
             log.info("claims were not judged: %s", error or "too slow")
             return
         by_finding = {
-            id(asked[verdict.id - 1]): verdict
+            id(doubtful[verdict.id - 1]): verdict
             for verdict in verdicts
-            if 0 < verdict.id <= len(asked)
+            if 0 < verdict.id <= len(doubtful)
         }
         self.findings = [
             judged(finding, verdict.verdict.replace(" ", "_"), verdict.quote, self.evidence)
@@ -137,9 +137,9 @@ class ClaimCheck:
         ]
 
     async def _verdicts(
-        self, asked: Sequence[Finding], models: Models, model: str, meter: Meter
+        self, findings: Sequence[Finding], models: Models, model: str, meter: Meter
     ) -> list[ClaimVerdict]:
-        claims = Raw("\n".join(self._shown(n, finding) for n, finding in enumerate(asked, 1)))
+        claims = Raw("\n".join(self._shown(n, finding) for n, finding in enumerate(findings, 1)))
         reply = await models.ask(
             model,
             [
@@ -207,12 +207,12 @@ def _with_quotes(
             source = sources[quote.source]
             if source["kind"] != "place" and quote.text != source["title"]:
                 quotes.setdefault(source["url"] or source["id"], []).append(quote.text)
-    shown = []
+    with_quotes = []
     for source in used:
         own = quotes.get(source["url"]) or quotes.get(source["id"]) or []
         every = list(dict.fromkeys([*own, *source["quotes"]]))[:_MAX_QUOTES]
-        shown.append(Source(**{**source, "quotes": every}))
-    return shown
+        with_quotes.append(Source(**{**source, "quotes": every}))
+    return with_quotes
 
 
 def evidence_of(
@@ -224,18 +224,22 @@ def evidence_of(
     """
     turn, previous = state["turn"], state.get("previous")
     places = [*(previous["places"] if previous else []), *state.get("places", [])]
-    told = record_texts(places, state.get("routes", []), state.get("weather", []), turn["language"])
+    by_record = record_texts(
+        places, state.get("routes", []), state.get("weather", []), turn["language"]
+    )
     by_source: dict[str, Place] = {place["source"]: place for place in places}
     records: dict[str, Record] = {
         name: record(
             name,
-            [source["title"], *_words_of(name, source, texts), told.get(name, "")],
+            [source["title"], *_words_of(name, source, texts), by_record.get(name, "")],
             by_source.get(name),
         )
         for name, source in sources.items()
     }
-    said = known_words(cast(Mapping[str, Any], state).get("messages", []))
-    return Evidence(records, question=turn["question"], today=turn["today"], known=[*said, *known])
+    user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
+    return Evidence(
+        records, question=turn["question"], today=turn["today"], known=[*user_words, *known]
+    )
 
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:

@@ -66,8 +66,8 @@ def conversation(
             limit = longest if message is last_answer else _OLDER_CHARACTERS
         else:
             continue
-        if shown := _excerpt(renumber_for_prompt(_remembered(message), cited), limit):
-            lines.append(f"{who}: {shown}")
+        if excerpt := _excerpt(renumber_for_prompt(_remembered(message), cited), limit):
+            lines.append(f"{who}: {excerpt}")
     return "\n".join(lines[-_KEPT_MESSAGES:])
 
 
@@ -77,17 +77,17 @@ def _excerpt(text: str, limit: int) -> str:
     whole = _LINE_BREAK.join(lines)
     if len(whole) <= limit:
         return whole
-    kept = 0
-    while kept < len(lines) and len(_LINE_BREAK.join(lines[: kept + 1])) <= limit:
-        kept += 1
-    if not kept:
+    count = 0
+    while count < len(lines) and len(_LINE_BREAK.join(lines[: count + 1])) <= limit:
+        count += 1
+    if not count:
         begin = lines[0][:limit]
         sentences_of_it = _SENTENCES.match(begin)
         return f"{sentences_of_it[0] if sentences_of_it else begin} …"
-    table = kept
-    while table and lines[table - 1].startswith("|") and lines[kept].startswith("|"):
+    table = count
+    while table and lines[table - 1].startswith("|") and lines[count].startswith("|"):
         table -= 1
-    before, rows = _LINE_BREAK.join(lines[:table]), _LINE_BREAK.join(lines[:kept])
+    before, rows = _LINE_BREAK.join(lines[:table]), _LINE_BREAK.join(lines[:count])
     return f"{before if 2 * len(before) >= limit else rows} …"
 
 
@@ -108,7 +108,9 @@ def _remembered(message: AnyMessage) -> str:
 
 def known_words(messages: Sequence[AnyMessage]) -> list[str]:
     """Return what an answer may say without a source: the user's words, the last cited ones."""
-    asked = [clean_text(str(m.text), MAX_QUESTION) for m in messages if isinstance(m, HumanMessage)]
+    questions = [
+        clean_text(str(m.text), MAX_QUESTION) for m in messages if isinstance(m, HumanMessage)
+    ]
     answers = [own_text(message) for message in messages if isinstance(message, AIMessage)]
     cited = [
         sentence.plain.replace("\0", "")
@@ -116,7 +118,7 @@ def known_words(messages: Sequence[AnyMessage]) -> list[str]:
         for sentence in sentences(answer, LINKED)
         if sentence.citations and not is_marked(sentence.text)
     ]
-    return [*asked[-_KEPT_MESSAGES:], *cited]
+    return [*questions[-_KEPT_MESSAGES:], *cited]
 
 
 def previous_evidence(messages: Sequence[AnyMessage], gathered: Sequence[Source] = ()) -> Previous:
@@ -147,17 +149,17 @@ def _evidence_of(metadata: dict[str, Any], gathered: Sequence[Source]) -> Previo
     renamed = {old["id"]: new["id"] for old, new in zip(sources, carried, strict=True)}
     cited = [(place, [renamed[id] for id in source_ids(place) if id in renamed])
              for place in places]  # fmt: skip
-    kept = [_carried(place, ids) for place, ids in cited if ids]
-    return Previous(sources=carried, places=kept)
+    carried_places = [_carried(place, ids) for place, ids in cited if ids]
+    return Previous(sources=carried, places=carried_places)
 
 
 def _uncited(
     places: Sequence[Place], cited: Sequence[Source], gathered: Sequence[Source]
 ) -> list[Source]:
     """Return the sources of the first places, those that the answer names, which it cites not."""
-    known = {source["id"] for source in cited}
+    ids = {source["id"] for source in cited}
     own = {(source["id"], source["url"]): source for source in gathered}
-    unknown = (place for place in places[:_MOST_PLACES] if known.isdisjoint(source_ids(place)))
+    unknown = (place for place in places[:_MOST_PLACES] if ids.isdisjoint(source_ids(place)))
     return [source for place in unknown if (source := own.get((place["source"], place["url"])))]
 
 

@@ -95,8 +95,10 @@ def _in_line(text: str) -> str:
 def _says_not_found(text: str, missing: str) -> bool:
     """Return True if a sentence of the text says of the same thing that it was not found."""
     about = _words(missing)
-    told = (_words(sentence) for sentence in _SENTENCES.split(text) if says_not_found(sentence))
-    return any(len(about & words) >= _SAID_MISSING * len(about) for words in told)
+    sentences = (
+        _words(sentence) for sentence in _SENTENCES.split(text) if says_not_found(sentence)
+    )
+    return any(len(about & words) >= _SAID_MISSING * len(about) for words in sentences)
 
 
 def _repeats(text: str, note: str) -> bool:

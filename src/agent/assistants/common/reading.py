@@ -54,7 +54,7 @@ READING: BaseTool = read_page
 
 @dataclass(frozen=True)
 class Wanted:
-    """A call of the tool: the page as the model names it, and what it looks for there."""
+    """Hold a call of the tool: the page as the model names it, and the words to look for."""
 
     page: str
     looking_for: str
@@ -62,7 +62,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class OpenedPage:
-    """A page as it was read, or why it was not; `links` are the words of each address."""
+    """Hold a page as it was read, or why not; `links` are the words of each address."""
 
     url: str
     title: str = ""
@@ -115,7 +115,7 @@ def canonical(url: str) -> str:
 
 @dataclass(frozen=True)
 class PageReading:
-    """Opens pages within one step of a turn, `parallel` at a time.
+    """Open pages within one step of a turn, `parallel` at a time.
 
     `addresses` are all that may be opened; `ids` are other names of some of them.
     """
@@ -134,11 +134,11 @@ class PageReading:
 
         Never raises for a page.
         """
-        known = {canonical(url): url for url in self.addresses}
+        by_address = {canonical(url): url for url in self.addresses}
         places = asyncio.Semaphore(max(1, self.parallel))
 
         async def one(number: int, each: Wanted) -> OpenedPage:
-            url = self.ids.get(each.page) or known.get(canonical(each.page), "")
+            url = self.ids.get(each.page) or by_address.get(canonical(each.page), "")
             if not url:
                 reason = say("reading.not_shown", self.language)
                 return OpenedPage(each.page, failure=reason)

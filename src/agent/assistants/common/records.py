@@ -64,12 +64,12 @@ def tools_tokens(tools: Sequence[BaseTool]) -> int:
 
 
 def _tool_tokens(tool: BaseTool) -> int:
-    asked = json.dumps(tool.args, ensure_ascii=False)
-    return estimated_tokens(tool.name + tool.description + asked) + _PER_TOOL
+    arguments = json.dumps(tool.args, ensure_ascii=False)
+    return estimated_tokens(tool.name + tool.description + arguments) + _PER_TOOL
 
 
 def _message_tokens(message: BaseMessage) -> int:
     calls = message.tool_calls if isinstance(message, AIMessage) else []
-    asked = json.dumps([[call["name"], call["args"]] for call in calls], ensure_ascii=False)
+    rows = json.dumps([[call["name"], call["args"]] for call in calls], ensure_ascii=False)
     content = message.content if isinstance(message.content, str) else str(message.content)
-    return estimated_tokens(content) + estimated_tokens(asked if calls else "") + _PER_MESSAGE
+    return estimated_tokens(content) + estimated_tokens(rows if calls else "") + _PER_MESSAGE

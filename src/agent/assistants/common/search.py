@@ -15,7 +15,7 @@ from agent.state import Turn
 
 @dataclass
 class SearchResult:
-    """What one query brought: the hits that can be linked to, by the service of this name."""
+    """Hold the hits of one query that can be linked to, by the service of this name."""
 
     query: str
     hits: list[Hit] = field(default_factory=list)
@@ -28,23 +28,23 @@ class SearchResult:
 def providers_of(
     web: WebSearch, choices: Iterable[WebChoice], *, model: str
 ) -> dict[WebChoice, SearchProvider]:
-    """Those of the choices that can be had; raises ConfigurationError where none can."""
-    found: dict[WebChoice, SearchProvider] = {}
+    """Return the configured choices; raise ConfigurationError where none is."""
+    providers: dict[WebChoice, SearchProvider] = {}
     problem = ConfigurationError("web_search", "no service is named")
     for choice in choices:
         try:
-            found[choice] = web.provider(choice, model=model)
+            providers[choice] = web.provider(choice, model=model)
         except ConfigurationError as error:
             problem = error
-    if not found:
+    if not providers:
         raise problem
-    return found
+    return providers
 
 
 async def ask_providers(
     query: str, providers: Sequence[SearchProvider], *, turn: Turn, model: str, meter: Meter
 ) -> SearchResult:
-    """Asks one service after another until one answers; never raises for a failure.
+    """Ask one service after another until one answers; never raise for a failure.
 
     `model` is the research model. A spent budget ends it: another service would not be paid for.
     """
@@ -72,13 +72,13 @@ def _failed(query: str, gaps: list[Gap]) -> SearchResult:
 
 
 def result_element(query: str, rows: Sequence[str], **attributes: str) -> str:
-    """The results of one query as a model is shown them; rows are elements already."""
+    """Return the results of one query as an element; rows are elements already."""
     written = "".join(f' {name}="{_quoted(value)}"' for name, value in attributes.items())
     return "\n".join([f'<results{written} query="{_quoted(query)}">', *rows, "</results>"])
 
 
 def page_row(snippet: str, **attributes: str | None) -> str:
-    """One result; its text cannot look like an attribute of ours."""
+    """Return one result; its text cannot look like an attribute of ours."""
     return element("result", snippet.replace('"', "”"), **attributes)
 
 

@@ -36,7 +36,7 @@ def no_model() -> ConfigurationError:
 
 @dataclass(frozen=True)
 class Services:
-    """The adapters of one process; close them when it ends."""
+    """Hold the adapters of one process; close them when it ends."""
 
     settings: Settings
     mode: str

@@ -107,11 +107,11 @@ def _checked_input(state: AgentInput, configuration: Configuration) -> Configura
         parse(getattr(configuration, name), name)
     if reasoning := state.get("reasoning_model"):
         parse(reasoning, "reasoning_model")
-    given = {k: v for k, v in chosen.items() if v is not None and v != ""}
-    if not given:
+    values = {k: v for k, v in chosen.items() if v is not None and v != ""}
+    if not values:
         return configuration
     try:
-        return configure({**configuration.model_dump(), **given})
+        return configure({**configuration.model_dump(), **values})
     except ConfigurationError as error:
         field = error.name.replace("number_of_initial_queries", "initial_search_query_count")
         raise InputError(field, error.problem) from None
@@ -136,8 +136,8 @@ def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
     info = runtime.execution_info
     place = (info and (info.thread_id or info.run_id)) or ""
     message = last_question(state["messages"]).id or ""
-    seen = len(state["messages"])
-    return hashlib.sha256(f"{place}\n{message}\n{seen}".encode()).hexdigest()[:32]
+    length = len(state["messages"])
+    return hashlib.sha256(f"{place}\n{message}\n{length}".encode()).hexdigest()[:32]
 
 
 def refuse_without_thread() -> None:

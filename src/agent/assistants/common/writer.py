@@ -90,7 +90,7 @@ _ANSWERED_EMPTY = {
 
 
 class Closing(TypedDict):
-    """What the last node of every assistant leaves in the state."""
+    """The update of the last node of every assistant."""
 
     messages: list[Any]
     sources_gathered: list[Source]
@@ -101,7 +101,7 @@ class Closing(TypedDict):
 
 
 class Draft:
-    """The last message of a turn while it is written: its citations, gaps and records.
+    """Write the last message of a turn: its citations, gaps and records.
 
     `texts` is what each source says beside its quotes, by its id; `known` are words that need no
     source. The text is checked against all of it.
@@ -131,8 +131,8 @@ class Draft:
         self.targets: dict[str, str | None] = {}
         self.texts, self.known = texts or {}, known
         self.claims: ClaimCheck | None = None
-        found = distinct_places(state.get("places", []))
-        self.places = judged(found, self.turn.get("constraints", {}), self.language)
+        places = distinct_places(state.get("places", []))
+        self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = list(state.get("gaps", []))
         self.degraded = False
         self.unfinished = False
@@ -187,8 +187,8 @@ class Draft:
 
     async def check(self, body: str) -> None:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
-        known = [*self.known, self.nothing_found]
-        evidence = evidence_of(self.state, self.citer.sources, self.texts, known)
+        context = [*self.known, self.nothing_found]
+        evidence = evidence_of(self.state, self.citer.sources, self.texts, context)
         self.claims = ClaimCheck(body, self.citer.used, self.citer.sources, evidence, self.language)
         await self.claims.decide(seconds=self.configuration.claim_seconds)
         if self.configuration.claim_check:
@@ -202,7 +202,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class MessageParts:
-    """What one assistant puts into its message, in the order in which it is asked for."""
+    """Hold the parts of an assistant's message, in the order in which they are needed."""
 
     body: Callable[[], AsyncIterator[str]]
     """The text between the notice and the sections that code adds."""
@@ -399,8 +399,8 @@ def distinct_places(places: Sequence[Place]) -> list[Place]:
     ids: dict[str, list[str]] = {}
     for place in places:
         ids.setdefault(place["id"], []).extend(source_ids(place))
-        known = best.get(place["id"])
-        if known is None or (place["detailed"] and not known["detailed"]):
+        first = best.get(place["id"])
+        if first is None or (place["detailed"] and not first["detailed"]):
             best[place["id"]] = place
     return [_with_sources(place, ids[place["id"]]) for place in best.values()]
 

@@ -74,7 +74,7 @@ def search_providers(web: WebSearch, configuration: Configuration) -> list[Searc
 
 @dataclass
 class Found:
-    """What one query brought."""
+    """Hold the results of one query."""
 
     query: str
     pages: list[FoundPage] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Found:
     failure: str = ""
 
     def shown(self, turn: Turn, tokens: int) -> str:
-        """The results as the model reads them, cut to about so many tokens."""
+        """Return the results as the model reads them, cut to about that many tokens."""
         language, rows, left = turn["language"], list[str](), tokens
         if self.failure:
             return result_element(
@@ -100,7 +100,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Searching:
-    """The services of a step, and what is told of their work."""
+    """Run the searches of a step, and report their progress."""
 
     web: WebSearch
     configuration: Configuration
@@ -109,7 +109,7 @@ class Searching:
     emit: Emit
 
     async def all(self, queries: list[str], first: int) -> list[Found]:
-        """Every query at once; `first` numbers them in the progress. Never raises for one."""
+        """Search every query at once; `first` numbers them in the progress. Never raise for one."""
         try:
             providers = search_providers(self.web, self.configuration)
         except AgentError as error:
@@ -122,16 +122,18 @@ class Searching:
     async def _one(self, query: str, providers: list[SearchProvider], name: str) -> Found:
         began = time.monotonic()
         self.emit(event("search_started", NODE, id=name, text=query))
-        found = await self._asked(query, providers)
-        for gap in found.gaps:
+        result = await self._ask(query, providers)
+        for gap in result.gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
         seconds = time.monotonic() - began
         self.emit(
-            event("search_done", NODE, id=name, text=query, count=len(found.pages), seconds=seconds)
+            event(
+                "search_done", NODE, id=name, text=query, count=len(result.pages), seconds=seconds
+            )
         )
-        return found
+        return result
 
-    async def _asked(self, query: str, providers: list[SearchProvider]) -> Found:
+    async def _ask(self, query: str, providers: list[SearchProvider]) -> Found:
         model = self.configuration.research_model
         result = await ask_providers(
             query, providers, turn=self.turn, model=model, meter=self.meter
@@ -162,7 +164,7 @@ _MAX_TOKENS = 6000
 async def act(
     state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
-    """Answers every call of the last message; a failure is an answer, never raised."""
+    """Answer every call of the last message; a failure is an answer, never raised."""
     services, configuration = get_services(), configuration_of(runtime)
     step = _Step(
         state,
@@ -192,18 +194,18 @@ class _Step:
         calls = message.tool_calls
         refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._history())
         refusals += ["leaving"] * len(calls[_MAX_CALLS:])
-        done = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
-        for thought in _thoughts(done):
+        allowed = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
+        for thought in _thoughts(allowed):
             self.emit(event("thought", NODE, text=thought))
-        found, mapped, opened = await asyncio.gather(
-            self._searched(done), self._mapped(done), self._opened(done)
+        hits, mapped, opened = await asyncio.gather(
+            self._run_searches(allowed), self._ask_map(allowed), self._open_pages(allowed)
         )
-        results = _Results(found, mapped, opened)
+        results = _Results(hits, mapped, opened)
         answers = [
             self._answer(call, refusal, results)
             for call, refusal in zip(calls, refusals, strict=True)
         ]
-        return self._update(done, answers, results, refused=len(calls) - len(done))
+        return self._update(allowed, answers, results, refused=len(calls) - len(allowed))
 
     def _history(self) -> TopicHistory:
         state = self.state
@@ -217,30 +219,30 @@ class _Step:
         )
 
     def _map_names(self) -> list[str]:
-        """The names a call may have that is the map's; which exist is the server's to say."""
+        """Return the names of the map's tools that a call has; the server knows which exist."""
         if not offers_maps(self.state, self.configuration):
             return []
         calls = cast(AIMessage, self.state["messages"][-1]).tool_calls
         return [call["name"] for call in calls if call["name"].startswith("maps_")]
 
-    async def _searched(self, done: Sequence[ToolCall]) -> dict[str, Found]:
-        """What each distinct query brought."""
-        wanted = dict.fromkeys(
-            query for call in done if call["name"] == SEARCH for query in queries_of(call)
+    async def _run_searches(self, calls: Sequence[ToolCall]) -> dict[str, Found]:
+        """Search each distinct query."""
+        queries = dict.fromkeys(
+            query for call in calls if call["name"] == SEARCH for query in queries_of(call)
         )
-        if not wanted:
+        if not queries:
             return {}
         state = self.state
         searching = Searching(
             self.services.web, self.configuration, state["turn"], self.meter, self.emit
         )
-        found = await searching.all(list(wanted), first=len(state.get("queries", [])))
-        return {each.query: each for each in found}
+        results = await searching.all(list(queries), first=len(state.get("queries", [])))
+        return {each.query: each for each in results}
 
-    async def _mapped(self, done: Sequence[ToolCall]) -> dict[int, str]:
-        """The map's answers by the identity of the call."""
-        asked = [call for call in done if call["name"] not in OWN]
-        if not asked:
+    async def _ask_map(self, calls: Sequence[ToolCall]) -> dict[int, str]:
+        """Return the map's answers by the identity of the call."""
+        map_calls = [call for call in calls if call["name"] not in OWN]
+        if not map_calls:
             return {}
         turn, number = self.state["turn"], self.state["rounds"]
         options = MapOptions(prefix=f"a{number}", language=turn["language"], near=turn["near"])
@@ -255,11 +257,11 @@ class _Step:
         except AgentError as error:
             gap = map_gap(error, topic_name(self.state), turn["language"])
             self.map_result.gaps.append(gap)
-            return {id(call): gap["message"] for call in asked}
-        answers = await asyncio.gather(*(tools.call(call) for call in asked))
-        return {id(c): str(a.text) for c, a in zip(asked, answers, strict=True)}
+            return {id(call): gap["message"] for call in map_calls}
+        answers = await asyncio.gather(*(tools.call(call) for call in map_calls))
+        return {id(c): str(a.text) for c, a in zip(map_calls, answers, strict=True)}
 
-    async def _opened(self, done: Sequence[ToolCall]) -> dict[int, OpenedPage]:
+    async def _open_pages(self, done: Sequence[ToolCall]) -> dict[int, OpenedPage]:
         """Return the pages that were opened, by the identity of the call."""
         calls = [call for call in done if call["name"] == READ]
         if not calls:
@@ -272,15 +274,15 @@ class _Step:
             _addresses(state),
             parallel=configuration.max_parallel_reads,
         )
-        wanted = [wanted_page(call) for call in calls]
-        self.emit(event("reading", NODE, text=wanted[0].looking_for, count=len(wanted)))
+        requests = [wanted_page(call) for call in calls]
+        self.emit(event("reading", NODE, text=requests[0].looking_for, count=len(requests)))
         left = reads_left(state, configuration)
         tokens = min(PAGE_TOKENS, self._share(len(done)))
-        pages = await reading.open_all(wanted, left=left, tokens=tokens)
+        pages = await reading.open_all(requests, left=left, tokens=tokens)
         return {id(call): page for call, page in zip(calls, pages, strict=True)}
 
-    def _report_call(self, asked: str) -> None:
-        self.emit(event("map_call", NODE, text=asked))
+    def _report_call(self, text: str) -> None:
+        self.emit(event("map_call", NODE, text=text))
 
     def _answer(
         self,
@@ -294,9 +296,9 @@ class _Step:
         elif call["name"] == THINK:
             text = say("deep_research.noted", language)
         elif call["name"] == SEARCH:
-            asked = [results.found[query] for query in queries_of(call)]
+            results_of_call = [results.found[query] for query in queries_of(call)]
             share = self._share(len(results))
-            text = "\n".join(each.shown(self.state["turn"], share) for each in asked)
+            text = "\n".join(each.shown(self.state["turn"], share) for each in results_of_call)
         elif id(call) in results.mapped:
             text = cut_to_tokens(results.mapped[id(call)], self._share(len(results)))
         elif page:
@@ -311,46 +313,48 @@ class _Step:
         )
 
     def _share(self, results: int) -> int:
-        """The tokens one result may take, so that the next prompt stays within its limit."""
+        """Return the tokens of one result, so that the next prompt stays within its limit."""
         maps = offers_maps(self.state, self.configuration)
         free = room(self.state, self.configuration, maps=maps) * 9 // 10 - 1000
         return min(_MAX_TOKENS, max(_LEAST_TOKENS, free // max(results, 1)))
 
     def _update(
         self,
-        done: Sequence[ToolCall],
+        calls: Sequence[ToolCall],
         answers: list[ToolMessage],
         results: "_Results",
         *,
         refused: int,
     ) -> DeepUpdate:
-        state, map_result, found = self.state, self.map_result, results.found
+        state, map_result, by_query = self.state, self.map_result, results.found
         opened = [page for page in results.opened.values() if not page.failure]
-        intent = _intent_of(done)
+        intent = _intent_of(calls)
         looked_up = (
-            bool(found or opened) or intent is not None or any(c["name"] not in OWN for c in done)
+            bool(by_query or opened)
+            or intent is not None
+            or any(c["name"] not in OWN for c in calls)
         )
-        gaps: list[Gap] = [gap for each in found.values() for gap in each.gaps]
+        gaps: list[Gap] = [gap for each in by_query.values() for gap in each.gaps]
         gaps += [page.gap for page in results.opened.values() if page.gap]
         round_ = len(state.get("search_results", [])) + 1
         return DeepUpdate(
             messages=cast(list[Any], answers),
             intent=intent,
             fruitless=0 if looked_up else state["fruitless"] + 1,
-            searched=state["searched"] or bool(found),
+            searched=state["searched"] or bool(by_query),
             pages_found=[
-                *(page for each in found.values() for page in each.pages),
+                *(page for each in by_query.values() for page in each.pages),
                 *map(_found_page, opened),
             ],
             links_found=[url for page in opened for url in page.links],
-            queries=[PlannedQuery(query=query, map=None, round=round_) for query in found],
+            queries=[PlannedQuery(query=query, map=None, round=round_) for query in by_query],
             sources_gathered=map_result.sources,
             places=map_result.places,
             routes=map_result.routes,
             weather=map_result.weather,
             gaps=[*gaps, *map_result.gaps],
             counts=Counts(
-                thoughts=len(_thoughts(done)), refused_calls=refused, pages_opened=len(opened)
+                thoughts=len(_thoughts(calls)), refused_calls=refused, pages_opened=len(opened)
             ),
             usage=self.meter.usage,
         )
@@ -358,7 +362,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Results:
-    """What the calls of one message brought: by query, and by the identity of the call."""
+    """Hold the results of one message's calls: by query, and by the identity of the call."""
 
     found: dict[str, Found]
     mapped: dict[int, str]
@@ -370,8 +374,10 @@ class _Results:
 
 def _addresses(state: DeepState) -> list[str]:
     """Return every address that may be opened: the present topic's, and what others kept."""
-    kept = [page for entry in state.get("search_results", []) for page in entry["useful_webpages"]]
-    pages = [page["url"] for page in [*state.get("pages_found", []), *kept]]
+    useful = [
+        page for entry in state.get("search_results", []) for page in entry["useful_webpages"]
+    ]
+    pages = [page["url"] for page in [*state.get("pages_found", []), *useful]]
     return [*pages, *state.get("links_found", [])]
 
 
@@ -388,9 +394,9 @@ def _found_page(page: OpenedPage) -> FoundPage:
     )
 
 
-def _intent_of(done: Sequence[ToolCall]) -> Intent | None:
-    """The change or end among the calls that were allowed: at most one."""
-    for call in done:
+def _intent_of(calls: Sequence[ToolCall]) -> Intent | None:
+    """Return the change or end among the allowed calls: at most one."""
+    for call in calls:
         if call["name"] in (CHANGE, END):
             return Intent(
                 kind="change" if call["name"] == CHANGE else "end",

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ReadPage:
-    """A page with the text there is of it; `partial` where that is an excerpt."""
+    """Hold a page with its text; `partial` where that is an excerpt."""
 
     page: UsefulPage
     text: str
@@ -54,7 +54,7 @@ class ReadPage:
 async def read_pages(
     pages: Sequence[UsefulPage], services: Services, meter: Meter, language: Language
 ) -> tuple[list[ReadPage], list[Gap]]:
-    """Every page in order; what could not be read is its excerpt. Never raises for a page."""
+    """Read every page in order; an unreadable one becomes its excerpt. Never raise for a page."""
     texts = await _read_again([page for page in pages if page.get("opened")], services, meter)
     gaps: list[Gap] = []
     urls = [page["url"] for page in pages if page["url"] not in texts]
@@ -90,15 +90,15 @@ async def _read_again(
 
 
 def _failures(readings: Readings, language: Language) -> list[Gap]:
-    """One gap for each kind of failure, with the first page it concerns."""
+    """Return one gap for each kind of failure, with the first page it concerns."""
     by_code: dict[str, Gap] = {}
     for url, error in readings.failures.items():
         by_code.setdefault(error.code, gap_of(url, error, "reader", language))
     return list(by_code.values())
 
 
-def _read(page: UsefulPage, found: tuple[str, bool] | None) -> ReadPage:
-    text, partial = found or (page["snippet"], True)
+def _read(page: UsefulPage, text_found: tuple[str, bool] | None) -> ReadPage:
+    text, partial = text_found or (page["snippet"], True)
     # A page could write our markers to have itself cited under another source's name.
     return ReadPage(page, only_known(text[:MAX_TEXT], ()), partial or len(text) > MAX_TEXT)
 
@@ -111,7 +111,7 @@ _PER_PAGE = 80
 async def compress_topic(
     state: TopicBranch, runtime: Runtime[Configuration], *, get_services: GetServices, lanes: Lanes
 ) -> DeepUpdate:
-    """Never raises for a page or the model: excerpts with markers stand in for notes."""
+    """Compress a topic into notes; for a failing page or model use marked excerpts."""
     services, configuration = get_services(), configuration_of(runtime)
     meter = open_meter(state["turn"], configuration, services, spent=state["spent"])
     branch = _Branch(state, configuration, services, meter, runtime.stream_writer)
@@ -160,9 +160,9 @@ class _Branch:
         )
 
     async def _compressed(self, pages: list[ReadPage]) -> tuple[str, int, list[Gap]]:
-        """Notes that cite only these pages, and how many other notes were removed."""
+        """Return notes that cite only these pages, and the number of removed notes."""
         language, topic = self.state["turn"]["language"], self.state["result"]["topic"]
-        known = [read.page["id"] for read in pages]
+        ids = [read.page["id"] for read in pages]
         asking: Awaitable[Reply[BaseModel]] = self.services.models.ask(
             self.configuration.research_model,
             self._prompt(pages),
@@ -179,8 +179,8 @@ class _Branch:
         )
         if reply is None:
             return _excerpts(pages), 0, gaps
-        unknown = sum(name not in known for name in cited_ids(reply.text))
-        notes = only_known(reply.text, known).strip()
+        unknown = sum(name not in ids for name in cited_ids(reply.text))
+        notes = only_known(reply.text, ids).strip()
         if MARKER.search(notes):
             return notes, unknown, []
         return (
@@ -190,7 +190,7 @@ class _Branch:
         )
 
     def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
-        """The instructions with the pages, each cut to its share of the limit."""
+        """Return the instructions with the pages, each cut to its share of the limit."""
         turn, limit = self.state["turn"], self.configuration.context_token_limit
         language = turn["language"]
         values = {
@@ -201,17 +201,17 @@ class _Branch:
         bare = HumanMessage(render("deep_compress", language, pages="", **values))
         free = limit - prompt_tokens([system, bare]) - 100
         shares = _shares([read.text for read in pages], free - _PER_PAGE * len(pages))
-        shown = [_page_element(r, text) for r, text in zip(pages, shares, strict=True)]
-        full = render("deep_compress", language, pages=Raw("\n".join(shown)), **values)
+        elements = [_page_element(r, text) for r, text in zip(pages, shares, strict=True)]
+        full = render("deep_compress", language, pages=Raw("\n".join(elements)), **values)
         return [system, HumanMessage(full)]
 
 
 def _shares(texts: list[str], free: int) -> list[str]:
-    """The texts cut so that together they fit; what short ones leave goes to longer ones."""
+    """Cut the texts to fit together; what short ones leave goes to longer ones."""
     cut: dict[int, str] = {}
     order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
-    for done, place in enumerate(order):
-        cut[place] = cut_to_tokens(texts[place], max(0, free) // (len(order) - done))
+    for position, place in enumerate(order):
+        cut[place] = cut_to_tokens(texts[place], max(0, free) // (len(order) - position))
         free -= estimated_tokens(cut[place])
     return [cut[n] for n in range(len(texts))]
 
@@ -224,7 +224,7 @@ def _page_element(read: ReadPage, text: str) -> str:
 
 
 def _excerpts(pages: list[ReadPage]) -> str:
-    """The search's own excerpts, each with its page's marker."""
+    """Return the search's own excerpts, each with its page's marker."""
     lines = []
     for read in pages:
         page = read.page

@@ -35,7 +35,7 @@ Compiled = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState
 
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
-    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    """Return the uncompiled graph over these services; nothing is built before the first call."""
     graph = StateGraph(DeepState, context_schema=DeepConfiguration, input_schema=DeepInput)
     lanes = Lanes()
     compressed = partial(compress_topic, get_services=get_services, lanes=lanes)

@@ -10,7 +10,7 @@ from agent.core.budget import no_usage
 
 
 def after_explore(state: DeepState) -> Literal["act", "switch_topic", "explore"]:
-    """To what the model or a limit asked for; back where the model only talked."""
+    """Route to what the model or a limit asked for; back where the model only talked."""
     if state.get("intent"):
         return "switch_topic"
     last = state["messages"][-1]
@@ -18,12 +18,12 @@ def after_explore(state: DeepState) -> Literal["act", "switch_topic", "explore"]
 
 
 def after_act(state: DeepState) -> Literal["switch_topic", "explore"]:
-    """A recorded change or end is carried out; else the model goes on."""
+    """Route to a recorded change or end; else back to the model."""
     return "switch_topic" if state.get("intent") else "explore"
 
 
 def after_switch(state: DeepState) -> list[Send] | Literal["explore", "write_report"]:
-    """On with the research, or a branch for each topic that kept pages, or the report."""
+    """Route on with the research, to a branch for each topic with pages, or to the report."""
     if state["exploring"]:
         return "explore"
     turn, spent = state["turn"], state.get("usage") or no_usage()

@@ -40,7 +40,7 @@ def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
 
 
 class DeepInput(QuestionInput, total=False):
-    """What a client sends."""
+    """The input of a client."""
 
 
 class FoundPage(TypedDict):
@@ -65,7 +65,7 @@ class UsefulPage(FoundPage):
 
 
 class TopicResult(TypedDict):
-    """What the exploration of one topic left."""
+    """The result of exploring one topic."""
 
     topic: str
     reason: str
@@ -83,7 +83,7 @@ class PageText(TypedDict):
 
 
 class Intent(TypedDict):
-    """What `act` or a limit has decided, and `switch_topic` carries out."""
+    """The decision of `act` or a limit that `switch_topic` carries out."""
 
     kind: Literal["change", "end", "clear"]
     """`clear` archives and goes on with the same topic."""
@@ -94,7 +94,7 @@ class Intent(TypedDict):
 
 
 class Counts(TypedDict, total=False):
-    """What was put right on the way, by name; shown in `checks`."""
+    """Corrections made on the way, by name; shown in `checks`."""
 
     thoughts: int
     refused_calls: int
@@ -105,7 +105,7 @@ class Counts(TypedDict, total=False):
 
 
 def merge_topics(old: list[TopicResult] | None, new: list[TopicResult] | None) -> list[TopicResult]:
-    """Reducer: an entry of a known topic replaces it, others are appended; None empties."""
+    """Reduce: an entry of a known topic replaces it, others are appended; None empties."""
     if new is None:
         return []
     merged = {entry["topic"]: entry for entry in old or []}
@@ -114,7 +114,7 @@ def merge_topics(old: list[TopicResult] | None, new: list[TopicResult] | None) -
 
 
 def add_counts(old: Counts | None, new: Counts | None) -> Counts:
-    """Reducer: adds by name; None empties."""
+    """Reduce: add by name; None empties."""
     if new is None:
         return Counts()
     total: dict[str, Any] = dict(old or {})
@@ -149,11 +149,11 @@ class DeepState(AgentInput, Gathered, total=False):
 
 
 class DeepUpdate(DeepState, total=False):
-    """What a node returns."""
+    """The update a node returns."""
 
 
 class TopicBranch(TypedDict):
-    """What one branch of reading and compressing gets."""
+    """The input of one branch of reading and compressing."""
 
     number: int
     result: TopicResult

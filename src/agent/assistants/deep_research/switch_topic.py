@@ -87,26 +87,26 @@ def _archived(
     chosen, invented = _useful(state["pages_found"], intent["urls"])
     entries, name = state.get("search_results", []), topic_name(state)
     place = next((n for n, e in enumerate(entries) if e["topic"] == name), len(entries))
-    kept = entries[place]["useful_webpages"] if place < len(entries) else []
-    known = {page["url"] for page in kept}
-    fresh = [page for page in chosen if page["url"] not in known]
+    earlier = entries[place]["useful_webpages"] if place < len(entries) else []
+    urls = {page["url"] for page in earlier}
+    fresh = [page for page in chosen if page["url"] not in urls]
     numbered = [
         _useful_page(page, f"t{place}-{number}")
-        for number, page in enumerate(fresh, start=len(kept))
+        for number, page in enumerate(fresh, start=len(earlier))
     ]
     reason = " ".join(filter(None, (intent["reason"], last_thought(messages)[:_MAX_THOUGHT])))
     entry = TopicResult(
         topic=name,
         reason=reason,
-        useful_webpages=[*kept, *numbered],
+        useful_webpages=[*earlier, *numbered],
         compressed_content=None,
     )
     return entry, invented
 
 
 def _is_new(state: DeepState, entry: TopicResult | None) -> bool:
-    known = {e["topic"] for e in state.get("search_results", [])}
-    return entry is not None and entry["topic"] not in known
+    topics = {e["topic"] for e in state.get("search_results", [])}
+    return entry is not None and entry["topic"] not in topics
 
 
 def _useful(found: list[FoundPage], named: list[str] | None) -> tuple[list[FoundPage], int]:
@@ -116,12 +116,12 @@ def _useful(found: list[FoundPage], named: list[str] | None) -> tuple[list[Found
     """
     by_url: dict[str, FoundPage] = {}
     for page in found:
-        known = by_url.setdefault(canonical(page["url"]), page)
+        first = by_url.setdefault(canonical(page["url"]), page)
         if page.get("opened"):
-            by_url[canonical(page["url"])] = {**known, "opened": True}
-    wanted = dict.fromkeys(canonical(url) for url in named or [])
-    chosen = [by_url[url] for url in wanted if url in by_url][:_MAX_NAMED]
-    invented = sum(url not in by_url for url in wanted)
+            by_url[canonical(page["url"])] = {**first, "opened": True}
+    addresses = dict.fromkeys(canonical(url) for url in named or [])
+    chosen = [by_url[url] for url in addresses if url in by_url][:_MAX_NAMED]
+    invented = sum(url not in by_url for url in addresses)
     unnamed = sorted(by_url.values(), key=lambda page: not page.get("opened"))
     return chosen or unnamed[:_UNNAMED], invented
 

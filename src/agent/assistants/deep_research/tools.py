@@ -65,9 +65,9 @@ def thought_of(call: ToolCall) -> str:
 
 
 def queries_of(call: ToolCall) -> list[str]:
-    """The distinct queries of a search, at most five."""
-    asked = _texts(call["args"], "queries", "query")
-    cleaned = [text for query in asked if (text := clean_text(query, _MAX_QUERY))]
+    """Return the distinct queries of a search, at most five."""
+    texts = _texts(call["args"], "queries", "query")
+    cleaned = [text for query in texts if (text := clean_text(query, _MAX_QUERY))]
     return list(dict.fromkeys(cleaned))[:MAX_QUERIES]
 
 
@@ -80,7 +80,7 @@ def reason_of(call: ToolCall) -> str:
 
 
 def urls_of(call: ToolCall) -> list[str]:
-    """What the model calls useful, as it wrote it."""
+    """Return the addresses that the model calls useful, as it wrote them."""
     named = _texts(call["args"], "search_result_of_current_topic")
     return list(dict.fromkeys(url.strip() for url in named if url.strip()))[:_MAX_URLS]
 
@@ -91,7 +91,7 @@ def _text(arguments: Mapping[str, Any], name: str, limit: int) -> str:
 
 
 def _texts(arguments: Mapping[str, Any], *names: str) -> list[str]:
-    """A list of texts; models also write one text, or lines, where a list is asked for."""
+    """Return a list of texts; models also write one text, or lines, for a list."""
     value = next((arguments[name] for name in names if arguments.get(name)), None)
     if isinstance(value, str):
         return value.splitlines()
@@ -115,7 +115,7 @@ Refusal = Literal[
 
 @dataclass(frozen=True)
 class TopicHistory:
-    """What matters of what was done before these calls."""
+    """Hold what happened before these calls, as far as it matters to them."""
 
     topic: str
     done: Collection[str]
@@ -129,7 +129,7 @@ class TopicHistory:
 
 
 def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
-    """Whether the last thing done in a topic, of thinking and searching, was thinking."""
+    """Return whether the model has thought since the last search of a topic."""
     for message in reversed(messages):
         if isinstance(message, ToolMessage) and message.status == "success":
             if message.name == THINK:
@@ -140,7 +140,7 @@ def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
 
 
 def last_thought(messages: Sequence[AnyMessage]) -> str:
-    """What the model thought last in a topic."""
+    """Return the model's last thought in a topic."""
     for message in reversed(messages):
         for call in reversed(message.tool_calls if isinstance(message, AIMessage) else []):
             if call["name"] == THINK and (thought := thought_of(call)):
@@ -149,18 +149,18 @@ def last_thought(messages: Sequence[AnyMessage]) -> str:
 
 
 def same_topic(one: str, other: str) -> bool:
-    """Whether two names are the same but for case, width and punctuation."""
+    """Return whether two names are the same but for case, width and punctuation."""
     return _plain(one) == _plain(other)
 
 
 def ruled(calls: Sequence[ToolCall], history: TopicHistory) -> list[Refusal | None]:
-    """For each call why it is refused, or None where it may be done; in the order given."""
+    """Return for each call in order why it is refused, or None where it is allowed."""
     order = _Order(history)
     return [order.judge(call) for call in calls]
 
 
 class _Order:
-    """Walks through the calls of one message."""
+    """Check the calls of one message in their order."""
 
     def __init__(self, history: TopicHistory) -> None:
         self._history = history
@@ -212,7 +212,7 @@ class _Order:
             return "no_topic"
         if same_topic(topic, self._history.topic):
             return "same_topic"
-        if any(same_topic(topic, done) for done in self._history.done):
+        if any(same_topic(topic, closed) for closed in self._history.done):
             return "done_topic"
         return None
 
@@ -223,7 +223,7 @@ def _plain(topic: str) -> str:
 
 
 def offers_maps(state: DeepState, configuration: Configuration) -> bool:
-    """Whether the map's tools belong to this question, and can still be had."""
+    """Return whether the map's tools belong to this question, and are available."""
     if configuration.geo_routing == "never":
         return False
     if any(gap["provider"] == "amap" for gap in state.get("gaps", [])):

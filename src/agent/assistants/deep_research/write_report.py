@@ -59,7 +59,7 @@ async def write_report(
 
 @dataclass(frozen=True)
 class _Report:
-    """Written from the topics' notes."""
+    """Write the report from the topics' notes."""
 
     draft: Draft
     state: DeepState
