@@ -228,6 +228,19 @@ def test_a_round_number_of_what_is_cited_is_doubtful_and_not_wrong() -> None:
     assert only("The Nile is 6,500 km long [^w0-0].", known).verdict == "marked"
 
 
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("17% of 2,340 yuan is 397.80 yuan, for each of the four 99.45 yuan.", "computed"),
+        ("17% of 2,340 yuan is 397.80 yuan, for each of the four 99.54 yuan.", "marked"),
+        ("17% of 2,340 yuan is 387.80 yuan.", "marked"),
+    ],
+)
+def test_a_sum_that_only_the_question_gives_is_calculated_again(answer: str, verdict: str) -> None:
+    known = Evidence({}, question="17% of 2,340 yuan split among 4 people?")
+    assert only(answer, known).verdict == verdict
+
+
 def test_wrong_arithmetic_is_marked() -> None:
     assert only("Line 2 is 25 minutes faster (55 - 45) [^w0-0].").verdict == "marked"
 

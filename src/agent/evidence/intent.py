@@ -39,6 +39,18 @@ _SUM_WORDS = re.compile(
     r"|\b(?:please|calculate|compute|what is|what's|how much is|equals?)\b"
 )
 _SUM = re.compile(r"[\d\s.,()+*/×÷^%=?。-]+")
+_OPERATION = re.compile(
+    r"[%+*/×÷]|平分|均分|平摊|分摊|分给|[加减乘除]|打\S?折|百分之|平均|一共|总共"
+    r"|\b(?:split|shared?|divided?|times|multipl\w+|plus|minus|percent|half|double|twice|each"
+    r"|average|total|sum)\b"
+)
+_OPERAND = re.compile(r"(?<![\d.])(?!(?:19|20)\d\d(?![\d,.%]))\d+(?:,\d{3})*(?:\.\d+)?(?!\s*年)")
+_NAME = re.compile(r"(?<![.?!\s])\s+(?!I\b)[A-Z]\w+|[A-Z]{2,}")
+_OF_THE_WORLD = re.compile(
+    r"汇率|换成|兑换?|股|营收|市值|人口|价格|物价|房价|工资|利率|税|面积|增长|现在|今[天年]|最新|查"
+    r"|\b(?:rates?|prices?|worth|revenue|population|stocks?|shares|tax\w*|salar\w+|current\w*"
+    r"|now|today|latest|convert\w*|exchange|in (?:dollars|euros|yuan|pounds|yen))\b"
+)
 _NUMBER = r"(\d{1,5}(?:\.\d{1,3})?|[半一两二三四五十])"
 
 LNGLAT = re.compile(r"(?<![\d.])-?\d{1,3}\.\d{2,}\s*[,，]\s*-?\d{1,3}\.\d{2,}(?![\d.])")
@@ -253,7 +265,18 @@ def needs_no_search(text: str) -> bool:
     if not re.search(r"\w", _COURTESY.sub(" ", plain)):
         return True
     sum_asked = _SUM_WORDS.sub(" ", plain)
-    return bool(_SUM.fullmatch(sum_asked)) and bool(re.search(r"\d\s*[-+*/×÷^%]", sum_asked))
+    if _SUM.fullmatch(sum_asked) and re.search(r"\d\s*[-+*/×÷^%]", sum_asked):
+        return True
+    return _is_calculation(text[:_MAX_TEXT], plain)
+
+
+def _is_calculation(text: str, plain: str) -> bool:
+    """Return whether words only combine numbers: no place, no name, nothing the world decides."""
+    if len(_OPERAND.findall(plain)) < 2 or not _OPERATION.search(plain):
+        return False
+    if _NAME.search(text.strip()) or _OF_THE_WORLD.search(plain):
+        return False
+    return not detect_location_query(text) and extract_place(text) is None
 
 
 def needs_origin(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal, DivisionByZero, InvalidOperation
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 
 from agent.evidence.claims.facts import alike, amount, hedge
 from agent.evidence.figures import Figure
@@ -31,6 +31,7 @@ _EACH = re.compile(r"人均|每人|每个人|各付|\b(?:each|apiece|(?:per|a) (
 _TARIFF = re.compile(r"起步|每公里|\b(?:base fare|flag\s?fall|(?:per|a|each) (?:km|kilomet))", re.I)
 _CURRENCIES = frozenset({"yuan", "dollar", "euro", "sterling", "yen"})
 _MAX_FARE = 6
+_MAX_OPERANDS = 5
 _CONSTANTS = frozenset({7, 10, 12, 24, 30, 60, 100, 365, 1000, 3600, 86400})
 _TERM = r"(?:[¥$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:million|billion|万|亿|%|元|m|km))?"
 _FORMULA = re.compile(rf"[(（\[]*{_TERM}(?:\s*[)）]?\s*[+\-−*×x·÷/]\s*[(（]?\s*{_TERM}[)）]?)+")
@@ -159,6 +160,43 @@ def _without_units(text: str) -> str:
 def _scale(number: str, word: str) -> str:
     factor = Decimal("0.01") if word == "%" else Decimal(f"1{_SCALED[word]}")
     return f"{Decimal(number.replace(',', '')) * factor:f}"
+
+
+def calculated(figure: Figure, given: Sequence[Figure]) -> bool:
+    """Return whether one or two operations on different figures of a question give the figure."""
+    if figure.date or figure.clock is not None:
+        return False
+    numbers = [f for f in given if not f.date and f.clock is None][:_MAX_OPERANDS]
+    terms = [(value, {at}) for at, one in enumerate(numbers) for value in _terms(one)]
+    once = [both for one, other in permutations(terms, 2) for both in _combined(one, other)]
+    twice = (
+        both
+        for one in once
+        for other in terms
+        for both in (*_combined(one, other), *_combined(other, one))
+    )
+    return any(alike(value, figure, "") for value, _ in chain(once, twice))
+
+
+_Term = tuple[Decimal, set[int]]
+"""A value, and which of the figures it was calculated from."""
+
+
+def _terms(figure: Figure) -> list[Decimal]:
+    """Return what a figure stands for in a calculation: a percentage also as what it leaves."""
+    if figure.kind != "percent":
+        return [amount(figure)]
+    share = amount(figure) / 100
+    return [share, 1 - share, 1 + share]
+
+
+def _combined(one: _Term, other: _Term) -> Iterator[_Term]:
+    """Yield the results of each operation on two values of different figures."""
+    (a, mine), (b, its) = one, other
+    if mine & its:
+        return
+    for value in (a + b, a - b, a * b, *([a / b] if b else [])):
+        yield value, mine | its
 
 
 def is_share_of_each(figure: Figure, whole: Iterable[Figure], text: str) -> bool:

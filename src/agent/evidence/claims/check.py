@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent.evidence.claims.arithmetic import is_estimate, reckoned
+from agent.evidence.claims.arithmetic import calculated, is_estimate, reckoned
 from agent.evidence.claims.claim import LEAST_OVERLAP, MAX_FIGURES, Claim, alike_in_kind, same_kind
 from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence
@@ -127,6 +127,8 @@ class _Judge(Claim):
     def _judge_uncited(self) -> Finding:
         everything = self.evidence.passages
         computed, rest = self.rest(everything)
+        if rest and not everything and self._is_calculated(rest):
+            return self._finding("computed")
         if rest:
             return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if foreign := self._of_other_places(everything):
@@ -141,6 +143,11 @@ class _Judge(Claim):
         if self._foreign_names():
             return self._finding("marked", self.best(everything))
         return self._finding("doubtful", self.best(everything), doubt=2 if self.facts else 1)
+
+    def _is_calculated(self, rest: Sequence[Figure]) -> bool:
+        """Return whether figures follow from the question's, where nothing was looked up."""
+        given = [figure for passage in self.evidence.known[:1] for figure in passage.figures]
+        return all(calculated(figure, given) for figure in rest)
 
     def _foreign_names(self) -> bool:
         """Return whether a name of several words stands in no evidence of its script."""
