@@ -308,6 +308,15 @@ async def test_a_budget_carries_on_where_the_follow_up_keeps_the_subject(lab: La
     assert state["turn"]["constraints"] == {}
 
 
+async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> None:
+    written = "王府井书店在王府井大街。[^a0-0]\n\n参考资料：\n- [^a0-0] 王府井书店\n\n"
+    reply = [Answer(text=written)]
+    scripted(lab, generate_query=[plan(nearby("王府井", "书店"))], answer=reply)
+    text = str(answer_of(await lab.ask("王府井附近的书店")).text)
+    assert "参考资料" not in text
+    assert "\n\n\n" not in text
+
+
 async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
     reply = Answer(text="不客气，祝您玩得开心。")
     brain = scripted(lab, generate_query=[plan(question="谢谢")], answer=[reply])

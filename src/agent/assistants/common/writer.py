@@ -257,10 +257,14 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     """Yield the whole message, piece by piece, as it will be stored."""
     if notice := draft.notice:
         yield notice
-    body = ""
+    body = ended = ""
     async for piece in parts.body():
-        body += piece
-        yield piece
+        # Line ends wait for what follows them: a list of sources may have stood there.
+        shown = f"{ended}{piece}".rstrip("\n")
+        ended = f"{ended}{piece}"[len(shown) :]
+        body += shown
+        if shown:
+            yield shown
     state, language = draft.state, draft.language
     routes, weather = state.get("routes", []), state.get("weather", [])
     sections = [
