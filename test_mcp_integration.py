@@ -106,7 +106,7 @@ async def check_tools() -> str:
             INTENTS[0][0],
             options=MapOptions(prefix="a0", language="zh"),
             meter=_budget().meter(),
-            tell=lambda asked: None,
+            on_call=lambda asked: None,
         )
 
         async def call(name: str, **args: str) -> dict[str, Any]:
