@@ -41,6 +41,9 @@ SAME = [
     ("family restaurants wangfujing", "family restaurant wangfujing"),
     ("environmental accomodation standards", "environmental accommodation standards"),
     ("massachusetts senators", "massachusetst senators"),
+    ("布卢姆毕业于哪所大学", "布卢姆毕业于哪一所大学"),
+    ("Restate founder university", "Restate founder's university"),
+    ("the company’s largest customer", "the company largest customer"),
 ]
 DIFFERENT = [
     # numbers, years, quarters
@@ -117,6 +120,12 @@ DIFFERENT = [
     ('"deep research" agents', "deep research agents"),
     ('"deep research" agents', 'deep "research agents"'),
     ("“人工智能” 法", "人工智能 法"),
+    # quoted as a whole
+    ('"durable execution engine"', "durable execution engine"),
+    ("“钠离子电池成本”", "钠离子电池成本"),
+    ("founder's teacher", "teacher's founder"),
+    ("founder's teacher", "teacher founder"),
+    ("Wendy's founder", "Wendy founder"),
     ("python -snake", "python snake"),
     ("python -snake", "snake -python"),
     ('python -"big snake"', 'python -"small snake"'),
@@ -138,6 +147,11 @@ def test_a_query_that_differs_in_wording_only_is_not_searched_again(a: str, b: s
 def test_a_query_that_asks_something_else_is_searched(a: str, b: str) -> None:
     assert not same_search(a, b)
     assert not same_search(b, a)
+
+
+def test_a_quote_that_is_never_closed_quotes_nothing() -> None:
+    assert normalised_query('durable execution"') == "durable execution"
+    assert normalised_query('"durable execution"?') == '"durable execution"'
 
 
 def test_quotes_mean_nothing_to_an_engine_without_operators() -> None:

@@ -72,6 +72,8 @@ def join_words(words: Sequence[Word]) -> str:
 
 def _latin(piece: str) -> Word:
     text = piece.casefold().replace("’", "'")
+    # "founder's" asks what "founder" does; "Wendy's" is a name.
+    text = text.removesuffix("'s") if piece.islower() else text
     capital = len(piece) > 1 and piece[0].isupper() and piece[1:].islower()
     return Word(text, capital, piece.islower(), filler=text in _FILLER)
 
@@ -159,7 +161,9 @@ _OPERATOR = re.compile(
 )
 _GROUPED = re.compile(r"\(.*(?:\bor\b|\|)|(?:\bor\b|\|).*\(", re.IGNORECASE)
 _QUOTES = re.compile("[“”„‟«»＂「」『』]")
-_EDGES = ' \t.,;:!?。，；：！？、…"'
+_EDGES = " \t.,;:!?。，；：！？、…"
+_ONE_OF = re.compile(f"哪一(?=[{_CJK}])")
+_POSSESSIVE = re.compile(r"['’]s\b")
 _RAISED = re.compile("[²³¹⁰ⁱ⁴-⁹]+")
 _PREFIX = re.compile(r"^(?:please\s+|what(?:['’]s| is| are) the\s+|请问|请帮我|帮我查一下|查一下)+")
 _SUFFIX = re.compile(r"(?:是多少|是什么|是谁|有哪些|吗|呢|[?？。.!！\s])+$")
@@ -189,7 +193,8 @@ def normalised_query(text: str, *, operators: bool = True) -> str:
     the engine's `operators`.
     """
     plain = _plain(text, operators).casefold()
-    return plain.strip(_EDGES if '"' in plain else _EDGES + '"') or plain
+    # What is quoted as a whole keeps its quotes; one that is never closed says nothing.
+    return plain.strip(_EDGES + '"' if plain.count('"') % 2 else _EDGES) or plain
 
 
 def same_search(a: str, b: str, *, operators: bool = True) -> bool:
@@ -218,7 +223,7 @@ def _query_form(text: str, operators: bool) -> _QueryForm:
         operators=_operators(plain, rest),
         words=tuple(word for word in others if not word.filler),
         date=date,
-        ordered=depends_on_order(rest.casefold(), others),
+        ordered=bool(_POSSESSIVE.search(rest)) or depends_on_order(rest.casefold(), others),
         linked=is_linked(rest.casefold()),
         relations=_relations(words),
     )
@@ -228,6 +233,7 @@ def _plain(text: str, operators: bool) -> str:
     """Return one line of NFKC with one kind of quotes; a raised 2 is no 2."""
     raised = _RAISED.sub(r"^\g<0>", text).replace("−", "-")
     plain = _QUOTES.sub('"', unicodedata.normalize("NFKC", raised))
+    plain = _ONE_OF.sub("哪", plain)
     return " ".join((plain if operators else plain.replace('"', " ")).split())
 
 
@@ -413,7 +419,7 @@ def _same(a: _Meaning, b: _Meaning) -> bool:
 
 
 def _meaning(text: str) -> _Meaning:
-    plain = unicodedata.normalize("NFKC", text).casefold()
+    plain = _ONE_OF.sub("哪", unicodedata.normalize("NFKC", text).casefold())
     tokens = _content(plain) or _TOKEN.findall(plain)
     counted = Counter(word for token in tokens for word in _bigrams(token))
     guards = tuple(
