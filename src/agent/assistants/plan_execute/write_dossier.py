@@ -8,7 +8,7 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
@@ -236,14 +236,13 @@ class _Dossier:
         turn, language = self.draft.turn, self.draft.language
         limit = self.draft.configuration.context_token_limit
         figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
-        gaps = "\n".join(f"{gap['query']}: {gap['message']}" for gap in self.draft.gaps)
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "question": cut_to_tokens(turn["question"], limit // 8),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
             "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
-            "gaps": cut_to_tokens(gaps, limit // 20),
+            "gaps": cut_to_tokens(gap_lines(self.draft.gaps), limit // 20),
         }
         system = SystemMessage(render("dossier_system", language))
         bare = render("dossier", language, tasks="", passages="", **values)
