@@ -80,27 +80,27 @@ _SOURCES: Mapping[str, SpecialSource] = {"sec_edgar": "filings", "akshare": "aks
 
 def planned_calls(task: Task, off: Container[str]) -> list[ToolCall]:
     """Return the searches that the plan says enough about: whose source, and which company."""
-    wanted, companies = task.get("sources", []), companies_of(task.get("company", ""))
+    chosen, companies = task.get("sources", []), companies_of(task.get("company", ""))
     english = next((q for q in queries_of(task) if detect_language(q) == "en"), "")
-    asked = [
+    calls = [
         (source, f"{name} {english}".strip() if source == "sec_edgar" else name)
         for source in OPTIONAL
-        if _SOURCES[source] in wanted and source not in off
+        if _SOURCES[source] in chosen and source not in off
         for names in companies
         if (name := latin_name(names) if source == "sec_edgar" else listed_name(names))
     ]
     return [
         ToolCall(name=SEARCHES[source].name, args={"query": query}, id=f"{PLANNED}-{n}")
-        for n, (source, query) in enumerate(asked[:MAX_CALLS])
+        for n, (source, query) in enumerate(calls[:MAX_CALLS])
     ]
 
 
 def _undecided(task: Task) -> list[str]:
     """Return the optional sources that a model decides about: all, or those without a company."""
-    wanted = task.get("sources")
-    if wanted is None:
+    names = task.get("sources")
+    if names is None:
         return list(OPTIONAL)
-    return [] if task.get("company") else [name for name in OPTIONAL if _SOURCES[name] in wanted]
+    return [] if task.get("company") else [name for name in OPTIONAL if _SOURCES[name] in names]
 
 
 async def offered_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], list[Gap]]:
@@ -125,7 +125,7 @@ async def offered_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], l
 
 
 def query_of(call: ToolCall) -> str:
-    """The one query of a search; empty where there is none. Models also write a list of one."""
+    """Return the query of a search, also from a list of one; empty where there is none."""
     arguments = call["args"]
     value = next((arguments[name] for name in _NAMES if arguments.get(name)), None)
     if isinstance(value, list) and len(value) == 1:
@@ -219,14 +219,14 @@ async def _decision(state: ExecutorState, run: ExecutorRun) -> ExecutorState:
     )
     if reply is None:
         return ExecutorState(gaps=[*gaps, *failed])
-    said = clean_text(reply.text, _LINE)
+    note = clean_text(reply.text, _LINE)
     return ExecutorState(
-        executor_messages=[reply.message], decisions=[said] if said else [], gaps=gaps
+        executor_messages=[reply.message], decisions=[note] if note else [], gaps=gaps
     )
 
 
 def after_decision(state: ExecutorState) -> Literal["optional_tools", "search"]:
-    """To the tools that were called, or on to the sources that are always searched."""
+    """Route to the called tools, or on to the sources that are always searched."""
     messages = state.get("executor_messages") or []
     last = messages[-1] if messages else None
     return "optional_tools" if isinstance(last, AIMessage) and last.tool_calls else "search"
@@ -242,11 +242,11 @@ def _prompt(state: ExecutorState, run: ExecutorRun, left: int) -> list[BaseMessa
         "tools_left": str(left),
     }
     messages: list[AnyMessage] = state.get("executor_messages") or []
-    said = [message for message in messages if not _is_planned(message)]
+    others = [message for message in messages if not _is_planned(message)]
     return [
         SystemMessage(render("execute_decide_system", run.language)),
         HumanMessage(render("execute_decide", run.language, **values)),
-        *said,
+        *others,
     ]
 
 
@@ -263,7 +263,7 @@ _SHARE = 2
 
 @dataclass
 class _ToolOutcome:
-    """What came of one call: whole, and as the model is shown it."""
+    """Hold the outcome of one call: whole, and as the model sees it."""
 
     call: ToolCall
     whole: str
@@ -271,7 +271,7 @@ class _ToolOutcome:
     failed: bool = False
     gaps: list[Gap] = field(default_factory=list)
     line: str = ""
-    """For the record of decisions."""
+    """The line for the record of decisions."""
 
     def message(self, text: str) -> ToolMessage:
         status = "error" if self.failed else "success"
@@ -280,18 +280,18 @@ class _ToolOutcome:
 
 
 async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
-    """Answers every call of the last message; a failure is an answer, never raised."""
+    """Answer every call of the last message; a failure is an answer, never raised."""
     run = runtime.context
-    asked = cast(AIMessage, state["executor_messages"][-1])
-    doing = _ToolExecutor(run, _asked_before(state), _tokens(run, len(asked.tool_calls)))
-    done = await doing.all(asked.tool_calls)
-    messages: list[AnyMessage] = [each.message(each.shown) for each in done]
+    message = cast(AIMessage, state["executor_messages"][-1])
+    doing = _ToolExecutor(run, _asked_before(state), _tokens(run, len(message.tool_calls)))
+    outcomes = await doing.all(message.tool_calls)
+    messages: list[AnyMessage] = [each.message(each.shown) for each in outcomes]
     return ExecutorState(
         executor_messages=messages,
-        optional_search_results=[each.message(each.whole) for each in done if each.line],
-        decisions=[each.line for each in done if each.line],
-        rounds=state.get("rounds", 0) + (asked.id != PLANNED),
-        gaps=[gap for each in done for gap in each.gaps],
+        optional_search_results=[each.message(each.whole) for each in outcomes if each.line],
+        decisions=[each.line for each in outcomes if each.line],
+        rounds=state.get("rounds", 0) + (message.id != PLANNED),
+        gaps=[gap for each in outcomes for gap in each.gaps],
     )
 
 
@@ -302,20 +302,20 @@ class _ToolExecutor:
     tokens: int
 
     async def all(self, calls: Sequence[ToolCall]) -> list[_ToolOutcome]:
-        """In the order of the calls; the map's in turn, so that its records get the same ids."""
+        """Execute the calls, the map's one after another, so that its records get the same ids."""
         slots: list[_ToolOutcome | None] = [self._refused(n, call) for n, call in enumerate(calls)]
         open_ = [n for n, slot in enumerate(slots) if slot is None]
         searches = [n for n in open_ if _source(calls[n])]
-        found = await asyncio.gather(*(self._search(calls[n]) for n in searches))
-        for n, done in zip(searches, found, strict=True):
-            slots[n] = done
+        outcomes = await asyncio.gather(*(self._search(calls[n]) for n in searches))
+        for n, outcome in zip(searches, outcomes, strict=True):
+            slots[n] = outcome
         for n in open_:
             if slots[n] is None:
                 slots[n] = await self._map(calls[n])
         return [slot for slot in slots if slot]
 
     def _refused(self, position: int, call: ToolCall) -> _ToolOutcome | None:
-        """The answer to a call that is not done."""
+        """Return the answer to a refused call."""
         language, source = self.run.language, _source(call)
         names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
         names += [tool.name for tool in self.run.maps.tools] if self.run.maps else []
@@ -337,34 +337,34 @@ class _ToolExecutor:
         if gaps:
             text = say("plan_execute.failed", run.language, reason=gaps[0]["message"])
             return _ToolOutcome(call, text, text, True, gaps, line)
-        found = documents_of(value, source)
-        whole = json.dumps(found, ensure_ascii=False)
-        shown = crop_observation(found, run.language, tokens=self.tokens)
-        return _ToolOutcome(call, whole, shown, line=line)
+        documents = documents_of(value, source)
+        whole = json.dumps(documents, ensure_ascii=False)
+        excerpt = crop_observation(documents, run.language, tokens=self.tokens)
+        return _ToolOutcome(call, whole, excerpt, line=line)
 
     async def _map(self, call: ToolCall) -> _ToolOutcome:
         run = self.run
         assert run.maps is not None
-        seen = len(run.map_result.gaps)
+        before = len(run.map_result.gaps)
         answer = await run.maps.call(call)
-        text, gaps = str(answer.text), list(run.map_result.gaps[seen:])
+        text, gaps = str(answer.text), list(run.map_result.gaps[before:])
         line = f"{call['name']}: {subject_of(call['args'])}"
-        shown = cut_to_tokens(text, self.tokens)
-        return _ToolOutcome(call, text, shown, answer.status == "error", gaps, line)
+        excerpt = cut_to_tokens(text, self.tokens)
+        return _ToolOutcome(call, text, excerpt, answer.status == "error", gaps, line)
 
 
 def _source(call: ToolCall) -> str:
-    """The source behind a tool; empty for the map's."""
+    """Return the source behind a tool; empty for the map's."""
     return next((name for name, tool in SEARCHES.items() if tool.name == call["name"]), "")
 
 
 def _key(call: ToolCall) -> str:
-    asked = query_of(call) if _source(call) else json.dumps(call["args"], sort_keys=True)
-    return f"{call['name']} {unicodedata.normalize('NFKC', asked).casefold()}"
+    subject = query_of(call) if _source(call) else json.dumps(call["args"], sort_keys=True)
+    return f"{call['name']} {unicodedata.normalize('NFKC', subject).casefold()}"
 
 
 def _asked_before(state: ExecutorState) -> set[str]:
-    """What earlier rounds of this task were answered."""
+    """Return the keys of the calls that earlier rounds have made."""
     messages = (state.get("executor_messages") or [])[:-1]
     return {
         _key(call)
@@ -375,6 +375,6 @@ def _asked_before(state: ExecutorState) -> set[str]:
 
 
 def _tokens(run: ExecutorRun, calls: int) -> int:
-    """What one observation may take in the prompts that follow."""
+    """Return the tokens of one observation in the prompts that follow."""
     rounds = max(1, run.configuration.max_executor_rounds)
     return run.configuration.context_token_limit // (_SHARE * rounds * max(1, calls))

@@ -43,28 +43,28 @@ _LEAST_TITLE = 12
 
 
 def documents_of(value: Any, source: str) -> list[Document]:
-    """The usable documents in what a source or a tool handed over; see `coerce_documents`."""
-    found = (_document(each, source) for each in coerce_documents(value))
-    return [document for document in found if document]
+    """Return the usable documents of a source or a tool; see `coerce_documents`."""
+    documents = (_document(each, source) for each in coerce_documents(value))
+    return [document for document in documents if document]
 
 
 def distinct(documents: Iterable[Document]) -> list[Document]:
-    """Each once, in order: the same address or DOI anywhere, the same title among papers.
+    """Return each once, in order: the same address or DOI anywhere, the same title among papers.
 
     What the first one lacks is taken from the others.
     """
-    kept: list[Document] = []
+    merged: list[Document] = []
     place: dict[str, int] = {}
     for document in documents:
         keys = _keys(document)
-        at = next((place[key] for key in keys if key in place), len(kept))
-        if at == len(kept):
-            kept.append(document)
+        at = next((place[key] for key in keys if key in place), len(merged))
+        if at == len(merged):
+            merged.append(document)
         else:
-            kept[at] = _merged(kept[at], document)
-        for key in (*keys, *_keys(kept[at])):
+            merged[at] = _merged(merged[at], document)
+        for key in (*keys, *_keys(merged[at])):
             place.setdefault(key, at)
-    return kept
+    return merged
 
 
 def concerning(documents: Iterable[Document], subject: Subject) -> list[Document]:
@@ -72,13 +72,13 @@ def concerning(documents: Iterable[Document], subject: Subject) -> list[Document
 
     Filings and statements were looked up by their company.
     """
-    kept = [
+    selection = [
         document
         for document in documents
         if document["kind"] in ("filing", "statement")
         or subject.concerns(whole_text(document), background=document["kind"] != "page")
     ]
-    return sorted(kept, key=lambda document: -subject.bearing(whole_text(document)))
+    return sorted(selection, key=lambda document: -subject.bearing(whole_text(document)))
 
 
 def merged_over_tasks(
@@ -112,12 +112,12 @@ def is_scored(document: Document, scored: str) -> bool:
 
 
 def sorted_by_kind(documents: Sequence[Document]) -> list[Document]:
-    """Statements and filings first, pages last; within a kind as they are."""
+    """Return statements and filings first, pages last; within a kind as they are."""
     return sorted(documents, key=lambda document: _ORDER.index(document["kind"]))
 
 
 def _document(value: Mapping[str, Any], source: str) -> Document | None:
-    """A document of clean texts; None where there is nothing to show or to cite."""
+    """Return a document of clean texts; None where there is nothing to show or to cite."""
     origin = _line(value.get("source"), 40) or source
     title = _line(value.get("title"), _TITLE)
     text = only_known(_lines(value.get("text") or value.get("abstract"), _TEXT), ())
@@ -125,7 +125,7 @@ def _document(value: Mapping[str, Any], source: str) -> Document | None:
     if not (title or text) or not (url or text):
         return None
     kind = value.get("kind")
-    known = kind if kind in get_args(DocumentKind) else _KINDS.get(origin, "page")
+    document_kind = kind if kind in get_args(DocumentKind) else _KINDS.get(origin, "page")
     more: dict[str, Any] = {
         "published": _line(value.get("published"), 40),
         "authors": [_line(name, _SHORT) for name in _list(value.get("authors"))][:20],
@@ -135,26 +135,26 @@ def _document(value: Mapping[str, Any], source: str) -> Document | None:
         "cited_by": value.get("cited_by") if isinstance(value.get("cited_by"), int) else None,
         "figures": _figures(value.get("figures"), url),
     }
-    required = {"source": origin, "kind": known, "title": title or text[:60], "url": url}
-    optional = {name: given for name, given in more.items() if given not in (None, "", [])}
+    required = {"source": origin, "kind": document_kind, "title": title or text[:60], "url": url}
+    optional = {name: field for name, field in more.items() if field not in (None, "", [])}
     return cast(Document, {**required, "text": text, **optional})
 
 
 def _figures(value: Any, url: str) -> list[Figure]:
-    """Those that say what, how much, in what and of when; by default at the document's URL."""
-    found = []
+    """Return figures with name, value, unit and period; by default at the document's URL."""
+    figures = []
     for each in _list(value)[:_MAX_FIGURES]:
         if not isinstance(each, Mapping):
             continue
-        told = {name: _line(str(each.get(name) or ""), _SHORT) for name in _FIGURE}
-        if all(told[name] for name in ("name", "value", "unit", "period")):
-            told["url"] = link_url(told["url"]) or url
-            found.append(cast(Figure, told))
-    return found
+        texts = {name: _line(str(each.get(name) or ""), _SHORT) for name in _FIGURE}
+        if all(texts[name] for name in ("name", "value", "unit", "period")):
+            texts["url"] = link_url(texts["url"]) or url
+            figures.append(cast(Figure, texts))
+    return figures
 
 
 def _keys(document: Document) -> list[str]:
-    """What another record of the same document would have, too."""
+    """Return the keys that another record of the same document would have, too."""
     keys = []
     for named in (document.get("doi") or "", document["url"]):
         if (doi := _DOI.sub("", named).strip().casefold()).startswith("10."):
@@ -181,7 +181,7 @@ def _plain_title(title: str) -> str:
 
 
 def _merged(first: Document, other: Document) -> Document:
-    """The first one, with what only the other knows; the longer text."""
+    """Return the first one, with what only the other knows; the longer text."""
     merged: dict[str, Any] = {**other, **{k: v for k, v in first.items() if v}}
     if len(other["text"]) > len(first["text"]):
         merged["text"] = other["text"]
@@ -209,7 +209,7 @@ _EARLIER = 30
 
 
 def crop_observation(documents: Sequence[Document], language: Language, *, tokens: int) -> str:
-    """The results of a tool for the model that called it; the whole results stay in the state."""
+    """Crop the results of a tool for the model; the whole results stay in the state."""
     if not documents:
         return say("tools.nothing", language)
     lines, left = list[str](), tokens
@@ -222,7 +222,7 @@ def crop_observation(documents: Sequence[Document], language: Language, *, token
 
 
 def earlier_lines(results: Sequence[ExecutorResult]) -> str:
-    """The results of tasks that another one depends on, each with its marker."""
+    """Return the results of tasks that another one depends on, each with its marker."""
     return "\n".join(
         f"[^{name}] {document['title']} — {_preview(document)}"
         for result in results
@@ -231,20 +231,20 @@ def earlier_lines(results: Sequence[ExecutorResult]) -> str:
 
 
 def ids_of(result: ExecutorResult) -> list[str]:
-    """What a task's documents are cited by: `e2-0` …"""
+    """Return the ids of a task's documents: `e2-0` …"""
     number = result["task"].removeprefix("T")
     return [f"e{number}-{index}" for index in range(len(result["documents"]))]
 
 
 def about(document: Document, language: Language) -> str:
-    """`paper, 2024`."""
+    """Return `paper, 2024`."""
     dated = document.get("year") or (document.get("published") or "")[:10]
     kind = say(f"plan_execute.kinds.{document['kind']}", language)
     return ", ".join(str(part) for part in (kind, dated) if part)
 
 
 def figure_text(figure: Figure) -> str:
-    """`Revenue: 362 bn CNY (FY2024)`."""
+    """Return `Revenue: 362 bn CNY (FY2024)`."""
     return f"{figure['name']}: {figure['value']} {figure['unit']} ({figure['period']})"
 
 
@@ -252,8 +252,8 @@ def _cropped(document: Document, language: Language) -> str:
     source = source_name(document["source"], language)
     head = f"- {document['title']} ({source}; {about(document, language)})"
     if document["kind"] in ("filing", "statement"):
-        shown = "; ".join(map(figure_text, document.get("figures", [])[:_FIGURES]))
-        return f"{head}: {shown or _preview(document)}"
+        figures = "; ".join(map(figure_text, document.get("figures", [])[:_FIGURES]))
+        return f"{head}: {figures or _preview(document)}"
     if document["kind"] == "paper" and (cited := document.get("cited_by")):
         head = f"{head[:-1]}; ×{cited})"
     return f"{head}: {_preview(document)}"
@@ -274,21 +274,21 @@ async def ranked(
     least: int = 0,
     may_stay: Callable[[int], bool] = lambda place: True,
 ) -> Ranked:
-    """What reaches the threshold, cut to `top_n`; by BM25 also the `least` best that may."""
-    found = await reranker.rerank(query, texts, meter=meter, top_n=top_n, threshold=threshold)
-    wanted = min(least, len(texts), top_n or least)
-    if found.backend != BUILT_IN or len(found.order) >= wanted:
-        return found
+    """Rank texts above the threshold, cut to `top_n`; by BM25 keep the `least` best."""
+    reranked = await reranker.rerank(query, texts, meter=meter, top_n=top_n, threshold=threshold)
+    count = min(least, len(texts), top_n or least)
+    if reranked.backend != BUILT_IN or len(reranked.order) >= count:
+        return reranked
     # Another server need not be asked again: it would have been named as the back-end.
-    whole = await reranker.rerank(query, texts, meter=meter, top_n=wanted)
+    whole = await reranker.rerank(query, texts, meter=meter, top_n=count)
     if whole.backend != BUILT_IN:
-        return found
-    reached = {place for place, _ in found.order}
-    kept = [(at, score) for at, score in whole.order if at in reached or may_stay(at)]
-    return replace(found, order=kept)
+        return reranked
+    reached = {place for place, _ in reranked.order}
+    selection = [(at, score) for at, score in whole.order if at in reached or may_stay(at)]
+    return replace(reranked, order=selection)
 
 
 def source_name(source: str, language: Language) -> str:
-    """A source as a reader knows it."""
+    """Return a source as a reader knows it."""
     key = f"plan_execute.sources.{source}"
     return say(key, language) if has(key) else source

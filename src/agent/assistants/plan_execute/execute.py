@@ -59,20 +59,20 @@ Work = Callable[[Task, list[R]], Awaitable[R]]
 
 
 async def carry_out(tasks: Sequence[Task], width: int, work: Work[R]) -> list[R]:
-    """The results in the order of the tasks, whose dependencies make no circle.
+    """Return the results in the order of the tasks, whose dependencies make no circle.
 
     What one task raises ends the others and is raised; so does cancelling this.
     """
     places = asyncio.Semaphore(width)
     results: dict[str, R] = {}
-    done = {task["id"]: asyncio.Event() for task in tasks}
+    finished = {task["id"]: asyncio.Event() for task in tasks}
 
     async def one(task: Task) -> None:
         for dep in task["dep"]:
-            await done[dep].wait()
+            await finished[dep].wait()
         async with places:
             results[task["id"]] = await work(task, [results[dep] for dep in task["dep"]])
-        done[task["id"]].set()
+        finished[task["id"]].set()
 
     running = [asyncio.ensure_future(one(task)) for task in tasks]
     try:
@@ -88,7 +88,7 @@ Compiled = CompiledStateGraph[ExecutorState, ExecutorRun, ExecutorState, Executo
 
 
 def build_executor() -> Compiled:
-    """The compiled graph; without a checkpointer, as its outside calls are in the reply cache."""
+    """Compile the graph; without a checkpointer, as outside calls are in the reply cache."""
     graph = StateGraph(ExecutorState, context_schema=ExecutorRun)
     for node in (llm_decision, optional_tools, search, clean_and_rerank, download):
         graph.add_node(node.__name__, node)
@@ -122,7 +122,7 @@ async def execute(
     get_services: GetServices,
     executor: Compiled,
 ) -> PlanUpdate:
-    """Every task's result, in the order of the plan; a failing source or task is a gap."""
+    """Return every task's result, in the order of the plan; a failing source or task is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
     meter = meter_of(state, configuration, services)
     off = sources_off(services, configuration)
@@ -134,8 +134,8 @@ async def execute(
     tasks = [end.get("task", task) for end, task in zip(ended, tasks, strict=True)]
     found_by_task = [end["executor_result"] for end in ended]
     results = merged_over_tasks(found_by_task, [subject_of(task) for task in tasks])
-    found = [*_off_gaps(off, language), *_all(ended, "gaps")]
-    gaps = _distinct(found, state.get("gaps") or [])
+    every_gap = [*_off_gaps(off, language), *_all(ended, "gaps")]
+    gaps = _distinct(every_gap, state.get("gaps") or [])
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     return PlanUpdate(
@@ -163,7 +163,7 @@ def _planned_queries(tasks: Sequence[Task]) -> list[PlannedQuery]:
 
 
 def sources_of(result: ExecutorResult, language: Language) -> list[Source]:
-    """A task's documents as they are cited."""
+    """Return a task's documents as they are cited."""
     return [
         Source(
             id=name,
@@ -191,7 +191,7 @@ class _Working:
     shared: Shared = field(default_factory=Shared)
 
     async def on(self, task: Task, earlier: list[ExecutorState]) -> ExecutorState:
-        """What an executor ends with; its failure is a failed task, but for bad settings."""
+        """Return the result of an executor; a failure is a failed task, but for bad settings."""
         turn, began = self.state["turn"], time.monotonic()
         self.emit(event("task_started", NODE, id=task["id"], text=task["query"]))
         run = ExecutorRun(
@@ -237,8 +237,8 @@ class _Working:
         rounds = _STEPS_PER_ROUND * self.configuration.max_executor_rounds + 10
         config: RunnableConfig = {"recursion_limit": rounds, "configurable": dict(_NOT_SYNC)}
         ended: Any = await self.executor.ainvoke(opened, config, context=run)
-        found: ExecutorState = ended
-        return found
+        result: ExecutorState = ended
+        return result
 
 
 def _failed(task: Task, error: AgentError, language: Language) -> ExecutorState:
@@ -256,21 +256,21 @@ def _failed(task: Task, error: AgentError, language: Language) -> ExecutorState:
 
 
 def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
-    """Sources that every task should have been searched in; others are not missed by most."""
+    """Yield a gap for each source that is off and that every task should search."""
     for name in REQUIRED:
         if name in off:
             source = source_name(name, language)
             yield run_gap("plan_execute.source_off", language, provider=name, source=source)
 
 
-def _distinct(gaps: list[Gap], known: list[Gap]) -> list[Gap]:
-    """Each reason of each source once in a run; that a failing one was left alone follows."""
+def _distinct(gaps: list[Gap], earlier: list[Gap]) -> list[Gap]:
+    """Return each reason of each source once; that a failing one was left alone follows."""
     failed = {gap["provider"] for gap in gaps if gap["code"] != _LEFT_ALONE}
-    seen, fresh = {_reason(gap) for gap in known}, list[Gap]()
+    reasons, fresh = {_reason(gap) for gap in earlier}, list[Gap]()
     for gap in gaps:
         follows = gap["code"] == _LEFT_ALONE and gap["provider"] in failed
-        if _reason(gap) not in seen and not follows:
-            seen.add(_reason(gap))
+        if _reason(gap) not in reasons and not follows:
+            reasons.add(_reason(gap))
             fresh.append(gap)
     return fresh
 

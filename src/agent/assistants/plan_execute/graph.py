@@ -24,7 +24,7 @@ Compiled = CompiledStateGraph[PlanState, PlanConfiguration, PlanInput, PlanState
 
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
-    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    """Return the uncompiled graph over these services; nothing is built before the first call."""
     graph = StateGraph(PlanState, context_schema=PlanConfiguration, input_schema=PlanInput)
     carried_out = partial(execute, get_services=get_services, executor=build_executor())
 

@@ -87,13 +87,13 @@ def _cut(page: OpenedPage, document: Document) -> list[Hit]:
     """Return the passages of a page, each under its headings."""
     title = page.title or document["title"]
     pieces = list(split(markdown_blocks(page.text), Sections(title)))
-    known = KnownDocument(
+    record = KnownDocument(
         id=page.url, collection=PAGES, title=title, path=page.url, url=page.url, kind="html",
         layer="upper", sha256="", status="ready", error=None, chunks=len(pieces),
         metadata={"source": document["source"]},
     )  # fmt: skip
     return [
         Hit(Chunk(document=page.url, number=n, text=piece.text, headings=list(piece.headings),
-                  page=None), known, 0.0)
+                  page=None), record, 0.0)
         for n, piece in enumerate(pieces)
     ]  # fmt: skip

@@ -35,7 +35,7 @@ PAPERS, SAMPLE_PAPERS = "papers", "sample-papers"
 
 
 def papers_of(mode: str) -> str:
-    """Where this mode's papers go."""
+    """Return the collection of this mode's papers."""
     return SAMPLE_PAPERS if mode == "offline" else PAPERS
 
 
@@ -50,7 +50,7 @@ def read_by_default(names: Iterable[str]) -> list[str]:
 
 
 async def download(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
-    """At most `max_downloads` papers; for those that cannot be had the next ones are tried once."""
+    """Download at most `max_downloads` papers, with one next paper for each failure."""
     run, documents = runtime.context, state.get("reranked_results") or []
     limit = run.configuration.max_downloads
     offered = [document for document in documents if document.get("pdf_url")]
@@ -93,17 +93,17 @@ async def _one(run: ExecutorRun, document: Document) -> DownloadedPaper:
         error=None,
     )
     try:
-        kept = await run.services.papers.get(url, meter=run.meter)
+        stored = await run.services.papers.get(url, meter=run.meter)
     except AgentError as error:
         paper["error"] = reason_of(error, run.language)
     else:
-        paper["path"], paper["sha256"] = f"papers/{kept.name}", kept.sha256
+        paper["path"], paper["sha256"] = f"papers/{stored.name}", stored.sha256
     _tell(run, paper, time.monotonic() - began)
     return paper
 
 
 def _tell(run: ExecutorRun, paper: DownloadedPaper, seconds: float) -> None:
-    """Once for each paper, however many tasks want it."""
+    """Report each paper once, however many tasks want it."""
     if paper["url"] in run.shared.papers_told:
         return
     run.shared.papers_told.add(paper["url"])
@@ -133,7 +133,7 @@ _AT_ONCE = 2
 async def build_knowledge(
     state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
-    """Each content once; a paper that cannot be read is noted, and all together are one gap."""
+    """Add each paper once; unreadable ones are noted, and together are one gap."""
     services, configuration = get_services(), configuration_of(runtime)
     meter, language = meter_of(state, configuration, services), state["turn"]["language"]
     papers, began = state.get("downloaded_papers", []), time.monotonic()
@@ -164,11 +164,11 @@ async def build_knowledge(
 async def _read(
     paper: DownloadedPaper, services: Services, meter: Meter
 ) -> tuple[str | None, str | None]:
-    """The document's id in the knowledge base, or what is wrong with it."""
-    kept = Paper(paper["url"], paper["sha256"] or "", 0)
+    """Return the document's id in the knowledge base, or the problem with it."""
+    stored = Paper(paper["url"], paper["sha256"] or "", 0)
     try:
         document = await services.knowledge.add_pdf(
-            services.papers.path(kept),
+            services.papers.path(stored),
             title=paper["title"],
             url=paper["url"],
             collection=papers_of(services.mode),
@@ -199,7 +199,7 @@ def _not_had(papers: list[DownloadedPaper], language: Language) -> list[Gap]:
 
 
 def _gap(code: str, language: Language, errors: list[str]) -> Gap:
-    """One gap for all, with the reasons that differ."""
+    """Return one gap for all, with the reasons that differ."""
     reasons = list(dict.fromkeys(errors))
-    told = "; ".join(reasons[:2]) + ("; …" if len(reasons) > 2 else "")
-    return run_gap(f"plan_execute.{code}", language, count=str(len(errors)), reason=told)
+    summary = "; ".join(reasons[:2]) + ("; …" if len(reasons) > 2 else "")
+    return run_gap(f"plan_execute.{code}", language, count=str(len(errors)), reason=summary)

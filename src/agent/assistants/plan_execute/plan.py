@@ -108,20 +108,20 @@ class Plan(BaseModel):
 
 @dataclass(frozen=True)
 class Checked:
-    """The tasks there are, under ids of ours, and what is wrong with them as planned."""
+    """Hold the tasks there are, under ids of ours, and what is wrong with them as planned."""
 
     tasks: list[Task]
     problems: list[Problem] = field(default_factory=list)
 
 
 def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
-    """Reads a plan; the tasks are distinct and cleaned, their order and number the plan's.
+    """Read a plan; the tasks are distinct and cleaned, their order and number the plan's.
 
     In mode flat nothing depends on anything. The tasks can be carried out as they are only where
     there are no problems; else `settled` makes them so.
     """
-    asked = [_cleaned(task, number) for number, task in enumerate(plan.tasks[:_MAX_READ], 1)]
-    named = [task for task in asked if task["query"]]
+    tasks = [_cleaned(task, number) for number, task in enumerate(plan.tasks[:_MAX_READ], 1)]
+    named = [task for task in tasks if task["query"]]
     problems = list[Problem]()
     if not named:
         problems.append("empty")
@@ -134,44 +134,44 @@ def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
     if mode == "flat":
         flat = [_renamed(task, task["id"], []) for task in distinct]
         return Checked(flat, [problem for problem in problems if problem != "same_id"])
-    known = {task["id"] for task in named}
-    if any(dep not in known for task in named for dep in task["dep"]):
+    ids = {task["id"] for task in named}
+    if any(dep not in ids for task in named for dep in task["dep"]):
         problems.append("unknown_dep")
     elif len(in_order(named)) < len(named):
         problems.append("cycle")
     return Checked(distinct, problems)
 
 
-def settled(found: Checked, limit: int) -> list[Task]:
-    """At most `limit` tasks `T1`…; without dependencies where these make no sense.
+def settled(plan: Checked, limit: int) -> list[Task]:
+    """Return at most `limit` tasks `T1`…; without dependencies where these make no sense.
 
     Empty where there is no task at all.
     """
-    tasks = found.tasks
-    if {"same_id", "same_task", "unknown_dep", "cycle"} & set(found.problems):
+    tasks = plan.tasks
+    if {"same_id", "same_task", "unknown_dep", "cycle"} & set(plan.problems):
         tasks = [_renamed(task, task["id"], []) for task in tasks]
-    kept = (in_order(tasks) if any(task["dep"] for task in tasks) else tasks)[:limit]
-    names = {task["id"]: f"T{number}" for number, task in enumerate(kept, 1)}
-    if len(names) < len(kept):
+    selection = (in_order(tasks) if any(task["dep"] for task in tasks) else tasks)[:limit]
+    names = {task["id"]: f"T{number}" for number, task in enumerate(selection, 1)}
+    if len(names) < len(selection):
         names = {}
     return [
         _renamed(task, f"T{number}", [names[dep] for dep in task["dep"]])
-        for number, task in enumerate(kept, 1)
+        for number, task in enumerate(selection, 1)
     ]
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:
-    """Every task after those it depends on; those in a circle are left out."""
-    left, done, ordered = list(tasks), set[str](), list[Task]()
-    while ready := [task for task in left if set(task["dep"]) <= done]:
+    """Return every task after those it depends on; those in a circle are left out."""
+    left, finished, ordered = list(tasks), set[str](), list[Task]()
+    while ready := [task for task in left if set(task["dep"]) <= finished]:
         ordered += ready
-        done |= {task["id"] for task in ready}
+        finished |= {task["id"] for task in ready}
         left = [task for task in left if task not in ready]
     return ordered
 
 
 def depth_of(tasks: Sequence[Task]) -> Mapping[str, int]:
-    """How many tasks stand one behind the other before each one."""
+    """Return the depth of each task in the graph of dependencies."""
     depths: dict[str, int] = {}
     for task in in_order(tasks):
         depths[task["id"]] = max((depths[dep] + 1 for dep in task["dep"]), default=0)
@@ -196,11 +196,11 @@ def _renamed(task: Task, name: str, dep: list[str]) -> Task:
 
 
 def _distinct(tasks: Sequence[Task]) -> list[Task]:
-    kept: list[Task] = []
+    tasks_kept: list[Task] = []
     for task in tasks:
-        if not any(near_duplicate(task["query"], other["query"]) for other in kept):
-            kept.append(task)
-    return kept
+        if not any(near_duplicate(task["query"], other["query"]) for other in tasks_kept):
+            tasks_kept.append(task)
+    return tasks_kept
 
 
 log = logging.getLogger(__name__)
@@ -212,28 +212,28 @@ _MAX_TITLE = 120
 async def plan(
     state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
-    """Opens the turn; a failing model leaves the question as the one task."""
+    """Open the turn; a failing model leaves the question as the one task."""
     services, configuration, emit = get_services(), configuration_of(runtime), runtime.stream_writer
     turn = open_turn(state, configuration, services, runtime)
     owner = owner_of(runtime)
-    known, gaps = await _collections(services, owner, turn["language"])
-    readable = _readable(state.get("collections"), known, lost=bool(gaps))
+    collections, gaps = await _collections(services, owner, turn["language"])
+    readable = _readable(state.get("collections"), collections, lost=bool(gaps))
     previous = previous_evidence(state["messages"])
-    said = conversation(state["messages"], previous["sources"])
+    discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
         emit(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
-    own = [each for each in known if each["name"] in readable and is_own(each["name"])]
+    own = [each for each in collections if each["name"] in readable and is_own(each["name"])]
     titles = await _titles(own, services, Scope(owner=owner), turn, meter)
     offer = _offer(services, configuration, turn["language"], documents=bool(own))
-    values = {**offer, "conversation": said, "collections": _collection_lines(own, titles)}
+    values = {**offer, "conversation": discussion, "collections": _collection_lines(own, titles)}
     prompt = _prompt(turn, configuration, values)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
-    opened["turn"], opened["previous"], opened["conversation"] = turn, previous, said
+    opened["turn"], opened["previous"], opened["conversation"] = turn, previous, discussion
     opened["owner"], opened["readable"] = owner, readable
     opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *request.gaps])
@@ -252,18 +252,18 @@ async def _collections(
         ]
 
 
-def _readable(wanted: object, known: list[Collected], *, lost: bool) -> list[str]:
-    """The collections that this run reads; InputError for one that is not there."""
-    names = list(dict.fromkeys(each["name"] for each in known))
-    if wanted is None or lost:
+def _readable(chosen: object, collections: list[Collected], *, lost: bool) -> list[str]:
+    """Return the collections that this run reads; raise InputError for an unknown one."""
+    names = list(dict.fromkeys(each["name"] for each in collections))
+    if chosen is None or lost:
         return read_by_default(names)
-    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
+    if not isinstance(chosen, list) or not all(isinstance(name, str) for name in chosen):
         raise InputError("collections", "must be a list of names")
-    for name in wanted:
+    for name in chosen:
         if name not in names:
             there = ", ".join(sorted(names)[:_SHOWN_COLLECTIONS]) or "none"
             raise InputError("collections", f"there is no {name[:80]!r}; there are: {there}")
-    return list(dict.fromkeys(wanted))
+    return list(dict.fromkeys(chosen))
 
 
 async def _titles(
@@ -312,14 +312,14 @@ def _offer(
 
 
 def _prompt(
-    turn: Turn, configuration: Configuration, given: Mapping[str, str]
+    turn: Turn, configuration: Configuration, values: Mapping[str, str]
 ) -> list[BaseMessage]:
     limit, language = configuration.context_token_limit, turn["language"]
     values = {
-        **given,
+        **values,
         "today": turn["today"],
-        "conversation": cut_to_tokens(given["conversation"], limit // 10),
-        "collections": cut_to_tokens(given["collections"], limit // 10),
+        "conversation": cut_to_tokens(values["conversation"], limit // 10),
+        "collections": cut_to_tokens(values["collections"], limit // 10),
         "mode": configuration.plan_mode,
         "limit": str(configuration.max_tasks),
         "question": cut_to_tokens(turn["question"], limit // 2),
@@ -332,7 +332,7 @@ def _prompt(
 
 @dataclass
 class _PlanRequest:
-    """Asks for a plan, and once more where it cannot be carried out."""
+    """Ask for a plan, and once more where it cannot be carried out."""
 
     turn: Turn
     configuration: Configuration
@@ -342,7 +342,7 @@ class _PlanRequest:
     gaps: list[Gap] = field(default_factory=list)
 
     async def tasks(self) -> tuple[list[Task], str]:
-        """The tasks, and why they are not as the model planned them."""
+        """Return the tasks, and why they are not as the model planned them."""
         limit, language = self.configuration.max_tasks, self.turn["language"]
         planned, gaps = await ask_or_gap(
             self._planned(),
@@ -362,15 +362,17 @@ class _PlanRequest:
         return [Task(id="T1", query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]
 
     async def _planned(self) -> Checked:
-        """The second plan where the first one has problems; the first where that one fails."""
-        first, said = await self._ask(self.prompt)
+        """Return the second plan where the first has problems, unless the second fails."""
+        first, text = await self._ask(self.prompt)
         if not first.problems:
             return first
-        told = _problems(first.problems, self.turn["language"])
+        problems = _problems(first.problems, self.turn["language"])
         limit = str(self.configuration.max_tasks)
-        again = say("plan_execute.plan_problems", self.turn["language"], problems=told, limit=limit)
+        again = say(
+            "plan_execute.plan_problems", self.turn["language"], problems=problems, limit=limit
+        )
         try:
-            second, _ = await self._ask([*self.prompt, AIMessage(said), HumanMessage(again)])
+            second, _ = await self._ask([*self.prompt, AIMessage(text), HumanMessage(again)])
         except ConfigurationError:
             raise
         except AgentError as error:
@@ -388,9 +390,9 @@ class _PlanRequest:
         )
         assert reply.parsed is not None
         configuration = self.configuration
-        found = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
+        plan = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
         # A plan of hundreds of tasks need not be read again.
-        return found, cut_to_tokens(reply.text, configuration.context_token_limit // 10)
+        return plan, cut_to_tokens(reply.text, configuration.context_token_limit // 10)
 
 
 def _problems(problems: list[Problem], language: Language) -> str:
@@ -399,7 +401,7 @@ def _problems(problems: list[Problem], language: Language) -> str:
 
 
 def _note(problems: list[Problem], language: Language, limit: int) -> str:
-    """What was made of a plan that still had problems."""
+    """Return a note on a plan that still had problems."""
     notes = []
     wrong: list[Problem] = [p for p in problems if p in ("same_id", "unknown_dep", "cycle")]
     if wrong:

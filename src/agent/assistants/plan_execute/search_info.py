@@ -65,44 +65,44 @@ _PDF = "pdf"
 
 @dataclass(frozen=True)
 class Found:
-    """A target's hits with their scores, best first."""
+    """Hold a target's hits with their scores, best first."""
 
     number: int
     target: str
     hits: list[tuple[Hit, float]]
 
 
-def passages_of(found: Sequence[Found], limit: int) -> list[tuple[Passage, Hit]]:
-    """At most `limit` passages, each once: every target's best first, then the second ones.
+def passages_of(results: Sequence[Found], limit: int) -> list[tuple[Passage, Hit]]:
+    """Return at most `limit` passages, each once: every target's best first, then the second ones.
 
     In the order of targets; ids are `d{target}-{n}`.
     """
     owner: dict[tuple[str, int], int] = {}
-    for row in zip_longest(*(each.hits for each in found)):
-        for each, hit in zip(found, row, strict=True):
+    for row in zip_longest(*(each.hits for each in results)):
+        for each, hit in zip(results, row, strict=True):
             if hit is not None and len(owner) < limit:
                 owner.setdefault(_key(hit[0]), each.number)
     return [
         (_passage(f"d{each.number}-{n}", each.target, hit, score), hit)
-        for each in found
+        for each in results
         for n, (hit, score) in enumerate(_own(each, owner))
     ]
 
 
 def sources_of(passages: Sequence[tuple[Passage, Hit]], language: Language) -> list[Source]:
-    """Each passage as it is cited: with its page, and with an address only where others have it."""
+    """Return the sources of passages: with page, and an address only where others have it."""
     return [_source(passage, hit, language) for passage, hit in passages]
 
 
 def page_title(passage: Passage, language: Language) -> str:
-    """`Title, p. 3`."""
+    """Return `Title, p. 3`."""
     if passage["page"] is None:
         return passage["title"]
     return say("plan_execute.page", language, title=passage["title"], page=str(passage["page"]))
 
 
 def aliases(passages: Sequence[Passage]) -> dict[str, str]:
-    """For each passage the first one of the same page of the same document: one citation."""
+    """Return for each passage the first one of the same page of the same document: one citation."""
     first: dict[tuple[str, str, int | None], str] = {}
     return {
         passage["id"]: first.setdefault(
@@ -133,7 +133,7 @@ def _passage(name: str, target: str, hit: Hit, score: float) -> Passage:
 
 
 def shown_path(path: str) -> str:
-    """As far as others may see it: below the folder that was read in, else the name."""
+    """Return the path that others may see: below the ingested folder, else the name."""
     for kind in (PurePosixPath, PureWindowsPath):
         if kind(path).is_absolute():
             return kind(path).name
@@ -191,11 +191,11 @@ async def search_info(
     """Return passages that bear on the targets; a knowledge base that fails is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
     searching = _searching(state, services, configuration)
-    pool, targets, found = await searching.run()
-    chosen = passages_of(found, configuration.max_passages)
+    pool, targets, results = await searching.run()
+    chosen = passages_of(results, configuration.max_passages)
     passages = [passage for passage, _ in chosen]
-    known = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
-    gaps = [gap for gap in searching.gaps if (gap["provider"], gap["code"]) not in known]
+    reasons = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
+    gaps = [gap for gap in searching.gaps if (gap["provider"], gap["code"]) not in reasons]
     gaps += _unnamed(state, passages)
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
@@ -248,7 +248,7 @@ def _searching(state: PlanState, services: Services, configuration: Configuratio
 
 @dataclass
 class _Searching:
-    """One search of own documents, full texts of papers and web pages."""
+    """Hold one search of own documents, full texts of papers and web pages."""
 
     turn: Turn
     tasks: list[Task]
@@ -283,8 +283,10 @@ class _Searching:
         if not (self.own or self.full_texts or self.pages.hits):
             return pool, [], []
         targets = await self._targets(pool)
-        found = await asyncio.gather(*(self._search(n, target) for n, target in enumerate(targets)))
-        return pool, targets, list(found)
+        results = await asyncio.gather(
+            *(self._search(n, target) for n, target in enumerate(targets))
+        )
+        return pool, targets, list(results)
 
     async def _read(self) -> PageIndex:
         """Return the web's best pages; those that could not be read are one gap."""
@@ -345,15 +347,15 @@ class _Searching:
             owner=scopes[0].owner,
             documents=tuple(dict.fromkeys(documents)),
         )
-        found = await self.services.knowledge.headings(close, limit=MAX_HEADINGS)
+        headings = await self.services.knowledge.headings(close, limit=MAX_HEADINGS)
         nearest = [heading for hits in near for hit in hits for heading in hit.chunk["headings"]]
         # Titles too: a paper in another language is near to no question until it is asked in it.
-        told = [*nearest, *self.papers.values(), *sorted(found)]
-        cleaned = (clean_text(heading, _MAX_HEADING) for heading in told)
+        lines = [*nearest, *self.papers.values(), *sorted(headings)]
+        cleaned = (clean_text(heading, _MAX_HEADING) for heading in lines)
         return list(dict.fromkeys(heading for heading in cleaned if heading))[:MAX_HEADINGS]
 
     async def _rewritten(self, headings: Sequence[str]) -> list[str]:
-        """Questions a model makes of headings; none, and a gap, where it cannot."""
+        """Return questions a model makes of headings; none, and a gap, where it cannot."""
         if not headings:
             return []
         asking = self.services.models.ask(
@@ -388,7 +390,7 @@ class _Searching:
         ]
 
     async def _targets(self, pool: list[str]) -> list[str]:
-        """The tasks, then the rewritten questions that bear most on the question."""
+        """Return the tasks, then the rewritten questions that bear most on the question."""
         tasks = pool[: len(distinct_questions(self.queries))][:MAX_TARGETS]
         others = pool[len(tasks) :]
         room = MAX_TARGETS - len(tasks)
@@ -415,10 +417,10 @@ class _Searching:
             *(self._known(each, scope, _PER_TARGET) for each in variants for scope in scopes)
         )
         lists += [self.pages.search(each, _PER_TARGET) for each in variants]
-        found = {_key(hit): hit for hits in lists for hit in hits}
+        hits_by_key = {_key(hit): hit for hits in lists for hit in hits}
         subjects = [subject_of(task) for task in own or self.tasks]
-        about = await self._about(list(found.values()), subjects)
-        hits = [hit for hit in found.values() if hit.document["id"] in about]
+        about = await self._about(list(hits_by_key.values()), subjects)
+        hits = [hit for hit in hits_by_key.values() if hit.document["id"] in about]
         return Found(number, target, await self._ranked(variants, hits))
 
     async def _ranked(self, variants: list[str], hits: list[Hit]) -> list[tuple[Hit, float]]:
@@ -446,8 +448,8 @@ class _Searching:
             by_document.setdefault(hit.document["id"], []).append(hit)
         verdicts = await asyncio.gather(
             *(
-                self._concerns(found, subject)
-                for found in by_document.values()
+                self._concerns(group, subject)
+                for group in by_document.values()
                 for subject in subjects
             )
         )
@@ -483,12 +485,12 @@ def _may_stay(query: str, hits: Sequence[Hit], place: int) -> bool:
 
 
 def _is_near(hit: Hit) -> bool:
-    """Whether its meaning is among the nearest, where vectors were compared."""
+    """Return whether its meaning is among the nearest, where vectors were compared."""
     return hit.ranks.get("vector", _NEAREST + 1) <= _NEAREST
 
 
 def distinct_questions(questions: Sequence[str]) -> list[str]:
-    """Cleaned, each asked once, in order."""
+    """Clean the questions; return each once, in order."""
     cleaned = [clean_text(question, _MAX_QUESTION) for question in questions]
-    asked = [Query(query=question, map=None) for question in cleaned if question]
-    return [query["query"] for query in drop_seen(asked, [])]
+    queries = [Query(query=question, map=None) for question in cleaned if question]
+    return [query["query"] for query in drop_seen(queries, [])]

@@ -26,15 +26,15 @@ _OF_TOOL = {tool.name: source for source, tool in SEARCHES.items()}
 
 
 async def search(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
-    """All that was found, also by optional tools; a source that fails is a gap.
+    """Return all that was found, also by optional tools; a source that fails is a gap.
 
     Sources that are off are not asked: the run says so once.
     """
     run, queries = runtime.context, queries_of(state["task"])
     names = [name for name in REQUIRED if name not in run.off]
-    asked = [(name, query) for name in names for query in queries_for(name, queries)]
-    outcomes = await asyncio.gather(*(ask_source(run, *each) for each in asked))
-    found = [
+    pairs = [(name, query) for name in names for query in queries_for(name, queries)]
+    outcomes = await asyncio.gather(*(ask_source(run, *each) for each in pairs))
+    documents = [
         document
         for message in state.get("optional_search_results") or []
         for document in documents_of(message.content, _OF_TOOL.get(str(message.name), ""))
@@ -43,13 +43,13 @@ async def search(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> Executo
     for name in names:
         lists = [
             documents_of(value, name)
-            for (source, _), (value, _) in zip(asked, outcomes, strict=True)
+            for (source, _), (value, _) in zip(pairs, outcomes, strict=True)
             if source == name
         ]
         # The best of every query first.
-        found += [document for row in zip_longest(*lists) for document in row if document]
+        documents += [document for row in zip_longest(*lists) for document in row if document]
     return ExecutorState(
-        search_results=found,
+        search_results=documents,
         gaps=[gap for _, gaps in outcomes for gap in gaps],
     )
 
@@ -62,8 +62,8 @@ _LEAST = 3
 async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
     """Keep what concerns the task; scored sources are cut by threshold and top-n besides."""
     run, query = runtime.context, state["current_query"]
-    found = distinct(state.get("search_results") or [])
-    documents = concerning(found, subject_of(state["task"]))
+    every = distinct(state.get("search_results") or [])
+    documents = concerning(every, subject_of(state["task"]))
     scored = run.configuration.rerank_sources
     papers = [document for document in documents if is_scored(document, scored)]
     others = [document for document in documents if not is_scored(document, scored)]
@@ -83,7 +83,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
         if ranking.note:
             log.warning("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
     log.info("turn=%s %s: %d found, %d distinct, %d on its subject, %d of %d scored kept",
-             run.turn["id"], run.task["id"], len(state.get("search_results") or []), len(found),
+             run.turn["id"], run.task["id"], len(state.get("search_results") or []), len(every),
              len(documents), len(ranked), len(papers))  # fmt: skip
     return ExecutorState(reranked_results=sorted_by_kind([*ranked, *others]), rerank_note=note)
 

@@ -30,7 +30,7 @@ TaskStatus = Literal["done", "empty", "failed", "skipped"]
 
 
 class PlanConfiguration(Configuration):
-    """The same knobs with the limits that a dossier needs."""
+    """Hold the same knobs with the limits that a dossier needs."""
 
     max_searches: Annotated[Searches, Field(description="Executed searches per run.")] = 150
     max_model_calls: ModelCalls = 120
@@ -45,7 +45,7 @@ def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
 
 
 class PlanInput(QuestionInput, total=False):
-    """What a client sends: a question, and optionally which collections may be read."""
+    """The input of a client: a question, and optionally the collections to read."""
 
     collections: Annotated[
         list[str] | None,
@@ -85,7 +85,7 @@ class DownloadedPaper(TypedDict):
 
 
 class ExecutorResult(TypedDict):
-    """What one task came to. Citable ids are `e{task}-{n}` for documents, as everywhere."""
+    """The result of one task. Citable ids are `e{task}-{n}` for documents, as everywhere."""
 
     task: str
     query: str
@@ -100,7 +100,7 @@ class ExecutorResult(TypedDict):
 
 
 class ExecutorState(Records, total=False):
-    """One executor's, from its decision to its result."""
+    """Hold one executor's, from its decision to its result."""
 
     executor_messages: Annotated[list[AnyMessage], add_messages]
     current_query: str
@@ -156,7 +156,7 @@ class PlanState(AgentInput, Gathered, total=False):
 
 
 class PlanUpdate(PlanState, total=False):
-    """What a node returns."""
+    """The update a node returns."""
 
 
 def new_plan() -> PlanUpdate:

@@ -57,8 +57,8 @@ def queries_of(task: Task) -> list[str]:
 
 def cleaned_queries(queries: Iterable[str]) -> list[str]:
     """Return the first three queries that ask something different, each one clean line."""
-    asked = [Query(query=clean_text(query, MAX_QUERY), map=None) for query in queries]
-    return [query["query"] for query in drop_seen(asked, [])][:MAX_QUERIES]
+    searches = [Query(query=clean_text(query, MAX_QUERY), map=None) for query in queries]
+    return [query["query"] for query in drop_seen(searches, [])][:MAX_QUERIES]
 
 
 def queries_for(source: str, queries: Sequence[str]) -> list[str]:
@@ -111,9 +111,9 @@ class Subject:
 
     def bearing(self, text: str) -> float:
         """Return the largest share of a query's terms that stand in the text."""
-        known = set(terms(text))
-        wanted = [set(query_terms(query)) for query in self.queries]
-        return max((len(each & known) / len(each) for each in wanted if each), default=0.0)
+        text_terms = set(terms(text))
+        term_sets = [set(query_terms(query)) for query in self.queries]
+        return max((len(each & text_terms) / len(each) for each in term_sets if each), default=0.0)
 
 
 def subject_of(task: Task) -> Subject:
@@ -137,8 +137,8 @@ def names_company(name: str, text: str) -> bool:
 
 def bears_on(query: str, text: str) -> bool:
     """Return True if a text has enough of a query's terms for words to say that it is about it."""
-    wanted = set(query_terms(query))
+    terms_of_query = set(query_terms(query))
     # Of the pairs of a Chinese phrase half straddle two words: 钠电技术 has 电技.
-    words = sum(1 if term.isascii() else 0.5 for term in wanted)
-    least = max(_COVERAGE * len(wanted), 1 if words < _FEW else 2)
-    return bool(wanted) and len(wanted & set(terms(text))) >= least
+    words = sum(1 if term.isascii() else 0.5 for term in terms_of_query)
+    least = max(_COVERAGE * len(terms_of_query), 1 if words < _FEW else 2)
+    return bool(terms_of_query) and len(terms_of_query & set(terms(text))) >= least

@@ -1,4 +1,4 @@
-"""What the steps of one task share: its services, its records, and asking one source."""
+"""Hold what the steps of one task share: its services, records, and asking a source."""
 
 import asyncio
 import logging
@@ -35,7 +35,7 @@ OPTIONAL = ("sec_edgar", "akshare")
 
 @dataclass
 class Shared:
-    """What the executors of a run have in common."""
+    """Hold what the executors of a run share."""
 
     flights: SingleFlight = field(default_factory=SingleFlight)
     """Equal searches at the same time."""
@@ -45,7 +45,7 @@ class Shared:
 
 @dataclass
 class ExecutorRun:
-    """Services, account, progress and options of one executor."""
+    """Hold services, account, progress and options of one executor."""
 
     task: Task
     turn: Turn
@@ -66,36 +66,36 @@ class ExecutorRun:
 
     @property
     def number(self) -> str:
-        """`2` of the task T2."""
+        """Return `2` of the task T2."""
         return self.task["id"].removeprefix("T")
 
     @property
     def wants_maps(self) -> bool:
-        """Whether the map's tools belong to this task, and can still be had."""
+        """Return whether the map's tools belong to this task, and are available."""
         routing, planned = self.configuration.geo_routing, self.task.get("sources")
         if routing == "never" or self.maps_failed:
             return False
         if routing == "llm" and planned is not None:
             return "map" in planned
-        asked = (self.turn["question"], self.task["query"])
-        placed = any(names_known_place(text) or parse_lnglat(text) for text in asked)
+        texts = (self.turn["question"], self.task["query"])
+        placed = any(names_known_place(text) or parse_lnglat(text) for text in texts)
         return placed or routing == "always"
 
     @property
     def map_options(self) -> MapOptions:
-        """Ids of the map's records are `a2-0` … in task T2."""
+        """Return the map's options; ids of its records are `a2-0` … in task T2."""
         turn = self.turn
         return MapOptions(prefix=f"a{self.number}", language=turn["language"], near=turn["near"])
 
     def tell(self, kind: EventType, text: str, **more: Any) -> None:
-        """A progress event of this task."""
+        """Emit a progress event of this task."""
         self.emit(event(kind, NODE, id=self.task["id"], text=text, **more))
 
-    def report_map_call(self, asked: str) -> None:
-        self.tell("map_call", asked)
+    def report_map_call(self, text: str) -> None:
+        self.tell("map_call", text)
 
     def tell_searching(self, source: str, query: str) -> float:
-        """Says that a source is asked; the moment it was."""
+        """Emit that a source is asked; return the moment."""
         self.tell("search_started", f"{source_name(source, self.language)}: {query}")
         return time.monotonic()
 
@@ -118,7 +118,7 @@ def sources_off(services: Services, configuration: Configuration) -> dict[str, s
 
 
 async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, list[Gap]]:
-    """What the source handed over, in whatever shape, or why it did not."""
+    """Return the raw result of a source, or the gaps where it failed."""
     began = run.tell_searching(source, query)
     value: Any = []
     gaps: list[Gap] = []
@@ -146,14 +146,14 @@ async def _found(run: ExecutorRun, source: str, query: str) -> Any:
 
 def _gap(run: ExecutorRun, source: str, query: str, error: Exception) -> Gap:
     values = {"source": source_name(source, run.language), "reason": _reason(run, error)}
-    told = run_gap(
+    gap = run_gap(
         "plan_execute.source_failed", run.language, query=query, provider=source, **values
     )
     if isinstance(error, AgentError):
-        told["code"] = error.code
+        gap["code"] = error.code
     if isinstance(error, BudgetExceeded):
-        told["message"] = reason_of(error, run.language)
-    return told
+        gap["message"] = reason_of(error, run.language)
+    return gap
 
 
 def _reason(run: ExecutorRun, error: Exception) -> str:

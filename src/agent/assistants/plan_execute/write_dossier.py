@@ -42,18 +42,18 @@ _CELL = 120
 
 
 def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, Figure]]:
-    """The figures of filings and statements, each once, under the id of their document."""
-    found: dict[tuple[str, str, str, str], tuple[str, Figure]] = {}
+    """Return the figures of filings and statements, each once, under the id of their document."""
+    figures: dict[tuple[str, str, str, str], tuple[str, Figure]] = {}
     for result in results:
         for name, document in zip(ids_of(result), result["documents"], strict=True):
             for figure in document.get("figures", []):
                 key = (figure["name"], figure["value"], figure["unit"], figure["period"])
-                found.setdefault(key, (name, figure))
-    return list(found.values())
+                figures.setdefault(key, (name, figure))
+    return list(figures.values())
 
 
 def figure_section(figures: Sequence[tuple[str, Figure]], language: Language) -> str:
-    """A table with unit, period and marker of each figure; empty without figures."""
+    """Return a table with unit, period and marker of each figure; empty without figures."""
     if not figures:
         return ""
     rows = [
@@ -87,19 +87,19 @@ def consulted_section(state: PlanState, used: Sequence[Source], language: Langua
 
 
 def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
-    """A row for each source: name, kind, distinct documents found, and cited."""
-    found: dict[tuple[str, str], set[str]] = {}
+    """Return a row for each source: name, kind, distinct documents found, and cited."""
+    by_source: dict[tuple[str, str], set[str]] = {}
     for name, kind, key in _consulted(state, language):
-        found.setdefault((name, kind), set()).add(key)
+        by_source.setdefault((name, kind), set()).add(key)
     cited = {_key(source) for source in used}
     return [
         f"| {cell(name)} | {kind} | {len(keys)} | {len(keys & cited)} |"
-        for (name, kind), keys in found.items()
+        for (name, kind), keys in by_source.items()
     ]
 
 
 def _consulted(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
-    """Source, kind and address of everything that was found."""
+    """Yield source, kind and address of everything that was found."""
     kinds: dict[str, str] = {
         "place": say("plan_execute.kinds.map", language),
         "document": say("plan_execute.kinds.document", language),
@@ -129,7 +129,7 @@ def _notes(state: PlanState, language: Language) -> list[str]:
 
 
 def cell(text: str) -> str:
-    """Foreign text as it can stand in a table."""
+    """Return foreign text as it can stand in a table."""
     return inert(text[:_CELL]).replace("|", "\\|")
 
 
@@ -164,7 +164,7 @@ async def write_dossier(
 
 @dataclass(frozen=True)
 class _Dossier:
-    """Written from the tasks' documents and the passages."""
+    """Write a dossier from the tasks' documents and the passages."""
 
     draft: Draft
     state: PlanState
@@ -253,19 +253,20 @@ class _Dossier:
         return [system, HumanMessage(full)]
 
     def _task_elements(self, tokens: int) -> str:
-        """Every task with its documents, their texts cut to equal shares."""
+        """Return every task with its documents, their texts cut to equal shares."""
         count = sum(len(result["documents"]) for result in self.results)
         free = tokens - _PER_TASK * len(self.results)
         share = max(_LEAST, free // max(1, count) - _PER_DOCUMENT)
-        shown = []
+        elements = []
         for result in self.results:
             lines = [
                 self._document_line(name, document, share)
                 for name, document in zip(ids_of(result), result["documents"], strict=True)
             ]
             text = cut_to_tokens("\n".join(lines), free // max(1, len(self.results)) + _PER_TASK)
-            shown.append(element("task", f"\n{text}\n", id=result["task"], query=result["query"]))
-        return "\n".join(shown)
+            attributes = {"id": result["task"], "query": result["query"]}
+            elements.append(element("task", f"\n{text}\n", **attributes))
+        return "\n".join(elements)
 
     def _document_line(self, name: str, document: Document, tokens: int) -> str:
         text = cut_to_tokens(" ".join(document["text"].split()), tokens)
@@ -282,12 +283,12 @@ class _Dossier:
         return cut_to_tokens("\n".join(lines), tokens)
 
     def material(self) -> str:
-        """The beginnings of what was found, each document once."""
-        sections, seen = [], set[str]()
+        """Return the beginnings of what was found, each document once."""
+        sections, cited = [], set[str]()
         for result in self.results:
-            found = list(zip(ids_of(result), result["documents"], strict=True))
-            fresh = [(name, d) for name, d in found if (d["url"] or d["title"]) not in seen]
-            seen |= {d["url"] or d["title"] for _, d in fresh[:_EXCERPTS]}
+            documents = list(zip(ids_of(result), result["documents"], strict=True))
+            fresh = [(name, d) for name, d in documents if (d["url"] or d["title"]) not in cited]
+            cited |= {d["url"] or d["title"] for _, d in fresh[:_EXCERPTS]}
             lines = [
                 f"- {inert(d['title'])}: {inert(beginning(' '.join(d['text'].split())))} [^{name}]"
                 for name, d in fresh[:_EXCERPTS]
@@ -316,7 +317,7 @@ def _under(passage: Passage, language: Language) -> str:
 
 
 def _first_of_targets(passages: list[Passage]) -> list[Passage]:
-    """The two best passages of each target."""
+    """Return the two best passages of each target."""
     grouped = groupby(passages, key=lambda passage: passage["target"])
     return [passage for _, group in grouped for passage in list(group)[:2]]
 
