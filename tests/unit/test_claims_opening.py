@@ -63,6 +63,7 @@ def test_a_false_conclusion_from_opening_hours_is_contradicted_by_the_record(
         "中国妇女儿童博物馆今天闭馆，明天开放[^a0-2]。",
         "中国妇女儿童博物馆 is closed on Mondays [^a0-2].",
         "At 20:00 Manner Coffee(南京东路店) is closed [^a0-1].",
+        "星巴克(外滩店)晚上9点半还营业[^a0-0]。",
     ],
 )
 def test_what_follows_from_opening_hours_is_not_even_doubtful(sentence: str) -> None:

@@ -26,6 +26,7 @@ USERS = [
     ("sentence", "wrong", "right"),
     [
         ("星巴克(外滩店)每天07:30开门，22:30关门[^a0-0]。", "22:30", "22:00"),
+        ("星巴克(外滩店)早上6:00开门[^a0-0]。", "6:00", "07:30"),
         ("一坐一忘(三里屯店)每天11:00开门，22:30关门[^a0-1]。", "22:30", "22:00"),
         ("| 星巴克(外滩店) | ★4.7 | ¥40 [^a0-0] |", "4.7", "4.4"),
         ("Fewer than 100,000 users on a single server is ideal [^w0-0].", "100,000", "10,000"),
@@ -49,6 +50,7 @@ def test_a_wrong_figure_becomes_that_of_its_own_source(
     [
         "It takes 12 minutes on a single server with users [^w0-0].",
         "星巴克(外滩店)离地铁站600米[^a0-0]。",
+        "一坐一忘(三里屯店)凌晨1:00关门[^a0-1]。",
         "The firm has 250,000 customers [^w0-0].",
     ],
 )
@@ -192,8 +194,8 @@ async def test_the_card_of_a_contradicted_citation_has_the_quote_against_it() ->
 
 
 async def test_a_figure_for_which_a_source_has_several_others_is_contradicted() -> None:
-    pages = ["The museum is open from 9:00 to 17:00 and in summer from 10:00 to 21:00 daily."]
-    body = "The museum is open daily until 23:00 in summer [1](https://w0-0.example/)."
+    pages = ["A day pass of the museum costs 15 euros for adults and 9 euros for children."]
+    body = "A day pass of the museum costs 40 euros [1](https://w0-0.example/)."
     done = await checked(body, evidence({"w0-0": pages}))
     assert [row["verdict"] for row in done.statements] == ["contradicted"]
 

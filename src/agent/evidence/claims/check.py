@@ -14,7 +14,7 @@ from agent.evidence.claims.claim import LEAST_OVERLAP, MAX_FIGURES, Claim, alike
 from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, rounded, words
-from agent.evidence.claims.opening import against_hours
+from agent.evidence.claims.opening import against_hours, borne_spans
 from agent.evidence.claims.places import with_right_places
 from agent.evidence.claims.sentences import (
     MARKED,
@@ -82,6 +82,7 @@ class _Judge(Claim):
         bare = not self.figures and not words(self.text)
         if bare or (not self.sentence.cited and self._states_nothing()):
             return self._finding("own")
+        self._leave_out_borne_times()
         if contrary := against_hours(self):
             finding = replace(self._finding("marked", contrary), contradicted=True)
         elif is_estimate(self.text):
@@ -91,6 +92,16 @@ class _Judge(Claim):
         if self.moved and finding.verdict in ("quoted", "computed", "own"):
             finding = replace(finding, verdict="rematched", doubt=0)
         return replace(finding, cite=(*self.moved, *finding.cite))
+
+    def _leave_out_borne_times(self) -> None:
+        """Take the times out of the facts at which places are open, or not, as the text says."""
+        if any(figure.clock is not None for figure in self.facts):
+            spans = borne_spans(self)
+            self.facts = [
+                f
+                for f in self.facts
+                if f.clock is None or not any(start <= f.start < end for start, end in spans)
+            ]
 
     def _states_nothing(self) -> bool:
         """Return whether it is a label, or advice without figures of its own."""

@@ -25,6 +25,7 @@ _ARITHMETIC = re.compile(
     re.I,
 )
 MAX_FIGURES = 40
+_NEAR_MINUTES = 180
 LEAST_OVERLAP = 0.2
 """The least share of a sentence's words that a passage about the same thing has."""
 _MAX_OPERANDS, _NEAR_PASSAGES = 12, 3
@@ -142,11 +143,16 @@ def same_kind(one: Figure, other: Figure) -> bool:
 
 
 def alike_in_kind(one: Figure, other: Figure) -> bool:
-    """Return whether one figure can stand for the other: dates, times, numbers of one unit."""
+    """Return whether one figure can stand for the other: dates, numbers of one unit, times.
+
+    Times are near each other: places open at one and close at the other.
+    """
     if one.date or other.date:
         return bool(one.date and other.date)
+    if one.clock is not None and other.clock is not None:
+        return abs(one.clock - other.clock) <= _NEAR_MINUTES
     if one.clock is not None or other.clock is not None:
-        return one.clock is not None and other.clock is not None
+        return False
     return one.kind == other.kind
 
 

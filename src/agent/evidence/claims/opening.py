@@ -130,20 +130,24 @@ def against_hours(claim: Claim) -> Passage | None:
     return None
 
 
-def without_borne_hours(claim: Claim) -> str:
-    """Return the text of a sentence with the clauses blanked that the hours of its places bear."""
-    text, today = claim.text, claim.evidence.today
+def borne_spans(claim: Claim) -> list[tuple[int, int]]:
+    """Return where a sentence has clauses that the hours of its places bear, or today's date."""
     borne = [
         (opening.start, opening.end)
         for opening in openings(claim)
         if all(_outcome(claim, name, opening) == "satisfied" for name in opening.places)
     ]
-    borne += [
+    return borne + [
         (start, start + len(clause))
-        for start, clause in clause_spans(text)
-        if _TODAY_IS.fullmatch(clause) and len(days_of(clause, today)) == 1
+        for start, clause in clause_spans(claim.text)
+        if _TODAY_IS.fullmatch(clause) and len(days_of(clause, claim.evidence.today)) == 1
     ]
-    for start, end in borne:
+
+
+def without_borne_hours(claim: Claim) -> str:
+    """Return the text of a sentence with the clauses blanked that the hours of its places bear."""
+    text = claim.text
+    for start, end in borne_spans(claim):
         text = text[:start] + " " * (end - start) + text[end:]
     return text
 
