@@ -213,11 +213,18 @@ async def search_info(
 
 
 def _unnamed(state: PlanState, passages: Sequence[Passage]) -> list[Gap]:
-    """Return a gap for each company of the plan that nothing of what was found names."""
+    """Return a gap for each company of the plan that nothing of what was found names.
+
+    A task whose sources failed found out nothing about its company.
+    """
+    asked = {r["task"] for r in state["executor_result"] if r["status"] != "failed"}
     texts = [whole_text(d) for result in state["executor_result"] for d in result["documents"]]
     texts += ["\n".join([p["title"], *p["headings"], p["text"]]) for p in passages]
     companies = dict.fromkeys(
-        names for task in state["tasks"] for names in companies_of(task.get("company", ""))
+        names
+        for task in state["tasks"]
+        if task["id"] in asked
+        for names in companies_of(task.get("company", ""))
     )
     return [
         run_gap("plan_execute.company_unnamed", state["turn"]["language"], company=names[0])
