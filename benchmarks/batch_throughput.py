@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.dev_server import REPOSITORY, clean_environment
+from tests.support.programs import REPOSITORY, Program, clean_environment
 
 from benchmarks.latencies import Latencies
 from benchmarks.loads import environment
@@ -67,7 +67,9 @@ class Measured:
         return next((s.rss_mb for s in self.samples if s.rows >= rows), 0.0)
 
 
-def measure(standins: Standins, folder: Path, count: int, concurrency: int) -> Measured:
+def measure(
+    standins: Standins, folder: Path, count: int, concurrency: int, *, cold: bool = True
+) -> Measured:
     """Run the command over `count` questions of its own."""
     folder.mkdir()
     asked = [{"id": str(n), "question": question(1000 + n)} for n in range(count)]
@@ -75,13 +77,16 @@ def measure(standins: Standins, folder: Path, count: int, concurrency: int) -> M
     (folder / "questions.jsonl").write_text("\n".join(lines), "utf-8")
     settings = environment(standins, TANLU_DATA_DIR=str(folder / "threads"))
     command = [
-        sys.executable, "-m", "agent", "batch", "questions.jsonl", "-o", "answers.jsonl",
+        "-m", "agent", "batch", "questions.jsonl", "-o", "answers.jsonl",
         "--assistant", "agent", "--concurrency", str(concurrency), "--set", "geo_routing=never",
     ]  # fmt: skip
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env=clean_environment(**settings, PYTHONPATH=str(REPOSITORY / "src")),
-    )  # fmt: skip
+    process = Program(
+        *command,
+        folder=folder,
+        env=clean_environment(**settings, PYTHONPATH=str(REPOSITORY)),
+        stdout=subprocess.DEVNULL,
+        cold=cold,
+    )
     assert process.stderr is not None
     samples = _watched(process, folder / "answers.jsonl")
     said = process.stderr.read()
@@ -91,7 +96,7 @@ def measure(standins: Standins, folder: Path, count: int, concurrency: int) -> M
     return Measured(process.wait(), samples, answered, said, concurrency)
 
 
-def _watched(process: "subprocess.Popen[str]", answers: Path) -> list[Sample]:
+def _watched(process: Program, answers: Path) -> list[Sample]:
     """Rows, memory and CPU of a process, ten times a second, until it ends."""
     samples: list[Sample] = []
     pause = threading.Event()
@@ -103,15 +108,15 @@ def _watched(process: "subprocess.Popen[str]", answers: Path) -> list[Sample]:
     return [sample for sample in samples if sample.rss_mb]
 
 
-def figures(scale: float, many: int, few: int) -> list[Line]:
+def figures(scale: float, many: int, few: int, *, cold: bool = True) -> list[Line]:
     """The table: `many` questions 8 at once against `few` one by one."""
     row, strangers = "batch", Strangers()
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
         Standins(StandinOptions(scale=scale)) as standins,
     ):
-        alone = measure(standins, Path(name) / "alone", few, 1)
-        together = measure(standins, Path(name) / "together", many, 8)
+        alone = measure(standins, Path(name) / "alone", few, 1, cold=cold)
+        together = measure(standins, Path(name) / "together", many, 8, cold=cold)
     for found, count in ((alone, few), (together, many)):
         if found.exit_code or found.rows != count:
             return [Line(row, "questions not answered", count - found.rows, 0, found.said[-300:])]
@@ -135,9 +140,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="times realistic latencies")
     parser.add_argument("--questions", type=int, default=200, help="asked 8 at once")
     parser.add_argument("--alone", type=int, default=6, help="asked one by one")
+    parser.add_argument("--warm", action="store_true", help="fork what is measured: quick to start")
     given = parser.parse_args(argv)
     print(header())
-    lines = figures(given.scale, given.questions, given.alone)
+    lines = figures(given.scale, given.questions, given.alone, cold=not given.warm)
     show(lines)
     return int(any(line.holds is False for line in lines))
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
@@ -69,6 +70,15 @@ def states(page: Page, thread: str) -> Iterator[str]:
     yield "review"
 
 
+def box_of(shown: Locator) -> dict[str, Any]:
+    """Where something is, once it is there and has come to rest."""
+    expect(shown).to_be_visible()
+    shown.element_handle().wait_for_element_state("stable")
+    found = shown.bounding_box()
+    assert found is not None
+    return {**found}
+
+
 def assert_none(wrong: dict[str, list[str]]) -> None:
     """Nothing is wrong in any state; tells all that is."""
     told = {state: what for state, what in wrong.items() if what}
@@ -118,14 +128,14 @@ def test_it_can_be_zoomed(visit: Visits, thread: str, zoom: int) -> None:
 def test_a_low_window_is_for_reading(visit: Visits, thread: str, width: int, height: int) -> None:
     page = visit(viewport={"width": width, "height": height}, **STILL).tab(f"/app?thread={thread}")
     ends(page.locator("article.turn"))
-    sizes = [part(page, name).bounding_box() or {"height": 0} for name in ("top", "composer")]
+    sizes = [box_of(part(page, name)) for name in ("top", "composer")]
     assert height - sum(size["height"] for size in sizes) > height / 2
     page.get_by_role("button", name="由谁来答").click()
-    choices = page.locator(".composer .unfolded:visible").bounding_box() or {"y": 0}
+    choices = box_of(page.locator(".composer .unfolded:visible"))
     assert choices["y"] >= sizes[0]["height"], "the choices begin under the page's head"
     page.keyboard.press("Escape")
     page.locator("a.cite").nth(2).click()
-    card = part(page, "citation").bounding_box() or {"y": 0, "height": height}
+    card = box_of(part(page, "citation"))
     assert card["y"] >= 0
     assert card["y"] + card["height"] <= height, "the card's end is out of reach"
 
@@ -145,7 +155,7 @@ def test_a_phone_on_its_side_shows_whose_map_it_is(visit: Visits, thread: str) -
     page = visit(viewport={"width": 740, "height": 360}, **STILL).tab(f"/app?thread={thread}")
     ends(page.locator("article.turn"))
     page.get_by_role("button", name="地图", exact=True).click()
-    credit = part(page, "map").get_by_text("© 高德地图").bounding_box() or {"y": 360, "height": 0}
+    credit = box_of(part(page, "map").get_by_text("© 高德地图"))
     assert credit["y"] + credit["height"] <= 360
 
 

@@ -116,7 +116,8 @@ def test_filling_and_queries_are_printed_with_and_without_the_rule() -> None:
 
 
 def test_the_batch_benchmark_prints_its_ratio_and_its_memory() -> None:
-    table = table_of("batch_throughput", "--scale", "0.02", "--questions", "12", "--alone", "2")
+    few = ("--scale", "0.02", "--questions", "12", "--alone", "2")
+    table = table_of("batch_throughput", *few, "--warm")
     assert "not answered" not in table
     for figure in ("rate at 8 ÷ rate at 1", "memory, MB after 12", "growth, MB"):
         assert figure in table

@@ -79,13 +79,21 @@ def elsewhere_fixture() -> Iterator[int]:
         thread.join()
 
 
-@pytest.fixture(name="page")
-def page_fixture() -> Iterator[Any]:
+@pytest.fixture(scope="module", name="chromium")
+def chromium_fixture() -> Iterator[Any]:
     arguments = ["--no-sandbox", "--host-resolver-rules=MAP *.example 127.0.0.1"]
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser.new_page()
+        yield browser
         browser.close()
+
+
+@pytest.fixture(name="page")
+def page_fixture(chromium: Any) -> Iterator[Any]:
+    """In a context of its own."""
+    page = chromium.new_page()
+    yield page
+    page.close()
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1"])

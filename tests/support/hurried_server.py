@@ -9,7 +9,7 @@ __all__ = ["app"]
 assert postgres._PAUSES[-1] == 3.0
 postgres._PAUSES = (0.0, 0.1, 0.1)
 assert _persistence._flush_interval == 10
-_persistence._flush_interval = 0.2
+_persistence._flush_interval = 0.5
 # Its loop has begun before any application is imported, with a wait of the old length.
 _persistence.stop_flush_loop()
 for kept in [reference() for reference in _persistence._stores.values()]:
