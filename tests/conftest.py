@@ -1,5 +1,6 @@
 """What every test gets: an environment without keys, settings or a `.env`, and its own data."""
 
+import gc
 import logging
 import os
 import signal
@@ -28,6 +29,12 @@ def pytest_configure() -> None:
     from tests.support.standins import observe_sample
 
     observe_sample()
+
+
+def pytest_collection_finish() -> None:
+    """Leave all modules and tests out of every later collection of garbage: it takes a second."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
