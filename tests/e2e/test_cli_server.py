@@ -109,7 +109,11 @@ def test_ctrl_c_cancels_the_run_on_the_server(
         found = cli.ask("--url", server.url, "--thread", thread, *NO_MAP)
         assert found["sources"]
         gemini.fail("status", status=403, times=None)
-        failed_in_one_line(cli.run("ask", "--url", server.url, *NO_MAP, EN), 1, "every source")
+        done = cli.run("ask", "--url", server.url, *NO_MAP, EN)
+        reason, remedy = done.stderr.splitlines()[-2:]
+        assert reason.startswith("tanlu: every source failed: ")
+        failed_in_one_line(done, 1, "valid key")
+        assert remedy.startswith("tanlu: ")
 
 
 @pytest.mark.server

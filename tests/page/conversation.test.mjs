@@ -82,14 +82,6 @@ describe("a question", () => {
     assert.equal(turn.error, "messages: the question is empty");
   });
 
-  it("that nothing could answer says why, and on a second line what helps", async () => {
-    const { conversation, run } = await asking();
-    run.tell("error", { error: "NothingFound", message: "every model failed: no\tnetwork.\nCheck the proxy" });
-    run.end("error");
-    const turn = await until(conversation, is("failed"));
-    assert.equal(turn.error, "every model failed: no network.\nCheck the proxy");
-  });
-
   it("on a server that can keep nothing more says so in the page's words", async () => {
     const { conversation, run } = await asking();
     run.tell("error", { error: "StoreFailed", message: "TANLU_DATA_DIR: the disk is full" });

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from rich.console import Console
 
-from agent.cli.console import printable
+from agent.cli.console import printable, reader_language
 from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_json, print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, show_log
@@ -61,6 +61,25 @@ def pretty(found: Outcome, notice: str = "", width: int = 100) -> str:
     written = console.file
     assert isinstance(written, io.StringIO)
     return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("variables", "language"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "en_GB.UTF-8"}, "en"),
+        ({"LANG": "en_GB.UTF-8", "ANSWER_LANGUAGE": "zh"}, "zh"),
+        ({"LANG": "de_DE.UTF-8", "ANSWER_LANGUAGE": "auto"}, "en"),
+    ],
+)
+def test_lines_that_answer_no_question_are_in_the_reader_s_language(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], language: str
+) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG", "ANSWER_LANGUAGE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert reader_language() == language
 
 
 def test_a_narrow_terminal_has_a_list_of_places_instead_of_a_table() -> None:

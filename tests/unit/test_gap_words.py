@@ -172,9 +172,9 @@ def test_a_question_that_nothing_answers_is_told_every_reason_and_what_to_do() -
         ("model_quota_day", "OPENAI_BASE_URL"), ("unavailable", "Try again later"),
     ],
 )  # fmt: skip
-def test_a_failed_run_says_on_its_second_line_what_helps(code: str, helps: str) -> None:
+def test_a_failed_run_says_after_an_arrow_what_helps(code: str, helps: str) -> None:
     down = ProviderUnavailable("model:google", MACHINE, code=code)
-    reason, remedy = all_failed([gap_of("", down, "generate_query", "en")], "en").split("\n")
+    reason, remedy = all_failed([gap_of("", down, "generate_query", "en")], "en").split(" → ")
     assert reason.startswith("every model failed: ")
     assert helps in remedy
 
@@ -193,7 +193,7 @@ def test_where_nothing_could_be_looked_up_the_sources_say_why_not_the_models() -
     down = ProviderUnavailable("model:google", MACHINE)
     source = Gap(query="甲", provider="google", code="timeout", message="Google 搜索没有成功")
     gaps = [gap_of("", down, "generate_query", "zh"), source, gap_of("", down, "reflection", "zh")]
-    with pytest.raises(NothingFound, match="没能查到：Google 搜索没有成功。\n请"):
+    with pytest.raises(NothingFound, match="没能查到：Google 搜索没有成功。 → 请"):
         refuse_if_all_failed(gaps, "zh")
     with pytest.raises(NothingFound, match=r"^没有模型能够作答：没能由模型拟定搜索词"):
         refuse_if_all_failed(gaps[:1], "zh")

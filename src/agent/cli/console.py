@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False) -> int:
     """Print `tanlu: message` on stderr, scrubbed, and return the exit code.
 
-    A second line of the message says what helps; the first is then bold on a terminal.
+    What helps, after an arrow in the message, has a line of its own; the reason is then bold.
     """
     from agent.core.redaction import scrub
 
@@ -43,7 +43,7 @@ def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False)
             message = problem_text(message, reader_language())
         else:
             message = message.message
-    reason, _, remedy = scrub(message).partition("\n")
+    reason, _, remedy = scrub(message).partition(" → ")
     line = f"tanlu: {one_line(reason)}" + (f" ({_MORE})" if hint else "")
     is_bold = remedy and sys.stderr.isatty() and "NO_COLOR" not in os.environ
     print(f"\x1b[1m{line}\x1b[0m" if is_bold else line, file=sys.stderr)  # noqa: T201
@@ -65,8 +65,11 @@ def is_terminal() -> bool:
 def reader_language() -> "Language":
     """Return the language for lines that answer no question: ANSWER_LANGUAGE, else the locale's."""
     chosen = os.environ.get("ANSWER_LANGUAGE", "").lower()
-    name = chosen if chosen in ("zh", "en") else (locale.getlocale()[0] or "").lower()
-    return "zh" if name.startswith(("zh", "chinese")) else "en"
+    if chosen not in ("zh", "en"):
+        # The variables first: a locale that is not installed is wanted all the same.
+        wanted = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+        chosen = (next(filter(None, wanted), None) or locale.getlocale()[0] or "").lower()
+    return "zh" if chosen.startswith(("zh", "chinese")) else "en"
 
 
 def called_as() -> list[str]:

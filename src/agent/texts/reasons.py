@@ -40,6 +40,8 @@ _KEYS = {"model:google": "GEMINI_API_KEY", "google": "GEMINI_API_KEY",
          "model:openai": "OPENAI_API_KEY", "amap": "AMAP_MAPS_API_KEY"}  # fmt: skip
 
 
+REMEDY = " → "
+"""Between a reason and what helps; the page has the same."""
 _REMEDIES = {
     "unreachable": "network",
     "proxy": "network",

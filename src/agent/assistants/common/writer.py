@@ -34,11 +34,11 @@ from agent.models.streaming import FinishedText
 from agent.state import Gathered, Previous, replaced
 from agent.texts import say
 from agent.texts.language import Language
-from agent.texts.reasons import remedy_of
+from agent.texts.reasons import REMEDY, remedy_of
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
-    """Return that nothing could be looked up, and on a second line what would help.
+    """Return that nothing could be looked up, and after an arrow what would help.
 
     Each source's reason stands there once; where no source was asked, the models' do.
     """
@@ -46,7 +46,7 @@ def all_failed(gaps: Sequence[Gap], language: Language) -> str:
     reasons = dict.fromkeys(gap["message"].rstrip("。.") for gap in of_sources or gaps)
     key = "answer.all_failed" if of_sources else "answer.no_model"
     reason = say(key, language, reasons=say("punctuation.semicolon", language).join(reasons))
-    return f"{reason}\n{remedy_of([gap['code'] for gap in gaps], language)}"
+    return f"{reason}{REMEDY}{remedy_of([gap['code'] for gap in gaps], language)}"
 
 
 def record_sections(

@@ -50,14 +50,12 @@ export function serverError(error) {
   return new ServerError(status, say("status", { status, text: detail(error.text ?? error.message) }));
 }
 
-/** Tells why a run failed, and on a second line what helps, if it says so. @param {Failure} failure */
+/** Tells what a run says about its failure as one line. @param {Failure} failure */
 export function failureText(failure) {
   if (typeof failure === "object" && failure?.error === "StoreFailed") {
     return say("full", { text: oneLine(failure.message ?? "") });
   }
   const text = typeof failure === "string" ? failure : failure?.message ?? failure?.error;
-  const isInTwoLines = typeof failure === "object" && failure?.error === "NothingFound";
-  if (isInTwoLines) return (text ?? "").split("\n", 2).map(oneLine).join("\n");
   return oneLine(text ?? "") || say("failed");
 }
 

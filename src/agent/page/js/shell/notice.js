@@ -32,12 +32,12 @@ export function showFailedStart(place, text, again) {
 }
 
 /**
- * Shows an error in one line, with the one thing that may help; a second line of its text is the remedy.
+ * Shows an error in one line, with the one thing that may help; what follows an arrow in its text is that.
  * @param {{text: string, again?: (() => void)|null, lead?: string}} options
  *   `lead`: stands for a long text, which is folded away
  */
 export function failed({ text, again, lead }) {
-  const [reason, remedy] = text.split("\n");
+  const [reason, remedy] = text.split(" → ");
   const isFolded = lead && !remedy && text.length > SHORT;
   return el("div", { class: "notice warn", role: "alert" },
     el("span", {}, ...(remedy ? [el("strong", {}, reason), el("br"), remedy] : [isFolded ? lead : text])),
