@@ -119,11 +119,14 @@ def test_a_place_is_cited_only_in_a_line_that_names_it(turn: Turn) -> None:
     by_source = {place["source"]: place for place in kept["places"]}
     swapped = []
     for line in replay.own(number).splitlines():
-        named = mentioned(kept["places"], line)
-        for _, url in LINK.findall(line):
-            place = by_source.get(cited.get(url, ""))
-            if place and named and not (place["id"] in named or place["name"] in line):
-                swapped.append((place["name"], line))
+        of_line = mentioned(kept["places"], line)
+        for sentence in re.split(r"(?<=[。；])", line):
+            # A line about several places says in each sentence which of them it is about.
+            named = of_line if len(of_line) == 1 else mentioned(kept["places"], sentence)
+            for _, url in LINK.findall(sentence):
+                place = by_source.get(cited.get(url, ""))
+                if place and named and not (place["id"] in named or place["name"] in line):
+                    swapped.append((place["name"], sentence))
     assert swapped == []
 
 

@@ -87,14 +87,31 @@ def test_a_keyword_that_was_planned_but_not_searched_may_be_asked_again() -> Non
     assert queries[0]["map"]["keywords"] == ["小吃", "咖啡厅"]
 
 
-def test_merged_queries_lose_no_keyword() -> None:
+def test_each_query_keeps_its_own_keywords_and_none_is_searched_twice() -> None:
     queries = plan_queries(
-        [written("王府井", "博物馆", "公园"), written("王府井", "公园", "儿童剧院", "科技馆")],
+        [
+            written("三里屯", "酒吧"),
+            written("三里屯", "夜宵", "烧烤", "火锅"),
+            written("三里屯", "火锅", "清吧", "酒馆"),
+            written("三里屯", "书店"),
+        ],
         Configuration(),
         None,
     )
     tasks = [query["map"] for query in queries]
     assert [task and task["keywords"] for task in tasks] == [
-        ["博物馆", "公园", "儿童剧院"],
-        ["科技馆"],
+        ["酒吧", "清吧", "酒馆"],
+        ["夜宵", "烧烤", "火锅"],
+        None,
+        ["书店"],
     ]
+
+
+def test_queries_of_one_place_share_a_search_that_has_room_for_all_their_keywords() -> None:
+    queries = plan_queries(
+        [written("王府井", "博物馆", "公园"), written("王府井", "公园", "儿童剧院")],
+        Configuration(),
+        None,
+    )
+    tasks = [query["map"] for query in queries]
+    assert [task and task["keywords"] for task in tasks] == [["博物馆", "公园", "儿童剧院"], None]

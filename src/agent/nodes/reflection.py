@@ -141,7 +141,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "conversation": conversation(state["messages"], previous["sources"], longest=_SHOWN_ANSWER),
         "asked_as": words_of_user(turn),
         "question": turn["question"],
-        "asked": "\n".join(q["query"] for q in state.get("queries", [])),
+        "asked": "\n".join(dict.fromkeys(q["query"] for q in state.get("queries", []))),
         "findings": "\n\n".join(state.get("web_research_result", [])),
         "sources": provenance_lines(
             state.get("sources_gathered", []), state.get("web_research_result", [])

@@ -1,5 +1,6 @@
 """Route a run between its nodes, and queries to the map."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal
 
@@ -111,12 +112,12 @@ def plan_queries(
     answered: dict[tuple[object, ...], set[str]] = {}
     for task in searched:
         answered.setdefault(_where(task), set()).update(task.get("keywords", []))
-    first_tasks: dict[tuple[object, ...], MapTask] = {}
+    tasks_at = defaultdict[tuple[object, ...], list[MapTask]](list)
     queries: list[Query] = []
     for each in written:
         proposal = _proposal(each, configuration)
         fresh = _fresh(proposal, answered) if proposal and has_place(proposal, near) else None
-        query = Query(query=each.query, map=_merge(fresh, first_tasks))
+        query = Query(query=each.query, map=_merge(fresh, tasks_at))
         if fresh and not query["map"] and not each.web:
             continue
         if query["map"] and not each.web:
@@ -181,14 +182,24 @@ def _fresh(task: MapTask, earlier_words: dict[tuple[object, ...], set[str]]) -> 
     return MapTask(**{**task, "keywords": words}) if words else None
 
 
-def _merge(task: MapTask | None, first_tasks: dict[tuple[object, ...], MapTask]) -> MapTask | None:
-    """Return the task with the keywords that no earlier query of this round takes along, if any."""
-    if task is None or (first := first_tasks.setdefault(_where(task), task)) is task:
-        return task
-    words = list(dict.fromkeys([*first.get("keywords", []), *task.get("keywords", [])]))
-    first["keywords"], rest = words[:_MOST_KEYWORDS], words[_MOST_KEYWORDS:]
-    if not rest:
+def _merge(
+    task: MapTask | None, tasks_at: defaultdict[tuple[object, ...], list[MapTask]]
+) -> MapTask | None:
+    """Return the task with its own keywords that no earlier query of this round has.
+
+    None where an earlier task of the same place has room to take all of them along.
+    """
+    if task is None:
         return None
-    first_tasks[_where(task)] = task
-    task["keywords"] = rest
+    earlier = tasks_at[_where(task)]
+    taken = {word for each in earlier for word in each.get("keywords", [])}
+    words = [word for word in task.get("keywords", []) if word not in taken]
+    for each in earlier:
+        if len(shared := [*each.get("keywords", []), *words]) <= _MOST_KEYWORDS:
+            if words:
+                each["keywords"] = shared
+            return None
+    if words:
+        task["keywords"] = words
+    earlier.append(task)
     return task
