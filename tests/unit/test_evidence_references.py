@@ -154,11 +154,13 @@ def _without_list(text: str, size: int) -> str:
     [
         (
             "It is so [^w0-0].\n\n**Sources:** 2: Merge documentation [^w0-1]",
-            "It is so [^w0-0].\n\n",
+            "It is so [^w0-0].\n",
         ),
-        ("如此[^w0-0]。\n\n## 参考资料\n\n1. 官网 [^w0-0]\n2. [^w0-1]\n", "如此[^w0-0]。\n\n"),
-        ("So.\n\nReferences\n- [^w0-0] SQLite\n- https://sqlite.org/x\n", "So.\n\n"),
-        ("如此。\n\n**来源**：[^w0-0]、[^w0-1]", "如此。\n\n"),
+        ("如此[^w0-0]。\n\n## 参考资料\n\n1. 官网 [^w0-0]\n2. [^w0-1]\n", "如此[^w0-0]。\n"),
+        ("So.\n\nReferences\n- [^w0-0] SQLite\n- https://sqlite.org/x\n", "So.\n"),
+        ("如此。\n\n**来源**：[^w0-0]、[^w0-1]", "如此。\n"),
+        ("如此。\n\n来源：高德地图、shuzizhou.com", "如此。\n"),
+        ("So.\n\n*Sources: Amap, chnmuseum.cn and dpm.org.cn*\n", "So.\n"),
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -176,6 +178,7 @@ def test_a_list_of_sources_that_the_model_writes_itself_is_dropped(
         "Sources: the White Nile begins at Lake Victoria and is the longer one [^w0-0].",
         "**来源**\n\n1. 长江发源于唐古拉山。[^w0-0]\n",
         "a\n- s\n  so\n\n# Source code\n",
+        "如此。\n\n来源：高德地图记录的营业时间，节假日可能不同。",
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 1000])

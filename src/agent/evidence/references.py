@@ -98,6 +98,8 @@ _ENTRY_MARK = re.compile(
     r"\[\^?[^\]\n]{1,60}\]|【[^】\n]{1,60}】|https?://\S+|\b[a-z]{1,3}\d+-\d+\b"
 )
 _ENTRY_NUMBER = re.compile(r"^\s*(?:[-*+•]\s*)?(?:\d{1,3}\s*[.):：、]|\[\d{1,3}\])")
+_BETWEEN_NAMES = re.compile(r"[、，,；;和及]|\band\b|\s&\s")
+_MAPS = ("高德地图", "高德", "amap", "google", "维基百科", "wikipedia")
 _MAX_HEADING, _MAX_ENTRY = 300, 90
 
 
@@ -109,6 +111,7 @@ class SourceListFilter:
 
     def __init__(self) -> None:
         self._line = ""
+        self._blank = ""
         self._list = ""
         self._passing = False
 
@@ -121,13 +124,15 @@ class SourceListFilter:
                 output += self._line if self._passing else self._ended_line()
                 self._line, self._passing = "", False
             elif self._passing or not (self._list or _may_be_heading(self._line)):
-                output, self._line, self._passing = output + self._line, "", True
+                output += self._blank + self._line
+                self._line, self._blank, self._passing = "", "", True
         return output
 
     def flush(self) -> str:
-        """Return what was held back, less a list of sources."""
+        """Return what was held back, less a list of sources and the blank lines before it."""
         output = self._ended_line() if self._line else ""
-        self._line, self._list, self._passing = "", "", False
+        output += "" if self._list else self._blank
+        self._line, self._blank, self._list, self._passing = "", "", "", False
         return output
 
     def _ended_line(self) -> str:
@@ -135,7 +140,13 @@ class SourceListFilter:
         if self._list and _is_entry(self._line):
             self._list += self._line
             return ""
-        pending, self._list = self._list, ""
+        if not self._list and not self._line.strip():
+            self._blank += self._line
+            return ""
+        if not self._list and _is_heading(self._line):
+            self._list = self._line
+            return ""
+        pending, self._blank, self._list = self._blank + self._list, "", ""
         if _is_heading(self._line):
             self._list = self._line
             return pending
@@ -158,7 +169,13 @@ def _may_be_heading(begin: str) -> bool:
 def _is_heading(line: str) -> bool:
     """Return True for a heading of sources, alone on its line or with the first behind a colon."""
     entry = _behind_heading(_without_decoration(line))
-    return entry is not None and (not entry or _is_entry(entry))
+    return entry is not None and (not entry or _is_entry(entry) or _names_only_sites(entry))
+
+
+def _names_only_sites(entry: str) -> bool:
+    """Return True for the names of sites and maps alone, as in `来源：高德地图、example.com`."""
+    names = filter(None, (name.strip(_DECORATION) for name in _BETWEEN_NAMES.split(entry)))
+    return all(name in _MAPS or is_domain(name) for name in names)
 
 
 def _behind_heading(word: str) -> str | None:
