@@ -32,7 +32,7 @@ pytestmark = pytest.mark.node
 CONVERSATIONS = conversations()
 TURNS = [(c.name, turn) for c in CONVERSATIONS for turn in range(len(c.questions))]
 LINK = re.compile(r"\[(\d+)\]\(([^)\s]+)\)")
-LISTED = re.compile(r"^(?:\d+\.|-) +\**([^*：:\n]+?)\**(?:[：:]|$)", re.MULTILINE)
+LISTED = re.compile(r"^(?:\d+\.|-) +\**([^*：:\n]+?)\**(?:（[^）]*）)?(?:[：:]|$)", re.MULTILINE)
 NOISE = {
     "a marker": re.compile(r"\[\^"),
     "an id": re.compile(rf"[\[(（【<]\s*{ID}"),

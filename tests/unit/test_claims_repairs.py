@@ -144,6 +144,13 @@ def test_a_contradiction_without_another_figure_marks_and_replaces_nothing(sente
     assert (finding.verdict, finding.contradicted, finding.text) == ("marked", True, None)
 
 
+def test_one_wrong_name_becomes_that_of_the_quote_and_the_rest_stays() -> None:
+    page = "It was created by David Soria Parra and released by Anthropic in November 2024."
+    sentence = "Created by David Soria Parra and released by OpenAI in November 2024 [^w0-0]."
+    finding = after(sentence, page, evidence({"w0-0": [page]}))
+    assert (finding.verdict, finding.text) == ("repaired", sentence.replace("OpenAI", "Anthropic"))
+
+
 def test_a_time_that_is_put_right_keeps_the_way_it_was_written() -> None:
     known = evidence({"w0-0": ["外滩景观灯平时关灯时间为晚上10点。"]})
     [finding] = with_source_figures(check("外滩景观灯平时关灯时间为 22:30[^w0-0]。", known), known)

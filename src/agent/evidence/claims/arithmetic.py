@@ -27,9 +27,23 @@ _COUNT = re.compile(
     r"([两二三四五六七八九十])(?=[人个张位天晚次份家])|\b(two|three|four|five|six|twice|double)\b",
     re.I,
 )
+_WHOLES = (
+    (
+        re.compile(
+            r"一整?年|全年|每年|\b(?:over|for|in|per|each) (?:an? )?(?:whole )?year\b", re.I
+        ),
+        12,
+    ),
+    (
+        re.compile(
+            r"一整?周|一星期|每周|\b(?:over|for|in|per|each) (?:an? )?(?:whole )?week\b", re.I
+        ),
+        7,
+    ),
+)
 _EACH = re.compile(r"人均|每人|每个人|各付|\b(?:each|apiece|(?:per|a) (?:person|head))\b", re.I)
 _TARIFF = re.compile(r"起步|每公里|\b(?:base fare|flag\s?fall|(?:per|a|each) (?:km|kilomet))", re.I)
-_CURRENCIES = frozenset({"yuan", "dollar", "euro", "sterling", "yen"})
+CURRENCIES = frozenset({"yuan", "dollar", "euro", "sterling", "yen"})
 _MAX_FARE = 6
 _MAX_OPERANDS = 5
 _CONSTANTS = frozenset({7, 10, 12, 24, 30, 60, 100, 365, 1000, 3600, 86400})
@@ -241,14 +255,15 @@ def _derive(operands: Sequence[Figure], text: str) -> Iterator[tuple[Decimal, st
 
 
 def _counts(text: str) -> list[Decimal]:
-    """Return how many of something a text counts in words."""
-    return [Decimal(_COUNTS[(a or b).lower()]) for a, b in _COUNT.findall(text)]
+    """Return how many of something a text counts in words; a year has twelve months."""
+    counted = [Decimal(_COUNTS[(a or b).lower()]) for a, b in _COUNT.findall(text)]
+    return counted + [Decimal(count) for whole, count in _WHOLES if whole.search(text)]
 
 
 def _fares(numbers: Sequence[Figure], text: str) -> Iterator[tuple[Decimal, str | None]]:
     """Yield what a way costs by a tariff: a base fare for the first metres, then so much a km."""
     metres = [amount(f) for f in numbers if f.kind == "metre"]
-    prices = [f for f in numbers if f.kind in _CURRENCIES]
+    prices = [f for f in numbers if f.kind in CURRENCIES]
     if _TARIFF.search(text) and len(metres) <= _MAX_FARE and len(prices) <= _MAX_FARE:
         for base, rate in permutations(prices, 2):
             for way, free in permutations(metres, 2):

@@ -16,6 +16,7 @@ from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, rounded, words
 from agent.evidence.claims.opening import against_hours, borne_spans
 from agent.evidence.claims.places import with_right_places
+from agent.evidence.claims.refutations import refutation
 from agent.evidence.claims.sentences import (
     MARKED,
     Citation,
@@ -28,6 +29,7 @@ from agent.evidence.claims.sentences import (
 )
 from agent.evidence.claims.swaps import is_of_another_citation, is_swapped
 from agent.evidence.figures import Figure, figures
+from agent.evidence.types import Place
 
 Verdict = Literal[
     "quoted", "computed", "own", "rematched", "attached", "repaired", "marked", "doubtful"
@@ -58,16 +60,28 @@ class Finding:
 
 _MAX_SENTENCE = 1500
 _MUCH_OVERLAP = 0.6
+_SENTENCES_BEFORE = 2
 
 
 def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Finding]:
     """Return what rules find of each sentence of a text, in order; an overlong one passes."""
-    return [
-        _Judge(sentence, evidence).finding()
-        if len(sentence.text) <= _MAX_SENTENCE
-        else Finding(sentence, "quoted" if sentence.cited else "own")
-        for sentence in sentences(text, notation)
-    ]
+    findings, shown = list[Finding](), list[list[Figure]]()
+    listed = _listed(text, evidence)
+    for sentence in sentences(text, notation):
+        if len(sentence.text) > _MAX_SENTENCE:
+            findings.append(Finding(sentence, "quoted" if sentence.cited else "own"))
+            continue
+        claim = _Judge(sentence, evidence)
+        claim.earlier = [figure for figures in shown[-_SENTENCES_BEFORE:] for figure in figures]
+        findings.append(claim.finding(listed))
+        shown.append([f for f in claim.figures if claim.borne(f, evidence.passages)])
+    return findings
+
+
+def _listed(text: str, evidence: Evidence) -> list[Place]:
+    """Return the places that an answer names."""
+    named = evidence.places_in(text)
+    return [place for place in evidence.places if place["source"] in named]
 
 
 class _Judge(Claim):
@@ -77,13 +91,19 @@ class _Judge(Claim):
         sentence, self.moved = with_right_places(sentence, evidence)
         super().__init__(sentence, evidence)
 
-    def finding(self) -> Finding:
-        """Return the verdict of the rules."""
+    def finding(self, listed: Sequence[Place] = ()) -> Finding:
+        """Return the verdict of the rules; `listed` are the places that the answer names."""
         bare = not self.figures and not words(self.text)
         if bare or (not self.sentence.cited and self._states_nothing()):
             return self._finding("own")
         self._leave_out_borne_times()
-        if contrary := against_hours(self):
+        if refuted := refutation(self, listed):
+            finding = replace(
+                self._finding("marked", refuted.quote),
+                missing=refuted.missing,
+                contradicted=bool(refuted.quote) and not refuted.missing,
+            )
+        elif contrary := against_hours(self):
             finding = replace(self._finding("marked", contrary), contradicted=True)
         elif is_estimate(self.text):
             finding = self._estimate()

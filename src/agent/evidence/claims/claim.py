@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from decimal import Decimal
 from functools import cached_property
@@ -15,7 +15,7 @@ from agent.evidence.claims.arithmetic import (
 )
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
-from agent.evidence.claims.sentences import Sentence, asserted
+from agent.evidence.claims.sentences import Sentence, asserted, plan_times
 from agent.evidence.figures import Figure, figures
 
 _ARITHMETIC = re.compile(
@@ -23,6 +23,9 @@ _ARITHMETIC = re.compile(
     r"|\b(?:total|sum|together|differ\w*|more|less|fewer|sav\w+|share|times|twice|average"
     r"|(?:long|short|high|low|tall|cheap|fast|slow|larg|small|bigg|old|lat|earli)er)\b",
     re.I,
+)
+_OF_A_WHOLE = re.compile(
+    r"一整?[年周]|全年|每[年周]|\b(?:over|for|in|per) (?:an? |the )?(?:year|week)\b", re.I
 )
 MAX_FIGURES = 40
 _NEAR_MINUTES = 180
@@ -43,8 +46,15 @@ class Claim:
         self.names = names(self.text)
         self.words = words(self.text) - figure_words(self.text)
         self.cited = evidence.of(self.sentence.cited)
-        self.facts = [figure for figure in self.figures if not evidence.knows(figure)]
-        """The figures that the question and today's date do not have."""
+        own = plan_times(self.text)
+        self.facts = [
+            figure
+            for figure in self.figures
+            if not evidence.knows(figure) and not any(figure.start in span for span in own)
+        ]
+        """The figures that the question and today's date do not have, and that are no plan's."""
+        self.earlier: Sequence[Figure] = ()
+        """The figures that evidence bears of the sentences before it."""
         self.unsure = False
         """Set where a figure may be computed from what is cited, but nothing says that it is."""
         self._bearing: dict[Figure, frozenset[Passage]] = {}
@@ -96,8 +106,10 @@ class Claim:
         computed, unfounded = list[Figure](), list[Figure]()
         strange = [figure for figure in self.facts if not self.borne(figure, passages)]
         for figure in sorted(strange, key=lambda f: f.kind == "percent"):
-            if is_computed(figure, operands, self.text, has_number) or (
-                passages is self.cited and self._follows_from_passage(figure, operands)
+            if (
+                is_computed(figure, operands, self.text, has_number)
+                or (passages is self.cited and self._follows_from_passage(figure, operands))
+                or self._follows_from_earlier(figure, has_number)
             ):
                 computed.append(figure)
                 operands.append(figure)
@@ -121,6 +133,12 @@ class Claim:
                 self.unsure = self.unsure or not _ARITHMETIC.search(self.text)
                 return True
         return False
+
+    def _follows_from_earlier(self, figure: Figure, has_number: Callable[[Decimal], bool]) -> bool:
+        """Return whether it is computed, as the sentence says, from figures before it."""
+        operands = [f for f in self.earlier if f.kind == figure.kind or not figure.kind]
+        says_so = _ARITHMETIC.search(self.text) or _OF_A_WHOLE.search(self.text)
+        return bool(says_so) and is_computed(figure, operands, self.text, has_number)
 
     def all_names(self) -> list[str]:
         """Return its names, also one that begins it, where some evidence has it as a name."""
@@ -154,6 +172,19 @@ def alike_in_kind(one: Figure, other: Figure) -> bool:
     if one.clock is not None or other.clock is not None:
         return False
     return one.kind == other.kind
+
+
+_BEFORE_END = re.compile(
+    r"(?:\b(?:until|till|to|closes?(?: at)?|shuts?(?: at)?)|[到至]|[-–—~～])\s*(?:about |around )?"
+    r"(?:次日|凌晨|晚上|夜里|傍晚|下午)?\s*$",
+    re.I,
+)
+_AFTER_END = re.compile(r"\s*(?:就|才)?(?:关门|打烊|闭馆|闭园|关闭)")
+
+
+def ends_at(text: str, figure: Figure) -> bool:
+    """Return whether a time in a text is one at which something ends."""
+    return bool(_BEFORE_END.search(text[: figure.start]) or _AFTER_END.match(text, figure.end))
 
 
 def figure_words(text: str) -> frozenset[str]:

@@ -9,10 +9,10 @@ from itertools import zip_longest
 from typing import Any
 
 from agent.evidence.claims.check import Finding, Verdict
-from agent.evidence.claims.claim import alike_in_kind
+from agent.evidence.claims.claim import alike_in_kind, ends_at
 from agent.evidence.claims.doubt import agrees, bears_figures
 from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.facts import Passage, amount, hedge, telling_figures, words
+from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
 from agent.evidence.claims.sentences import Notation, asserted, sentences
 from agent.evidence.figures import Figure
 from agent.evidence.types import Source
@@ -159,7 +159,7 @@ def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Fi
     """Return a doubtful finding after a model's verdict on it.
 
     A quote counts only where it stands in a passage that was shown; a contradiction needs one
-    that does not say the same. What is repaired is one figure, never the whole sentence.
+    that does not say the same. What is repaired is one figure or name, never the whole sentence.
     """
     passage = _standing(quote, shown_passages(finding, evidence))
     if verdict == "supported":
@@ -174,7 +174,7 @@ def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Fi
         if agrees(finding.sentence, Passage(passage.source, quote), passage, evidence):
             kind = "quoted" if finding.sentence.cited else "own"
             return replace(finding, verdict=kind, quote=passage, doubt=0)
-        repaired = _with_figure_of(finding, quote)
+        repaired = _with_figure_of(finding, quote) or _with_name_of(finding, quote)
         kind = "marked" if repaired is None else "repaired"
         return replace(
             finding, verdict=kind, text=repaired, quote=passage, doubt=0, contradicted=True
@@ -202,6 +202,18 @@ def _with_figure_of(finding: Finding, quote: str) -> str | None:
     start, end = strange[0].start, strange[0].end
     whole = finding.sentence.text
     return whole[:start] + _written_like(rivals[0], strange[0]) + whole[end:]
+
+
+def _with_name_of(finding: Finding, quote: str) -> str | None:
+    """Return the sentence with its one strange name replaced by the quote's one that it lacks."""
+    text, whole = finding.sentence.plain.replace("\0", " "), finding.sentence.text
+    own, quoted = Passage("", text), Passage("", quote)
+    strange = [name for name in names(text) if not quoted.names(name)]
+    lacking = [name for name in names(quote) if not own.names(name)]
+    borne = all(quoted.has(figure, hedge(text, figure)) for figure in telling_figures(text))
+    if len(strange) != 1 or len(lacking) != 1 or not borne or text.count(strange[0]) != 1:
+        return None
+    return whole.replace(strange[0], lacking[0], 1)
 
 
 def _written_like(figure: Figure, other: Figure) -> str:
@@ -266,6 +278,8 @@ def _rivals(
                 alike_written = ("." in figure.text) == ("." in wrong.text)
                 same_kind = alike_in_kind(figure, wrong) and (figure.kind or alike_written)
                 told_too = whole.has(figure) if figure.clock is None else figure.text in text
+                if figure.clock is not None and ends_at(part.text, figure) != ends_at(text, wrong):
+                    continue
                 if figure.telling and same_kind and not told_too:
                     yield passage, figure
 

@@ -133,7 +133,7 @@ def agrees(sentence: Sentence, quote: Passage, whole: Passage, evidence: Evidenc
         same
         and len(denials) == 1
         and not stronger
-        and all(whole.names(name) for name in claim.names)
+        and all(any(p.names(name) for p in (whole, *evidence.known)) for name in claim.names)
         and not _is_turned(claim, whole)
     )
 

@@ -191,7 +191,7 @@ class Evidence:
 
     def subject(self, text: str, at: int) -> set[str]:
         """Return the places that a figure at a position is about: those named last before it."""
-        before = without_origins(text[:at])
+        before = without_origins(text)[:at]
         named = self.places_in(before)
         if len(named) < 2:
             return named or (self.places_in(text) if len(self.places_in(text)) == 1 else set())
@@ -211,7 +211,8 @@ def without_origins(text: str) -> str:
 
 _BRANCH = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 _FROM = re.compile(
-    r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|\b(?:from|near)\s+(?:the\s+)?[^\d,.;|]{1,40}"
+    r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|[·|]\s*[^\d·|]{1,30}?\s(?=\d[\d.]*\s?k?m\b)"
+    r"|\b(?:from|near)\s+(?:the\s+)?[^\d,.;|]{1,40}"
 )
 
 

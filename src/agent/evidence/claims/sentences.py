@@ -173,6 +173,7 @@ _ABSENT = re.compile(
     r"|\bno\b[^.;]{0,80}\b(?:found|available|listed|given|confirm\w*)\b|\bno source\b|\bunknown\b"
     r"|\bdo(?:es)? not (?:say|name|give|state|hold|list)\b|\bnothing was found\b"
     r"|\bcould not be (?:found|verified|confirmed)\b"
+    r"|\d\s*(?:公里|千米|米|k?m)\s*(?:以内|之内|范围内|内)[^，。；]{0,4}没有|\bnone within \d"
     rf"|(?:没有?|未|尚未|从未)[^，。；、\d]{{0,8}}?{_TOLD_HAN}"
     rf"|{_SOURCE_HAN}[^，。；]{{0,6}}[没未不][^，。；]{{0,6}}{_TOLD_HAN}"
     rf"|\b(?:{_NO})\b[^.;,]{{0,40}}?\b(?:{_TOLD})\b"
@@ -193,6 +194,30 @@ _WEIGHS = re.compile(
     r"|(?:其他|另外|另有|多数|别的)[^，。]{0,4}(?:来源|资料|网页|文章)",
     re.I,
 )
+
+
+_TIME = r"\d{1,2}(?:[:：]\d\d|\s?点半?|\s?[ap]\.?m\b)"
+_PLANNED = (
+    re.compile(
+        rf"\W*(?:\*\*[^*\n]{{1,60}}\*\*|[^，。,.:：\n]{{1,40}}?)\s*[（(]([^（）()\n]{{0,20}}?{_TIME}[^（）()\n]{{0,20}})[)）]",
+        re.I,
+    ),
+    re.compile(rf"\W*({_TIME}(?:\s*[-–—~～至到]\s*{_TIME})?)(?=[\s*:：，,])", re.I),
+)
+_HOURS = re.compile(r"[开营闭关]|[周每]|[-–—~～至到]\s*\d|\b(?:open|clos|until|daily|from)", re.I)
+_HOURS_BEHIND = re.compile(r"\W*(?:开|营业|闭|关|open|clos)", re.I)
+
+
+def plan_times(text: str) -> list[range]:
+    """Return where an item of a plan says at what time one should be there."""
+    spans = list[range]()
+    for pattern, hours in zip(_PLANNED, (_HOURS, None), strict=True):
+        found = pattern.match(text)
+        if not found or _HOURS_BEHIND.match(text, found.end(1)):
+            continue
+        if hours is None or not hours.search(found[1]):
+            spans.append(range(*found.span(1)))
+    return spans
 
 
 _CLAUSE_PARTS = re.compile(r"([，；;]|,(?!\d)|\bbut\b|\bwhile\b)")

@@ -1,0 +1,103 @@
+"""What records refute is marked: rates, limits, superlatives, ranks; what follows is computed."""
+
+from typing import cast
+
+import pytest
+
+from agent.evidence.claims.check import Finding, check
+from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.types import Place
+from tests.unit.test_claims import evidence
+
+
+def cafe(source: str, name: str, metres: int, cost: int, rating: float, **more: object) -> Place:
+    row = {"id": source, "name": name, "source": source, "category": "咖啡馆", "cost": cost}
+    row |= {"distance_m": metres, "distance_from": "外滩", "rating": rating, "keywords": []}
+    return cast(Place, row | more)
+
+
+OVER = {"constraint": "max_cost", "verdict": "violated", "text": "人均 ¥130，超过 ¥100"}
+PLACES = [
+    cafe("a0-0", "蓝蛙", 250, 130, 4.8, verdicts=[OVER]),
+    cafe("a0-1", "和府捞面", 443, 45, 4.2),
+    cafe("a0-2", "新旺茶餐厅", 391, 60, 4.5),
+]
+
+
+def marked(text: str) -> list[Finding]:
+    """Return what is marked of an answer about places, a tower and prices."""
+    records = {
+        p["source"]: record(
+            p["source"],
+            [f"{p['name']} | 外滩 {p['distance_m']} m | ★{p['rating']} | ¥{p['cost']}"],
+            p,
+        )
+        for p in PLACES
+    }
+    records["w0-0"] = record("w0-0", ["The plan is 15.15 dollars a month.", "Parking is 12 元."])
+    records["w0-1"] = record("w0-1", ["Shanghai Tower is 632 metres high."])
+    records["w0-2"] = record("w0-2", ["The Eiffel Tower is 330 metres high."])
+    found = check(text, Evidence(records, question="人均100以内", today="2026-11-23"))
+    return [finding for finding in found if finding.verdict == "marked"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "**和府捞面**：443 m，¥45/小时[^a0-1]。",
+        "和府捞面每小时 45 元[^a0-1]。",
+        "Parking is ¥12 per hour [^w0-0].",
+        "**蓝蛙**：人均 ¥130[^a0-0]，单点汉堡也能控制在 100 以内。",
+        "离外滩最近的，首选和府捞面[^a0-1]，其次是新旺茶餐厅[^a0-2]。",
+        "新旺茶餐厅最便宜，人均 ¥60[^a0-2]；也可以去和府捞面[^a0-1]。",
+        "和府捞面评分最高[^a0-1]，新旺茶餐厅也不错[^a0-2]。",
+        "It is the third-tallest building in the world.",
+        "它是全球第三高楼。",
+    ],
+)
+def test_what_no_record_bears_of_rates_limits_superlatives_and_ranks_is_marked(
+    sentence: str,
+) -> None:
+    assert len(marked(sentence)) == 1
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The plan costs $15.15 a month [^w0-0].",
+        "套餐每月 15.15 美元[^w0-0]。",
+        "**蓝蛙**：人均 ¥130，超过 100 的预算[^a0-0]。",
+        "离外滩最近的是新旺茶餐厅[^a0-2]，和府捞面稍远[^a0-1]。",
+        "和府捞面最便宜，人均 ¥45[^a0-1]；新旺茶餐厅 ¥60[^a0-2]。",
+        "和府捞面是最近的选择之一[^a0-1]，新旺茶餐厅也近[^a0-2]。",
+        "最近几天去和府捞面人不多[^a0-1]，新旺茶餐厅也是[^a0-2]。",
+    ],
+)
+def test_rates_superlatives_and_excesses_that_the_records_bear_are_not_marked(
+    sentence: str,
+) -> None:
+    assert marked(sentence) == []
+
+
+def test_a_rank_that_some_source_gives_is_not_marked() -> None:
+    known = evidence({"w0-0": ["Shanghai Tower is the world's third tallest building."]})
+    [finding] = check("It is the third-tallest building in the world.", known)
+    assert finding.verdict != "marked"
+
+
+HEIGHTS = "The Shanghai Tower is 632 metres high [^w0-1], the Eiffel Tower 330 metres [^w0-2]. "
+PRICE = "The plan costs $15.15 a month [^w0-0]. "
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        (f"{HEIGHTS}The Shanghai Tower is therefore 302 metres taller, almost twice as high.", 0),
+        (f"{HEIGHTS}The Shanghai Tower is therefore 310 metres taller.", 1),
+        (f"{PRICE}Over a year the plan comes to about $182.", 0),
+        (f"{PRICE}Over a year the plan comes to about $220.", 1),
+        (f"{PRICE}The setup costs $182.", 1),
+    ],
+)
+def test_what_follows_from_the_figures_before_a_sentence_is_computed(text: str, marks: int) -> None:
+    assert len(marked(text)) == marks
