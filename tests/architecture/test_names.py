@@ -24,6 +24,7 @@ PARTICIPLES = frozenset(
 )
 BINDINGS_SHARE, FUNCTIONS_SHARE = 0.003, 0.04
 FOLDERS = (
+    "assistants",
     "batch",
     "cli",
     "client",

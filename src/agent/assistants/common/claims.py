@@ -58,7 +58,7 @@ class ClaimVerdict(BaseModel):
 
 
 class ClaimVerdicts(BaseModel):
-    """What the passages say of each sentence."""
+    """The verdict of the passages on each sentence."""
 
     verdicts: list[ClaimVerdict] = []
 
@@ -139,7 +139,9 @@ class ClaimCheck:
     async def _verdicts(
         self, findings: Sequence[Finding], models: Models, model: str, meter: Meter
     ) -> list[ClaimVerdict]:
-        claims = Raw("\n".join(self._shown(n, finding) for n, finding in enumerate(findings, 1)))
+        claims = Raw(
+            "\n".join(self._claim_element(n, finding) for n, finding in enumerate(findings, 1))
+        )
         reply = await models.ask(
             model,
             [
@@ -153,7 +155,7 @@ class ClaimCheck:
         assert reply.parsed is not None
         return reply.parsed.verdicts
 
-    def _shown(self, number: int, finding: Finding) -> Raw:
+    def _claim_element(self, number: int, finding: Finding) -> Raw:
         plain = finding.sentence.plain.replace("\0", "")
         rows = [element("sentence", plain)]
         rows += [element("passage", p.text) for p in shown_passages(finding, self.evidence)]

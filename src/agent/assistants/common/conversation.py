@@ -66,7 +66,7 @@ def conversation(
             limit = longest if message is last_answer else _OLDER_CHARACTERS
         else:
             continue
-        if excerpt := _excerpt(renumber_for_prompt(_remembered(message), cited), limit):
+        if excerpt := _excerpt(renumber_for_prompt(_message_text(message), cited), limit):
             lines.append(f"{who}: {excerpt}")
     return "\n".join(lines[-_KEPT_MESSAGES:])
 
@@ -100,7 +100,7 @@ def own_text(message: AnyMessage) -> str:
     return text
 
 
-def _remembered(message: AnyMessage) -> str:
+def _message_text(message: AnyMessage) -> str:
     """Return what the next turn sees of a message: of an answer only what some source bears."""
     text = own_text(message)
     return without_marked(text) if isinstance(message, AIMessage) else text
@@ -144,16 +144,16 @@ def _evidence_of(metadata: dict[str, Any], gathered: Sequence[Source]) -> Previo
         places = _PLACES.validate_python(metadata.get("places") or [])
     except ValidationError:
         return Previous(sources=[], places=[])
-    sources += _uncited(places, sources, gathered)
+    sources += _uncited_sources(places, sources, gathered)
     carried = carry_over(sources, "p0")
     renamed = {old["id"]: new["id"] for old, new in zip(sources, carried, strict=True)}
     cited = [(place, [renamed[id] for id in source_ids(place) if id in renamed])
              for place in places]  # fmt: skip
-    carried_places = [_carried(place, ids) for place, ids in cited if ids]
+    carried_places = [_carry_place(place, ids) for place, ids in cited if ids]
     return Previous(sources=carried, places=carried_places)
 
 
-def _uncited(
+def _uncited_sources(
     places: Sequence[Place], cited: Sequence[Source], gathered: Sequence[Source]
 ) -> list[Source]:
     """Return the sources of the first places, those that the answer names, which it cites not."""
@@ -163,7 +163,7 @@ def _uncited(
     return [source for place in unknown if (source := own.get((place["source"], place["url"])))]
 
 
-def _carried(place: Place, ids: list[str]) -> Place:
+def _carry_place(place: Place, ids: list[str]) -> Place:
     """Return the place under its new source ids, without the verdicts of an earlier question."""
     carried = Place(**{**place, "source": ids[0], "sources": ids})
     carried.pop("verdicts", None)

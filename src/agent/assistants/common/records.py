@@ -38,11 +38,11 @@ def weather_texts(weather: Weather, language: Language) -> list[str]:
 def source_lines(sources: Iterable[Source]) -> str:
     """Return one line a source, with its id and the first sentences it supports."""
     return "\n".join(
-        " — ".join(filter(None, [f"[^{s['id']}] {s['title']}", _quoted(s)])) for s in sources
+        " — ".join(filter(None, [f"[^{s['id']}] {s['title']}", _quote(s)])) for s in sources
     )
 
 
-def _quoted(source: Source) -> str:
+def _quote(source: Source) -> str:
     return " / ".join(quote[:_LONGEST_QUOTE] for quote in source["quotes"][:_SHOWN_QUOTES])
 
 

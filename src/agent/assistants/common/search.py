@@ -54,7 +54,7 @@ async def ask_providers(
         try:
             hits = await service.search(query, meter=meter)
         except BudgetExceeded as error:
-            return _failed(query, [*gaps, failure_gap(task, service.name, error, text="failed")])
+            return _failure(query, [*gaps, failure_gap(task, service.name, error, text="failed")])
         except (ProviderError, ConfigurationError) as error:
             if following is None:
                 gaps.append(failure_gap(task, service.name, error, text="failed"))
@@ -64,17 +64,17 @@ async def ask_providers(
         else:
             linked = [hit for hit in hits if link_url(hit.url)]
             return SearchResult(query, linked, service.name, gaps)
-    return _failed(query, gaps)
+    return _failure(query, gaps)
 
 
-def _failed(query: str, gaps: list[Gap]) -> SearchResult:
+def _failure(query: str, gaps: list[Gap]) -> SearchResult:
     return SearchResult(query, gaps=gaps, failure=gaps[-1]["message"] if gaps else "")
 
 
 def result_element(query: str, rows: Sequence[str], **attributes: str) -> str:
     """Return the results of one query as an element; rows are elements already."""
-    written = "".join(f' {name}="{_quoted(value)}"' for name, value in attributes.items())
-    return "\n".join([f'<results{written} query="{_quoted(query)}">', *rows, "</results>"])
+    written = "".join(f' {name}="{_quote(value)}"' for name, value in attributes.items())
+    return "\n".join([f'<results{written} query="{_quote(query)}">', *rows, "</results>"])
 
 
 def page_row(snippet: str, **attributes: str | None) -> str:
@@ -82,5 +82,5 @@ def page_row(snippet: str, **attributes: str | None) -> str:
     return element("result", snippet.replace('"', "”"), **attributes)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return fence(text).replace('"', "”")

@@ -245,7 +245,7 @@ async def write_message(
     features = feature_collection(places, anchor=anchor, query=turn["question"]) if places else None
     return Closing(
         messages=[message],
-        sources_gathered=replaced(_numbered(state.get("sources_gathered", []), cited)),
+        sources_gathered=replaced(_with_numbers(state.get("sources_gathered", []), cited)),
         places=replaced(places),
         geojson=features,
         gaps=draft.gaps[len(state.get("gaps", [])) :],
@@ -377,7 +377,7 @@ def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
         raise NothingFound(all_failed(failures, language))
 
 
-def _numbered(sources: list[Source], used: list[Source]) -> list[Source]:
+def _with_numbers(sources: list[Source], used: list[Source]) -> list[Source]:
     """Return the turn's sources, in which the cited sources carry their numbers."""
     cited = {source["id"]: source for source in used}
     return [cited.get(source["id"], source) for source in sources]

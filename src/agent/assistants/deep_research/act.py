@@ -114,7 +114,7 @@ class Searching:
             providers = search_providers(self.web, self.configuration)
         except AgentError as error:
             failed = [gap_of(query, error, "web", self.turn["language"]) for query in queries]
-            return [self._failed(gap) for gap in failed]
+            return [self._failure(gap) for gap in failed]
         return await asyncio.gather(
             *(self._one(query, providers, f"s{first + n}") for n, query in enumerate(queries))
         )
@@ -141,7 +141,7 @@ class Searching:
         pages = [_page(hit, result.service) for hit in result.hits]
         return Found(query, pages, result.gaps, result.failure)
 
-    def _failed(self, gap: Gap) -> Found:
+    def _failure(self, gap: Gap) -> Found:
         return Found(gap["query"], gaps=[gap], failure=gap["message"])
 
 

@@ -29,7 +29,7 @@ async def begin(
     """Open the turn; the first topic has no name until the model gives it one."""
     services, configuration = get_services(), configuration_of(runtime)
     turn = open_turn(state, configuration, services, runtime)
-    abandoned = _abandoned(state)
+    abandoned = _abandoned_messages(state)
     gone = {message.id for message in abandoned}
     messages = [message for message in state["messages"] if message.id not in gone]
     previous = previous_evidence(messages)
@@ -47,7 +47,7 @@ async def begin(
     return opened
 
 
-def _abandoned(state: DeepState) -> list[AnyMessage]:
+def _abandoned_messages(state: DeepState) -> list[AnyMessage]:
     """Return the messages of an earlier question that was given up while it was explored."""
     if not state.get("exploring"):
         return []

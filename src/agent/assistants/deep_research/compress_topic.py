@@ -134,7 +134,7 @@ class _Branch:
         pages, gaps = await read_pages(
             result["useful_webpages"], self.services, self.meter, turn["language"]
         )
-        notes, unknown, failed = await self._compressed(pages)
+        notes, unknown, failed = await self._compress(pages)
         gaps += failed
         if partial := sum(read.partial for read in pages):
             values = {"count": str(partial)}
@@ -159,7 +159,7 @@ class _Branch:
             usage=self.meter.usage,
         )
 
-    async def _compressed(self, pages: list[ReadPage]) -> tuple[str, int, list[Gap]]:
+    async def _compress(self, pages: list[ReadPage]) -> tuple[str, int, list[Gap]]:
         """Return notes that cite only these pages, and the number of removed notes."""
         language, topic = self.state["turn"]["language"], self.state["result"]["topic"]
         ids = [read.page["id"] for read in pages]

@@ -141,7 +141,7 @@ async def explore(
     services, configuration = get_services(), configuration_of(runtime)
     meter = meter_of(state, configuration, services)
     if gap := ending(state, configuration, meter):
-        return _ended(state, gap, runtime)
+        return _end_update(state, gap, runtime)
     if _is_full(state, configuration):
         cleared = _intent("clear", say("deep_research.cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
@@ -163,11 +163,11 @@ async def explore(
         lambda reason: run_gap("deep_research.model_failed", language, reason=reason),
     )
     if reply is None:
-        return DeepUpdate(**_ended(state, failed[0], runtime), usage=meter.usage)
-    return _stepped(state, reply.message, gaps, meter)
+        return DeepUpdate(**_end_update(state, failed[0], runtime), usage=meter.usage)
+    return _step_update(state, reply.message, gaps, meter)
 
 
-def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
+def _step_update(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:
     messages: list[Any] = [message]
     if not message.tool_calls:
         messages.append(HumanMessage(say("deep_research.nudge", state["turn"]["language"])))
@@ -182,7 +182,7 @@ def _stepped(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter
     )
 
 
-def _ended(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> DeepUpdate:
+def _end_update(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> DeepUpdate:
     """Return the end, told once; where nothing was searched, a search for the question first."""
     is_known = gap in state.get("gaps", [])
     if not is_known:

@@ -1,4 +1,4 @@
-"""Where a deep research goes next."""
+"""Route a deep research between its nodes."""
 
 from typing import Literal
 

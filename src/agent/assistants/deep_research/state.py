@@ -23,7 +23,7 @@ from agent.state import (
 
 
 class DeepConfiguration(Configuration):
-    """The same knobs with the limits that long research needs."""
+    """Hold the same knobs with the limits that long research needs."""
 
     max_searches: Searches = 120
     max_model_calls: ModelCalls = 160
@@ -57,7 +57,7 @@ class FoundPage(TypedDict):
 
 
 class UsefulPage(FoundPage):
-    """A page that is kept for its topic. `id` is what it is cited by (`t0-1`)."""
+    """Hold a page that is kept for its topic. `id` is what it is cited by (`t0-1`)."""
 
     id: str
     partial: NotRequired[bool]

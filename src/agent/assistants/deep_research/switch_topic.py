@@ -39,7 +39,7 @@ async def switch_topic(
     intent = state["intent"]
     assert intent is not None
     configuration, messages = configuration_of(runtime), topic_messages(state)
-    entry, invented = _archived(state, intent, messages)
+    entry, invented = _archive(state, intent, messages)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
     gaps = _gaps(state, intent, entry)
     goes_on = intent["kind"] != "end"
@@ -74,7 +74,7 @@ async def switch_topic(
     )
 
 
-def _archived(
+def _archive(
     state: DeepState, intent: Intent, messages: list[AnyMessage]
 ) -> tuple[TopicResult | None, int]:
     """Return the topic's entry with its useful pages, and how many named URLs no search returned.

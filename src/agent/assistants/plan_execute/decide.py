@@ -95,7 +95,7 @@ def planned_calls(task: Task, off: Container[str]) -> list[ToolCall]:
     ]
 
 
-def _undecided(task: Task) -> list[str]:
+def _undecided_sources(task: Task) -> list[str]:
     """Return the optional sources that a model decides about: all, or those without a company."""
     names = task.get("sources")
     if names is None:
@@ -105,7 +105,7 @@ def _undecided(task: Task) -> list[str]:
 
 async def offered_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], list[Gap]]:
     """Return what a model may decide about, and why the map is not there where it should be."""
-    tools = [SEARCHES[name] for name in _undecided(task) if name not in run.off]
+    tools = [SEARCHES[name] for name in _undecided_sources(task) if name not in run.off]
     if not run.wants_maps:
         return tools, []
     query = run.task["query"]
@@ -148,7 +148,7 @@ async def llm_decision(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> E
 
 
 class TaskQueries(BaseModel):
-    """What to search for, now that it is known what the task depends on."""
+    """The queries of a task, now that the results it depends on are known."""
 
     queries: list[str] = Field(description="One to three searches.")
     company: str = Field("", description="Names of the company it is about, parted by /.")
@@ -303,7 +303,7 @@ class _ToolExecutor:
 
     async def all(self, calls: Sequence[ToolCall]) -> list[_ToolOutcome]:
         """Execute the calls, the map's one after another, so that its records get the same ids."""
-        slots: list[_ToolOutcome | None] = [self._refused(n, call) for n, call in enumerate(calls)]
+        slots: list[_ToolOutcome | None] = [self._refusal(n, call) for n, call in enumerate(calls)]
         open_ = [n for n, slot in enumerate(slots) if slot is None]
         searches = [n for n in open_ if _source(calls[n])]
         outcomes = await asyncio.gather(*(self._search(calls[n]) for n in searches))
@@ -314,7 +314,7 @@ class _ToolExecutor:
                 slots[n] = await self._map(calls[n])
         return [slot for slot in slots if slot]
 
-    def _refused(self, position: int, call: ToolCall) -> _ToolOutcome | None:
+    def _refusal(self, position: int, call: ToolCall) -> _ToolOutcome | None:
         """Return the answer to a refused call."""
         language, source = self.run.language, _source(call)
         names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]

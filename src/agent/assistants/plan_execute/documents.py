@@ -61,7 +61,7 @@ def distinct(documents: Iterable[Document]) -> list[Document]:
         if at == len(merged):
             merged.append(document)
         else:
-            merged[at] = _merged(merged[at], document)
+            merged[at] = _merge(merged[at], document)
         for key in (*keys, *_keys(merged[at])):
             place.setdefault(key, at)
     return merged
@@ -180,7 +180,7 @@ def _plain_title(title: str) -> str:
     return plain if weight >= _LEAST_TITLE else ""
 
 
-def _merged(first: Document, other: Document) -> Document:
+def _merge(first: Document, other: Document) -> Document:
     """Return the first one, with what only the other knows; the longer text."""
     merged: dict[str, Any] = {**other, **{k: v for k, v in first.items() if v}}
     if len(other["text"]) > len(first["text"]):
@@ -214,11 +214,11 @@ def crop_observation(documents: Sequence[Document], language: Language, *, token
         return say("tools.nothing", language)
     lines, left = list[str](), tokens
     for document in documents:
-        line = _cropped(document, language)
+        line = _crop(document, language)
         if (left := left - estimated_tokens(line) - 1) < 0:
             break
         lines.append(line)
-    return "\n".join(lines) or cut_to_tokens(_cropped(documents[0], language), tokens)
+    return "\n".join(lines) or cut_to_tokens(_crop(documents[0], language), tokens)
 
 
 def earlier_lines(results: Sequence[ExecutorResult]) -> str:
@@ -248,7 +248,7 @@ def figure_text(figure: Figure) -> str:
     return f"{figure['name']}: {figure['value']} {figure['unit']} ({figure['period']})"
 
 
-def _cropped(document: Document, language: Language) -> str:
+def _crop(document: Document, language: Language) -> str:
     source = source_name(document["source"], language)
     head = f"- {document['title']} ({source}; {about(document, language)})"
     if document["kind"] in ("filing", "statement"):

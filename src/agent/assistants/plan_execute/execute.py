@@ -210,7 +210,7 @@ class _Working:
             raise
         except AgentError as error:
             log.warning("turn=%s %s failed: %s", turn["id"], task["id"], error)
-            ended = _failed(task, error, turn["language"])
+            ended = _failed_result(task, error, turn["language"])
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
             gap = run_gap("plan_execute.task_empty", turn["language"], query=task["query"])
@@ -241,7 +241,7 @@ class _Working:
         return result
 
 
-def _failed(task: Task, error: AgentError, language: Language) -> ExecutorState:
+def _failed_result(task: Task, error: AgentError, language: Language) -> ExecutorState:
     result = ExecutorResult(
         task=task["id"],
         query=task["query"],

@@ -80,23 +80,23 @@ class PlannedTask(BaseModel):
     @field_validator("dep", "queries", mode="before")
     @classmethod
     def _texts(cls, value: object) -> list[str]:
-        return [str(each) for each in _listed(value)]
+        return [str(each) for each in _as_list(value)]
 
     @field_validator("company", mode="before")
     @classmethod
     def _company(cls, value: object) -> str:
-        return "; ".join(str(each) for each in _listed(value))
+        return "; ".join(str(each) for each in _as_list(value))
 
     @field_validator("sources", mode="before")
     @classmethod
     def _sources(cls, value: object) -> list[SpecialSource] | None:
         if value is None:
             return None
-        named = [str(each).strip().casefold().replace(" ", "_") for each in _listed(value)]
+        named = [str(each).strip().casefold().replace(" ", "_") for each in _as_list(value)]
         return list(dict.fromkeys(SPECIAL[name] for name in named if name in SPECIAL))
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -120,7 +120,7 @@ def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
     In mode flat nothing depends on anything. The tasks can be carried out as they are only where
     there are no problems; else `settled` makes them so.
     """
-    tasks = [_cleaned(task, number) for number, task in enumerate(plan.tasks[:_MAX_READ], 1)]
+    tasks = [_clean_task(task, number) for number, task in enumerate(plan.tasks[:_MAX_READ], 1)]
     named = [task for task in tasks if task["query"]]
     problems = list[Problem]()
     if not named:
@@ -132,7 +132,7 @@ def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
     if len(plan.tasks) > limit:
         problems.append("too_many")
     if mode == "flat":
-        flat = [_renamed(task, task["id"], []) for task in distinct]
+        flat = [_rename(task, task["id"], []) for task in distinct]
         return Checked(flat, [problem for problem in problems if problem != "same_id"])
     ids = {task["id"] for task in named}
     if any(dep not in ids for task in named for dep in task["dep"]):
@@ -149,13 +149,13 @@ def settled(plan: Checked, limit: int) -> list[Task]:
     """
     tasks = plan.tasks
     if {"same_id", "same_task", "unknown_dep", "cycle"} & set(plan.problems):
-        tasks = [_renamed(task, task["id"], []) for task in tasks]
+        tasks = [_rename(task, task["id"], []) for task in tasks]
     selection = (in_order(tasks) if any(task["dep"] for task in tasks) else tasks)[:limit]
     names = {task["id"]: f"T{number}" for number, task in enumerate(selection, 1)}
     if len(names) < len(selection):
         names = {}
     return [
-        _renamed(task, f"T{number}", [names[dep] for dep in task["dep"]])
+        _rename(task, f"T{number}", [names[dep] for dep in task["dep"]])
         for number, task in enumerate(selection, 1)
     ]
 
@@ -178,7 +178,7 @@ def depth_of(tasks: Sequence[Task]) -> Mapping[str, int]:
     return depths
 
 
-def _cleaned(task: PlannedTask, number: int) -> Task:
+def _clean_task(task: PlannedTask, number: int) -> Task:
     own = clean_text(task.id, 40) or f"T{number}"
     deps = dict.fromkeys(clean_text(dep, 40) for dep in task.dep)
     cleaned = Task(id=own, query=clean_text(task.query, MAX_QUERY), dep=[d for d in deps if d])
@@ -191,7 +191,7 @@ def _cleaned(task: PlannedTask, number: int) -> Task:
     return cleaned
 
 
-def _renamed(task: Task, name: str, dep: list[str]) -> Task:
+def _rename(task: Task, name: str, dep: list[str]) -> Task:
     return cast(Task, {**task, "id": name, "dep": dep})
 
 
@@ -345,7 +345,7 @@ class _PlanRequest:
         """Return the tasks, and why they are not as the model planned them."""
         limit, language = self.configuration.max_tasks, self.turn["language"]
         planned, gaps = await ask_or_gap(
-            self._planned(),
+            self._make_plan(),
             self.turn,
             NODE,
             lambda reason: run_gap("plan_execute.plan_failed", language, reason=reason),
@@ -361,7 +361,7 @@ class _PlanRequest:
     def _whole(self) -> list[Task]:
         return [Task(id="T1", query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]
 
-    async def _planned(self) -> Checked:
+    async def _make_plan(self) -> Checked:
         """Return the second plan where the first has problems, unless the second fails."""
         first, text = await self._ask(self.prompt)
         if not first.problems:

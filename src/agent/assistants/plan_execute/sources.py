@@ -78,7 +78,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
             threshold=run.configuration.rerank_threshold,
             least=_LEAST,
         )
-        ranked = [_scored(papers[place], score) for place, score in ranking.order]
+        ranked = [_with_score(papers[place], score) for place, score in ranking.order]
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
         if ranking.note:
             log.warning("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
@@ -88,5 +88,5 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     return ExecutorState(reranked_results=sorted_by_kind([*ranked, *others]), rerank_note=note)
 
 
-def _scored(document: Document, score: float) -> Document:
+def _with_score(document: Document, score: float) -> Document:
     return cast(Document, {**document, "score": round(score, 4)})

@@ -124,7 +124,9 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
     gaps: list[Gap] = []
     try:
         # Tasks may want the same at the same time; one after another, the reply cache has it.
-        value = await run.shared.flights.do(f"{source} {query}", lambda: _found(run, source, query))
+        value = await run.shared.flights.do(
+            f"{source} {query}", lambda: _search_source(run, source, query)
+        )
     except (asyncio.CancelledError, StoreFailed):
         raise
     except Exception as error:  # noqa: BLE001 - one broken source must not stop the others
@@ -134,7 +136,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
     return value, gaps
 
 
-async def _found(run: ExecutorRun, source: str, query: str) -> Any:
+async def _search_source(run: ExecutorRun, source: str, query: str) -> Any:
     return await run.services.library.search(
         source,
         query,

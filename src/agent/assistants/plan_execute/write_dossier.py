@@ -89,7 +89,7 @@ def consulted_section(state: PlanState, used: Sequence[Source], language: Langua
 def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
     """Return a row for each source: name, kind, distinct documents found, and cited."""
     by_source: dict[tuple[str, str], set[str]] = {}
-    for name, kind, key in _consulted(state, language):
+    for name, kind, key in _consulted_documents(state, language):
         by_source.setdefault((name, kind), set()).add(key)
     cited = {_key(source) for source in used}
     return [
@@ -98,7 +98,7 @@ def consulted_rows(state: PlanState, used: Sequence[Source], language: Language)
     ]
 
 
-def _consulted(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
+def _consulted_documents(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
     """Yield source, kind and address of everything that was found."""
     kinds: dict[str, str] = {
         "place": say("plan_execute.kinds.map", language),

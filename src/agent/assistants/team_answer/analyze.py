@@ -93,11 +93,11 @@ async def analyze(
     turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
     previous = previous_evidence(state["messages"])
-    said = conversation(state["messages"], previous["sources"])
+    discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
-    prompt = _prompt(turn, said, requirement, configuration.context_token_limit)
+    prompt = _prompt(turn, discussion, requirement, configuration.context_token_limit)
     analysis, gaps = await _read(
         prompt, turn, requirement, services, meter=meter, configuration=configuration
     )
@@ -107,17 +107,17 @@ async def analyze(
     log.info("turn=%s %s: %d steps, map %s",
              turn["id"], NODE, len(analysis["steps"]), analysis["needs_map"])  # fmt: skip
     opened = new_discussion()
-    opened["turn"], opened["previous"], opened["conversation"] = turn, previous, said
+    opened["turn"], opened["previous"], opened["conversation"] = turn, previous, discussion
     opened["analysis"] = analysis
     opened["reasoning_trace"] = replaced([TraceEntry(step=NODE, text=analysis["asked"])])
     opened["gaps"], opened["usage"] = replaced(gaps), replaced(meter.usage)
     return opened
 
 
-def _prompt(turn: Turn, said: str, requirement: str, limit: int) -> list[BaseMessage]:
+def _prompt(turn: Turn, discussion: str, requirement: str, limit: int) -> list[BaseMessage]:
     values = {
         "today": turn["today"],
-        "conversation": cut_to_tokens(said, limit // 10),
+        "conversation": cut_to_tokens(discussion, limit // 10),
         "format_requirement": cut_to_tokens(requirement, limit // 10),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }

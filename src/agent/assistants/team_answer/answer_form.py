@@ -43,15 +43,15 @@ _ISO_DATE = re.compile(r"YYYY-MM-DD", re.IGNORECASE)
 
 def formatted(answer: str, requirement: str = "") -> str:
     """Return the answer as it is compared: all rules. Empty stays empty."""
-    shown = presentable(answer, requirement)
+    form = presentable(answer, requirement)
     if shows_capitals(requirement):
-        return shown
-    return unicodedata.normalize("NFC", shown.lower())
+        return form
+    return unicodedata.normalize("NFC", form.lower())
 
 
 def presentable(answer: str, requirement: str = "") -> str:
     """Return the answer as people read it: every rule but lower case."""
-    bare = _unquoted(_SPACES.sub(" ", unicodedata.normalize("NFC", answer)).strip())
+    bare = _without_quotes(_SPACES.sub(" ", unicodedata.normalize("NFC", answer)).strip())
     if _GROUPED.fullmatch(bare):
         if _SHOWS_GROUPS.search(requirement):
             return bare
@@ -60,8 +60,8 @@ def presentable(answer: str, requirement: str = "") -> str:
     if number := _NUMBER.fullmatch(bare):
         return _plain(number, keep=bool(_SHOWS_DECIMALS.search(requirement)))
     if measured := _WITH_UNIT.fullmatch(bare):
-        return _measured(measured, keep_groups=bool(_SHOWS_GROUPS.search(requirement)))
-    return _spaced(bare)
+        return _with_unit(measured, keep_groups=bool(_SHOWS_GROUPS.search(requirement)))
+    return _with_spaces(bare)
 
 
 def _with_decimals(text: str, requirement: str) -> str:
@@ -74,7 +74,7 @@ def _with_decimals(text: str, requirement: str) -> str:
     return text.replace(numbers[0], str(Decimal(numbers[0]).quantize(places, ROUND_HALF_UP)))
 
 
-def _measured(match: re.Match[str], *, keep_groups: bool) -> str:
+def _with_unit(match: re.Match[str], *, keep_groups: bool) -> str:
     """Return a number with its unit: no digit groups, one space before a unit in letters."""
     number = match[1] if keep_groups else match[1].replace(",", "")
     space = " " if match[2][0].isascii() and match[2][0].isalpha() else ""
@@ -102,13 +102,13 @@ def same_answer(one: str, other: str) -> bool:
 
 def shows_capitals(requirement: str) -> bool:
     """Return True if an example in the requirement has a capital, not only a sentence's first."""
-    begins = {found.start(1) for found in _SENTENCE.finditer(requirement)}
+    begins = {match.start(1) for match in _SENTENCE.finditer(requirement)}
     if _EXAMPLE.search(requirement):
         begins = {at for at in begins if not _EXAMPLE.search(requirement[:at])}
     return any(letter.isupper() for at, letter in enumerate(requirement) if at not in begins)
 
 
-def _unquoted(text: str) -> str:
+def _without_quotes(text: str) -> str:
     """Return the text without quotes around the whole; those inside and marks of titles stay."""
     while len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
         inside = text[1:-1]
@@ -126,14 +126,14 @@ def _plain(number: re.Match[str], *, keep: bool) -> str:
     return f"{'-' if sign == '-' and whole != '0' else ''}{whole}"
 
 
-def _spaced(text: str) -> str:
+def _with_spaces(text: str) -> str:
     """Return commas and semicolons in ASCII with one space behind; digit groups stay whole."""
 
-    def put(found: re.Match[str]) -> str:
-        mark = found["mark"]
+    def put(match: re.Match[str]) -> str:
+        mark = match["mark"]
         if mark:
             return "; " if mark in ";；" else ", "
-        kept = found[0].strip()
-        return {"，": ",", "；": ";"}.get(kept, kept)
+        text = match[0].strip()
+        return {"，": ",", "；": ";"}.get(text, text)
 
     return _SEPARATOR.sub(put, text).strip()

@@ -25,7 +25,7 @@ from agent.texts.language import Language
 
 @dataclass(frozen=True)
 class Selection:
-    """Who speaks next, and whether a model chose it (else it was their turn)."""
+    """Hold who speaks next, and whether a model chose it (else it was their turn)."""
 
     speaker: Speaker
     chosen: bool
@@ -35,7 +35,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Chat:
-    """What an engine asks with: the run's models, its budget and the model of each role."""
+    """Hold the run's models, its budget and the model of each role."""
 
     models: Models
     meter: Meter
@@ -45,7 +45,7 @@ class Chat:
 
 
 class GroupChatEngine(Protocol):
-    """One implementation a file; both pass the same tests."""
+    """Hold a group chat; each implementation has a file, both pass the same tests."""
 
     name: str
 
@@ -70,7 +70,7 @@ class GroupChatEngine(Protocol):
         prompt: Sequence[BaseMessage],
         tools: Sequence[BaseTool],
     ) -> AIMessage:
-        """One message of the speaker: text, or tool calls. Raises AgentError."""
+        """Return one message of the speaker: text, or tool calls. Raises AgentError."""
         ...
 
 
@@ -88,14 +88,14 @@ THINKING: dict[Speaker, Role] = {
 
 
 class NativeEngine:
-    """Implements `GroupChatEngine`."""
+    """Implement `GroupChatEngine`."""
 
     name = "native"
 
     async def select(
         self, chat: Chat, prompt: Sequence[BaseMessage], candidates: Sequence[Speaker]
     ) -> Selection:
-        """One of the candidates; see GroupChatEngine.select."""
+        """Return one of the candidates; see GroupChatEngine.select."""
         messages = list(prompt)
         for _ in range(1 + SELECTION_RETRIES):
             reply: Reply[BaseModel] = await chat.models.ask(
@@ -133,7 +133,7 @@ class NativeEngine:
 
 
 def selection_problem(text: str, candidates: Sequence[Speaker], language: Language) -> str:
-    """What is wrong with a selection, told to the model that made it."""
+    """Return the problem of a selection, for the model that made it."""
     named = speakers_named(spoken(text))
     kind = "nobody" if not named else "several" if len(named) > 1 else "not_now"
     return say(
@@ -148,7 +148,7 @@ AUTOGEN = "agent.assistants.team_answer.engine_autogen"
 
 
 def engine(name: str) -> GroupChatEngine:
-    """The engine of that name; importing AG2's takes a second of CPU the first time.
+    """Return the engine of that name; importing AG2's takes a second of CPU the first time.
 
     Raises ConfigurationError where it is unknown or its extra is missing.
     """

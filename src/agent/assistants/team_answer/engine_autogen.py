@@ -38,7 +38,7 @@ Answering = Callable[[list[dict[str, Any]]], Awaitable[str]]
 
 
 class AutogenEngine:
-    """Implements `GroupChatEngine`."""
+    """Implement `GroupChatEngine`."""
 
     name = "autogen"
 
@@ -48,7 +48,7 @@ class AutogenEngine:
     async def select(
         self, chat: Chat, prompt: Sequence[BaseMessage], candidates: Sequence[Speaker]
     ) -> Selection:
-        """One of the candidates; see GroupChatEngine.select."""
+        """Return one of the candidates; see GroupChatEngine.select."""
         if len(candidates) == 1:
             return Selection(candidates[0], chosen=False)
         agents = [_agent(speaker, "") for speaker in _in_turn(candidates[0])]
@@ -78,28 +78,28 @@ class AutogenEngine:
         prompt: Sequence[BaseMessage],
         tools: Sequence[BaseTool],
     ) -> AIMessage:
-        """One message of the speaker; see GroupChatEngine.speak.
+        """Return one message of the speaker; see GroupChatEngine.speak.
 
         The message itself goes past AG2's dictionaries, which have no room for a model's
         signatures of its thoughts.
         """
-        said: list[AIMessage] = []
+        replies: list[AIMessage] = []
 
         async def answer(_messages: list[dict[str, Any]]) -> str:
-            said.append(await self._asking.speak(chat, speaker, prompt, tools))
-            return str(said[-1].text) or _NOBODY
+            replies.append(await self._asking.speak(chat, speaker, prompt, tools))
+            return str(replies[-1].text) or _NOBODY
 
         agent = _agent(speaker, str(prompt[0].text))
         _answers_by(agent, answer)
         with _silence():
             await agent.a_generate_reply(messages=[_as_dict(message) for message in prompt[1:]])
-        if not said:
+        if not replies:
             raise MalformedReply("autogen", "no reply function was asked")
-        return said[-1]
+        return replies[-1]
 
 
 class _Selecting(GroupChat):
-    """AG2's choice of the next speaker, asked of our manager model in our words."""
+    """Select the next speaker by AG2, with our manager model and prompt."""
 
     def __init__(
         self,
@@ -124,14 +124,14 @@ class _Selecting(GroupChat):
         self.resolved, self.instruction = False, ""
 
     async def next_after(self, last: ConversableAgent) -> Agent:
-        """The chosen agent, or the first candidate after `last` where the model chose none."""
+        """Return the chosen agent, or the first candidate after `last` without a choice."""
         return await self.a_auto_select_speaker(last, last, self.messages, self._eligible)
 
     def _create_internal_agents(
         self, agents: Any, max_attempts: int, messages: Any, validate_speaker_name: Any,
         selector: Any = None,
     ) -> tuple[ConversableAgent, ConversableAgent]:  # fmt: skip
-        """The pair that settles the choice; AG2's own would ask its own client."""
+        """Return the pair that settles the choice; AG2's own would ask its own client."""
         checking = ConversableAgent("checking_agent", llm_config=False, human_input_mode="NEVER")
         checking.register_reply(
             [ConversableAgent, None], validate_speaker_name, remove_other_reply_funcs=True
@@ -141,11 +141,11 @@ class _Selecting(GroupChat):
             "speaker_selection_agent", system_message=system, llm_config=False,
             human_input_mode="NEVER",
         )  # fmt: skip
-        _answers_by(selecting, self._named)
+        _answers_by(selecting, self._agent_choice)
         return checking, selecting
 
-    async def _named(self, messages: list[dict[str, Any]]) -> str:
-        """The manager model's choice in the agents' names, so that AG2 counts what we count."""
+    async def _agent_choice(self, messages: list[dict[str, Any]]) -> str:
+        """Return the manager model's choice in the agents' names, so that AG2 counts as we do."""
         if self._problem:  # AG2 asks again; what was wrong is said in our words
             self._asked.append(HumanMessage(self._problem))
         reply: Reply[BaseModel] = await self._chat.models.ask(
@@ -170,7 +170,7 @@ def _agent(speaker: Speaker, system: str) -> ConversableAgent:
 
 
 def _answers_by(agent: ConversableAgent, answer: Answering) -> None:
-    """Has the agent reply with what `answer` says.
+    """Have the agent reply with the text of `answer`.
 
     AG2's own clients are synchronous and hold a thread of the pool for as long as a model takes.
     """
@@ -184,38 +184,38 @@ def _answers_by(agent: ConversableAgent, answer: Answering) -> None:
 
 
 def _in_turn(first: Speaker) -> list[Speaker]:
-    """Everybody, so that after the last one `first` is next."""
+    """Return everybody, so that after the last one `first` is next."""
     place = SPEAKERS.index(first)
     return [*SPEAKERS[place:], *SPEAKERS[:place]]
 
 
 def _as_dict(message: BaseMessage) -> dict[str, Any]:
-    """A message as AG2 keeps it."""
+    """Return a message as AG2 keeps it."""
     role = "assistant" if isinstance(message, AIMessage) else "user"
     return {"role": role, "content": str(message.text)}
 
 
 def _literal(text: str) -> str:
-    """A template of AG2's that says exactly this."""
+    """Return a template of AG2's that says exactly this."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """AG2 tells its events on standard output; ours are told by the graph."""
+    """Silence AG2's events on standard output; the graph emits ours."""
     with IOStream.set_default(_Nowhere()):
         yield
 
 
 class _Nowhere:
-    """An IOStream that shows nothing and knows nobody to ask."""
+    """Implement an IOStream that shows nothing and asks nobody."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
     def send(self, message: Any) -> None:
-        """Nothing is sent."""
+        """Send nothing."""
 
     def input(self, prompt: str = "", *, password: bool = False) -> str:
-        """Nobody answers."""
+        """Return an empty line: nobody answers."""
         return ""

@@ -61,28 +61,28 @@ def headline(answer: str, outcome: Outcome, language: Language) -> str:
 def tried(pool: Sequence[Evidence], language: Language) -> str:
     """Return what was looked up and calculated for nothing, each once."""
     lines: dict[str, None] = {}
-    for found in pool:
-        if not found["cached"]:
-            lines[_try(found, language)] = None
+    for evidence in pool:
+        if not evidence["cached"]:
+            lines[_try(evidence, language)] = None
     if not lines:
         return say("team_answer.answer.tried_nothing", language)
-    shown = list(lines)[:_SHOWN_TRIES]
-    if left := len(lines) - len(shown):
-        shown.append(say("team_answer.answer.tried_more", language, text=str(left)))
-    return "\n".join([say("team_answer.answer.tried", language), *shown])
+    listed = list(lines)[:_SHOWN_TRIES]
+    if left := len(lines) - len(listed):
+        listed.append(say("team_answer.answer.tried_more", language, text=str(left)))
+    return "\n".join([say("team_answer.answer.tried", language), *listed])
 
 
-def _try(found: Evidence, language: Language) -> str:
-    kind = say(f"team_answer.answer.kind_{found['kind']}", language)
-    failed = say("team_answer.answer.failed", language) if found["failed"] else ""
-    return f"- {kind}{inert(_plain_words(found)[:120])}{failed}"
+def _try(evidence: Evidence, language: Language) -> str:
+    kind = say(f"team_answer.answer.kind_{evidence['kind']}", language)
+    failed = say("team_answer.answer.failed", language) if evidence["failed"] else ""
+    return f"- {kind}{inert(_plain_words(evidence)[:120])}{failed}"
 
 
-def _plain_words(found: Evidence) -> str:
+def _plain_words(evidence: Evidence) -> str:
     """Return what was asked, of a map's tool its arguments' values alone."""
-    if found["kind"] != "map":
-        return found["asked"]
-    return _ARGUMENT.sub("", found["asked"].partition(" ")[2])
+    if evidence["kind"] != "map":
+        return evidence["asked"]
+    return _ARGUMENT.sub("", evidence["asked"].partition(" ")[2])
 
 
 def map_section(used: Sequence[Evidence], language: Language) -> str:
@@ -98,18 +98,18 @@ def calculation_section(used: Sequence[Evidence], language: Language) -> str:
     """Return the programs an answer rests on, each with its result; empty where there is none."""
     if not used:
         return ""
-    shown = [_calculation(found, language) for found in used]
-    return "\n\n".join([say("team_answer.answer.calculated", language), *shown])
+    calculations = [_calculation(evidence, language) for evidence in used]
+    return "\n\n".join([say("team_answer.answer.calculated", language), *calculations])
 
 
-def _calculation(found: Evidence, language: Language) -> str:
-    program = found["asked"].strip()
+def _calculation(evidence: Evidence, language: Language) -> str:
+    program = evidence["asked"].strip()
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
         lines.append(say("team_answer.answer.cut", language))
     longest = max((len(run) for run in _TICKS.findall(program)), default=0)
     fence = "`" * max(3, longest + 1)
-    result = say("team_answer.answer.result", language, text=inert(found["text"][:_RESULT]))
+    result = say("team_answer.answer.result", language, text=inert(evidence["text"][:_RESULT]))
     return "\n".join([f"{fence}python", *lines, fence, "", result])
 
 
@@ -183,13 +183,13 @@ async def _body(
         yield f"\n\n{say(f'team_answer.answer.{key}', language)}"
     if explanation := state.get("explanation", ""):
         yield "\n\n" + draft.cited(explanation)
-    if markers := _uncited(state, explanation):
+    if markers := _uncited_gap(state, explanation):
         yield "\n\n" + draft.cited(say("team_answer.answer.rests_on", language) + markers)
     if not answer:
         yield "\n\n" + tried(state.get("evidence_pool", []), language)
 
 
-def _uncited(state: TeamState, explanation: str) -> str:
+def _uncited_gap(state: TeamState, explanation: str) -> str:
     """Return markers of the sources the answer rests on and the explanation does not name."""
     cited = set(cited_ids(explanation))
     known = {source["id"] for source in state.get("sources_gathered", [])}

@@ -26,7 +26,7 @@ Compiled = CompiledStateGraph[TeamState, TeamConfiguration, TeamInput, TeamState
 
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
-    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    """Return the uncompiled graph over these services; nothing is built before the first call."""
     graph = StateGraph(TeamState, context_schema=TeamConfiguration, input_schema=TeamInput)
     nodes = (analyze, decompose, group_chat, use_tools, synthesize, format_answer)
     for node in nodes:

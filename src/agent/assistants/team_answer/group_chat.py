@@ -97,7 +97,7 @@ class _Step:
         self.instruction = self.state.get("instruction", "")
         spent = self.state.get("usage")
         if limit := share_spent(_SHARE, spent, self.configuration, self.meter):
-            return self._ended(
+            return self._end_update(
                 "budget", run_gap("team_answer.chat_budget", self._language, limit=limit)
             )
         speaker: Speaker | None = None
@@ -108,12 +108,12 @@ class _Step:
         except ConfigurationError:
             raise
         except BudgetExceeded as error:
-            return self._ended("budget", gap_of("", error, "team_answer", self._language))
+            return self._end_update("budget", gap_of("", error, "team_answer", self._language))
         except AgentError as error:
-            self._failed(error)
+            self._count_failure(error)
         if self.failures >= MAX_FAILURES:
             gap = run_gap("team_answer.chat_failures", self._language, limit=str(MAX_FAILURES))
-            return self._ended("failures", gap)
+            return self._end_update("failures", gap)
         return self._update(speaker=speaker, failures=self.failures)
 
     @property
@@ -147,33 +147,33 @@ class _Step:
         except (ConfigurationError, BudgetExceeded):
             raise
         except AgentError as error:
-            self._failed(error)
+            self._count_failure(error)
             return candidates[0]
         self.failures, self.instruction = 0, selection.instruction
         return selection.speaker
 
     async def _spoken(self, speaker: Speaker) -> TeamUpdate:
         """Return the speaker's calls of tools, a reminder, or its turn. Raises AgentError."""
-        reminded = self._reminded()
+        reminded = self._present_reminders()
         may = (
             self.state["tool_rounds"] < self.configuration.max_tool_rounds
             and "verdict" not in reminded
         )
-        offered = await self._offered() if may else Offered()
+        offered = await self._offer() if may else Offered()
         state = cast(TeamState, {**self.state, "instruction": self.instruction})
         prompt = turn_prompt(state, self.configuration, speaker, offered.tools, may_use_tools=may)
         message = await self.engine.speak(self._chat(), speaker, prompt, offered.tools)
         text = spoken(str(message.text))
         if message.tool_calls and offered.tools:
-            return self._called(speaker, message)
+            return self._call_update(speaker, message)
         if message.tool_calls or not text:
             problem = "calls tools it was not given" if message.tool_calls else "says nothing"
             raise MalformedReply("model", f"{speaker} {problem}", code="model_no_turn")
         if speaker == "verifier" and (key := self._missing(text, bool(offered.tools), reminded)):
             return self._remind(text, key)
-        return self._said(speaker, "\n".join([*self._earlier(text), text]))
+        return self._turn_update(speaker, "\n".join([*self._earlier(text), text]))
 
-    def _reminded(self) -> list[str]:
+    def _present_reminders(self) -> list[str]:
         """Return the reminders of the present turn: `look`, `verdict`."""
         pending = self.state.get("pending") or []
         return [str(m.name) for m in pending if isinstance(m, HumanMessage)]
@@ -199,22 +199,22 @@ class _Step:
     def _earlier(self, text: str) -> list[str]:
         """Return what the speaker said before it was asked for its verdict alone."""
         pending = self.state.get("pending") or []
-        if self._reminded()[-1:] != ["verdict"]:
+        if self._present_reminders()[-1:] != ["verdict"]:
             return []
         words = [str(m.text) for m in pending if isinstance(m, AIMessage) and not m.tool_calls]
         return [without_signals(word) for word in words[-1:] if word != text]
 
-    async def _offered(self) -> Offered:
+    async def _offer(self) -> Offered:
         offered = await offered_tools(self.state, self.configuration, self.services, self.meter)
         for gap in offered.gaps:
             self._tell(gap)
         return offered
 
-    def _called(self, speaker: Speaker, message: AIMessage) -> TeamUpdate:
+    def _call_update(self, speaker: Speaker, message: AIMessage) -> TeamUpdate:
         pending = [*(self.state.get("pending") or []), message]
         return self._update(speaker=speaker, pending=pending, failures=0)
 
-    def _said(self, speaker: Speaker, text: str) -> TeamUpdate:
+    def _turn_update(self, speaker: Speaker, text: str) -> TeamUpdate:
         """Return the turn for the transcript; the end where the verifier or a limit says so."""
         verdict = verdict_of(text) if speaker == "verifier" else None
         turn = ChatTurn(
@@ -227,7 +227,11 @@ class _Step:
             ends=verdict == "agree",
         )
         ended = self._end_after(turn)
-        self.emit(event("turn", NODE, id=str(self._round), speaker=speaker, text=self._shown(turn)))
+        self.emit(
+            event(
+                "turn", NODE, id=str(self._round), speaker=speaker, text=self._readable_text(turn)
+            )
+        )
         log.info("turn=%s %s %d: %s, %d tools, verdict %s, ended %s", self.state["turn"]["id"],
                  NODE, self._round, speaker, len(turn["tools"]), verdict, ended)  # fmt: skip
         update = self._update(
@@ -251,7 +255,7 @@ class _Step:
             return "stalled"
         return None
 
-    def _shown(self, turn: ChatTurn) -> str:
+    def _readable_text(self, turn: ChatTurn) -> str:
         """Return what people read of a turn."""
         if text := MARKER.sub("", without_signals(turn["text"])):
             return text
@@ -259,7 +263,7 @@ class _Step:
             return say(f"team_answer.verdict_{turn['verdict']}", self._language)
         return ""
 
-    def _failed(self, error: AgentError) -> None:
+    def _count_failure(self, error: AgentError) -> None:
         """Count a failed model call, and tell of the first one."""
         self.failures += 1
         log.warning("turn=%s %s: failed call %d: %s",
@@ -269,7 +273,7 @@ class _Step:
             reason = reason_of(error, self._language)
             self._tell(run_gap("team_answer.chat_model_failed", self._language, reason=reason))
 
-    def _ended(self, reason: str, gap: Gap) -> TeamUpdate:
+    def _end_update(self, reason: str, gap: Gap) -> TeamUpdate:
         """Return the end for another reason than agreement; the evidence stays."""
         self._tell(gap)
         log.info("turn=%s %s: ended by %s", self.state["turn"]["id"], NODE, reason)

@@ -98,7 +98,7 @@ def next_by_rules(turns: Sequence[ChatTurn]) -> Speaker:
 
 
 def next_in_turn(spoken_by: Sequence[Speaker]) -> list[Speaker]:
-    """Who may speak next, who has waited longest first; two turns in a row are the most."""
+    """Return who may speak next, who has waited longest first; two turns in a row are the most."""
     ahead = SPEAKERS.index(spoken_by[-1]) + 1 if spoken_by else 0
     order = [*SPEAKERS[ahead:], *SPEAKERS[:ahead]]
     latest = {speaker: place for place, speaker in enumerate(spoken_by)}
@@ -163,44 +163,44 @@ def _verdict_match(text: str) -> "re.Match[str] | None":
 
 def without_signals(text: str) -> str:
     """Return the text without verdicts and TERMINATE, for people."""
-    lines, shown, skipped = without_ending(text).splitlines(), list[str](), False
+    lines, passed, skipped = without_ending(text).splitlines(), list[str](), False
     for line in lines:
         if skipped and line.strip():
             skipped = False
             continue
         skipped = bool(_VERDICT_ALONE.match(line))
         if not skipped and not _VERDICT.match(line):
-            shown.append(line)
-    return "\n".join(shown).strip()
+            passed.append(line)
+    return "\n".join(passed).strip()
 
 
 def said_text(text: str) -> str:
-    """What was said besides every line that code reads, hypotheses too."""
-    kept = [line for line in without_signals(text).splitlines() if not _HYPOTHESIS.match(line)]
-    return "\n".join(kept).strip()
+    """Return the text without the lines that code reads, hypotheses too."""
+    lines = [line for line in without_signals(text).splitlines() if not _HYPOTHESIS.match(line)]
+    return "\n".join(lines).strip()
 
 
-def updated_hypotheses(text: str, known: Sequence["Hypothesis"]) -> list["Hypothesis"]:
-    """The tree after an analyst's turn: known branches scored anew by number, new ones added.
+def updated_hypotheses(text: str, hypotheses: Sequence["Hypothesis"]) -> list["Hypothesis"]:
+    """Return the tree after an analyst's turn: branches scored anew, new ones added.
 
     Without a hypothesis line nothing changes.
     """
-    tree: list[Hypothesis] = list(known)
+    tree: list[Hypothesis] = list(hypotheses)
     for line in text.splitlines():
-        if not (found := _HYPOTHESIS.match(line)):
+        if not (match := _HYPOTHESIS.match(line)):
             continue
-        place, named = int(found[1]) - 1, _PRUNED.sub(" ", found[4]).strip(" *")
-        pruned = bool(_PRUNED.search(found[4]))
+        place, named = int(match[1]) - 1, _PRUNED.sub(" ", match[4]).strip(" *")
+        pruned = bool(_PRUNED.search(match[4]))
         if 0 <= place < len(tree):
             named = named or tree[place]["text"]
-            tree[place] = _branch(named, _score(found[2], found[3]), pruned)
+            tree[place] = _branch(named, _score(match[2], match[3]), pruned)
         elif named:
-            tree.append(_branch(named, _score(found[2], found[3]), pruned))
-    return _pruned(tree)
+            tree.append(_branch(named, _score(match[2], match[3]), pruned))
+    return _prune(tree)
 
 
 def hypothesis_lines(tree: Sequence["Hypothesis"]) -> str:
-    """The tree as the prompts show it and the analyst writes it."""
+    """Return the tree as the prompts show it and the analyst writes it."""
     return "\n".join(
         f"H{number} [{branch['score']:g}] {branch['text']}{' (pruned)' if branch['pruned'] else ''}"
         for number, branch in enumerate(tree, 1)
@@ -216,8 +216,8 @@ def _score(number: str, percent: str) -> float:
     return round(min(1.0, value / 100 if percent or value > 1 else value), 2)
 
 
-def _pruned(tree: "list[Hypothesis]") -> "list[Hypothesis]":
-    """The tree within its bounds: the least likely are pruned, of the pruned the least go."""
+def _prune(tree: "list[Hypothesis]") -> "list[Hypothesis]":
+    """Bound the tree: prune the least likely, of the pruned remove the least."""
     alive = sorted((b for b in tree if not b["pruned"]), key=lambda b: -b["score"])
     given_up = {id(branch) for branch in alive[MAX_ALIVE:]}
     bounded: list[Hypothesis] = [
@@ -257,7 +257,7 @@ def turn_prompt(
     *,
     may_use_tools: bool = True,
 ) -> list[BaseMessage]:
-    """What a speaker is asked: the instructions, the discussion so far, its own calls."""
+    """Return a speaker's prompt: the instructions, the discussion so far, its own calls."""
     language = state["turn"]["language"]
     limit = configuration.context_token_limit - tools_tokens(tools) - _MARGIN
     values = about(state, limit) | {
@@ -266,12 +266,12 @@ def turn_prompt(
     }
 
     def asked(transcript: str) -> list[BaseMessage]:
-        told = render("team_turn", language, transcript=transcript, **values)
-        return [SystemMessage(render(f"team_{speaker}_system", language)), HumanMessage(told)]
+        text = render("team_turn", language, transcript=transcript, **values)
+        return [SystemMessage(render(f"team_{speaker}_system", language)), HumanMessage(text)]
 
     free = limit - prompt_tokens(asked(""))
-    wanted = sum(_sizes(turn)[0] for turn in _turns(state))
-    pending = fitted(state.get("pending") or [], free - min(wanted, free // 3))
+    needed = sum(_sizes(turn)[0] for turn in _turns(state))
+    pending = fitted(state.get("pending") or [], free - min(needed, free // 3))
     room = free - prompt_tokens(pending)
     return [*asked(transcript_block(_turns(state), room, language)), *pending]
 
@@ -279,7 +279,7 @@ def turn_prompt(
 def select_prompt(
     state: TeamState, configuration: Configuration, candidates: Sequence[Speaker]
 ) -> list[BaseMessage]:
-    """What the chair is asked: one line a turn, and who may speak."""
+    """Return the chair's prompt: one line a turn, and the candidates."""
     language, limit = state["turn"]["language"], configuration.context_token_limit
     turns = _turns(state)
     size = min(_LINE, limit // 2 // max(len(turns), 1))
@@ -316,55 +316,55 @@ def transcript_block(
     while total > tokens and gone < len(turns):
         total -= sizes[gone][levels[gone]]
         gone += 1
-    told = [say("team_answer.earlier_turns", language, count=str(gone))] if gone else []
-    shown = [turn_element(turn, size) for turn, size in zip(turns, levels, strict=True)]
-    return Raw("\n".join([*told, *shown[gone:]]))
+    head = [say("team_answer.earlier_turns", language, count=str(gone))] if gone else []
+    elements = [turn_element(turn, size) for turn, size in zip(turns, levels, strict=True)]
+    return Raw("\n".join([*head, *elements[gone:]]))
 
 
 def turn_element(turn: ChatTurn, level: int = 0) -> str:
-    """A turn with its tools, as short as the level says (0 is whole)."""
+    """Return a turn with its tools, as short as the level says (0 is whole)."""
     results, text = _DETAILS[level]
     opening = f'<turn round="{turn["round"]}" speaker="{turn["speaker"]}">'
     notes = [] if results is None else [_note(note, results) for note in turn["tools"]]
-    said = fence(cut_to_tokens(turn["text"], text))
-    return "\n".join(part for part in (opening, said, *notes, "</turn>") if part)
+    body = fence(cut_to_tokens(turn["text"], text))
+    return "\n".join(part for part in (opening, body, *notes, "</turn>") if part)
 
 
 def _sizes(turn: ChatTurn) -> list[int]:
-    """The estimated tokens of a turn at each level, without writing it out."""
-    said = estimated_tokens(turn["text"])
+    """Return the estimated tokens of a turn at each level, without writing it out."""
+    size_of_text = estimated_tokens(turn["text"])
     notes = [
         (estimated_tokens(_note(note, 0)) + 1, estimated_tokens(note["text"]))
         for note in turn["tools"]
     ]
     return [
         _PER_TURN
-        + min(said, text)
+        + min(size_of_text, text)
         + sum(head + min(size, results) for head, size in notes if results is not None)
         for results, text in _DETAILS
     ]
 
 
 def fitted(pending: Sequence[AnyMessage], tokens: int) -> list[AnyMessage]:
-    """A turn's calls and results within so many tokens.
+    """Return a turn's calls and results within so many tokens.
 
     Results are shortened, the oldest first; then whole rounds go, as a call without its results
     is refused by every service.
     """
-    kept = list(pending)
-    sizes = [prompt_tokens([message]) for message in kept]
+    messages = list(pending)
+    sizes = [prompt_tokens([message]) for message in messages]
     for least in _RESULTS:
-        for index, message in enumerate(kept):
+        for index, message in enumerate(messages):
             excess = sum(sizes) - tokens
             if excess > 0 and isinstance(message, ToolMessage):
-                kept[index] = _shortened(message, least, excess)
-                sizes[index] = prompt_tokens([kept[index]])
-    rounds = [i for i, m in enumerate(kept) if isinstance(m, AIMessage)]
-    begin = next((i for i in [0, *rounds] if sum(sizes[i:]) <= tokens), len(kept))
-    return kept[begin:]
+                messages[index] = _shorten(message, least, excess)
+                sizes[index] = prompt_tokens([messages[index]])
+    rounds = [i for i, m in enumerate(messages) if isinstance(m, AIMessage)]
+    begin = next((i for i in [0, *rounds] if sum(sizes[i:]) <= tokens), len(messages))
+    return messages[begin:]
 
 
-def _shortened(message: ToolMessage, least: int, excess: int) -> ToolMessage:
+def _shorten(message: ToolMessage, least: int, excess: int) -> ToolMessage:
     text = str(message.text)
     size = max(least, estimated_tokens(text) - excess - 1)
     return message.model_copy(update={"content": cut_to_tokens(text, size)})
@@ -419,7 +419,7 @@ def _reminder(state: TeamState, language: Language, *, may_use_tools: bool) -> s
 
 
 def _shortenings(count: int) -> Iterator[tuple[int, int]]:
-    """Which turn to shorten next, and to which level: older ones first, results before text."""
+    """Yield the turn to shorten next and its level: older ones first, results before text."""
     split = max(0, count - _NEWEST)
     for group in (range(split), range(split, count)):
         for level in range(1, len(_DETAILS)):
@@ -428,15 +428,15 @@ def _shortenings(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _note(note: ToolNote, tokens: int) -> str:
-    asked = cut_to_tokens(note["asked"], _ASKED)
+    request = cut_to_tokens(note["asked"], _ASKED)
     text = cut_to_tokens(note["text"], tokens) if tokens else ""
-    return element("tool", text, name=note["tool"], evidence=note["evidence"], asked=asked)
+    return element("tool", text, name=note["tool"], evidence=note["evidence"], asked=request)
 
 
 def _line(turn: ChatTurn, tokens: int) -> str:
     verdict = f"({turn['verdict']}) " if turn["verdict"] else ""
-    said = " ".join(without_signals(turn["text"]).split())
-    return cut_to_tokens(f"{turn['round']} {turn['speaker']}: {verdict}{said}", tokens)
+    line = " ".join(without_signals(turn["text"]).split())
+    return cut_to_tokens(f"{turn['round']} {turn['speaker']}: {verdict}{line}", tokens)
 
 
 def _turns(state: TeamState) -> list[ChatTurn]:

@@ -35,7 +35,7 @@ ToolKind = Literal["search", "page", "map", "code"]
 
 
 class TeamConfiguration(Configuration):
-    """The same knobs with the limits that a discussion needs."""
+    """Hold the same knobs with the limits that a discussion needs."""
 
     max_searches: Searches = 60
     max_model_calls: ModelCalls = 120

@@ -73,7 +73,7 @@ class Settled(BaseModel):
 
 @dataclass(frozen=True)
 class SynthesizedAnswer:
-    """The part of a settled answer that can be shown; an empty answer is an honest none."""
+    """Hold the part of a settled answer that can be shown; an empty answer is an honest none."""
 
     outcome: Outcome = "not_found"
     answer: str = ""
@@ -89,21 +89,21 @@ class SynthesizedAnswer:
 def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     """Return a model's answer as far as pages, places or lookups of this turn bear it."""
     explanation = without_signals(reply.explanation)
-    known, unknown = _issued([*reply.evidence, *_marked(reply.answer)], state)
+    ids, unknown = _issued_ids([*reply.evidence, *_marker_ids(reply.answer)], state)
     # Unknown markers of the explanation are removed and counted where it is cited.
-    evidence = dict.fromkeys([*known, *_issued(_marked(explanation), state)[0]])
+    evidence = dict.fromkeys([*ids, *_issued_ids(_marker_ids(explanation), state)[0]])
     answer = clean_text(MARKER.sub("", without_signals(reply.answer)), _MAX_ANSWER)
     outcome = _OUTCOMES.get(reply.outcome.strip().lower(), "not_found")
     claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
-    kept = claimed and bool(evidence)
+    is_answer = claimed and bool(evidence)
     return SynthesizedAnswer(
-        outcome=outcome if kept else "not_found",
-        answer=answer if kept else "",
+        outcome=outcome if is_answer else "not_found",
+        answer=answer if is_answer else "",
         explanation=_BRACKET.sub(_without_lookups, explanation),
-        evidence=list(evidence) if kept else [],
+        evidence=list(evidence) if is_answer else [],
         unknown=unknown,
         unsupported=claimed and not evidence,
-        contested=kept and reply.contested,
+        contested=is_answer and reply.contested,
     )
 
 
@@ -163,24 +163,18 @@ def missing_figures(synthesized: SynthesizedAnswer, state: TeamState) -> list[st
 
 def evidence_texts(names: Sequence[str], state: TeamState) -> list[str]:
     """Return what the evidence of these ids says: quotes, records, and results of lookups."""
-    wanted, language = set(names), state["turn"]["language"]
+    ids, language = set(names), state["turn"]["language"]
     sources = [*state.get("sources_gathered", []), *previous_sources(state)]
     texts = [
-        "\n".join([source["title"], *source["quotes"]])
-        for source in sources
-        if source["id"] in wanted
+        "\n".join([source["title"], *source["quotes"]]) for source in sources if source["id"] in ids
     ]
     texts += [
         each["text"]
         for each in state.get("evidence_pool", [])
-        if each["id"] in wanted or (each["kind"] == "map" and wanted & set(each["source_ids"]))
+        if each["id"] in ids or (each["kind"] == "map" and ids & set(each["source_ids"]))
     ]
-    texts.append(
-        place_lines([p for p in state.get("places", []) if p["source"] in wanted], language)
-    )
-    texts.append(
-        route_lines([r for r in state.get("routes", []) if r["source"] in wanted], language)
-    )
+    texts.append(place_lines([p for p in state.get("places", []) if p["source"] in ids], language))
+    texts.append(route_lines([r for r in state.get("routes", []) if r["source"] in ids], language))
     return texts
 
 
@@ -205,10 +199,10 @@ def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMe
     evidence = evidence_lines(state, limit // 3)
 
     def asked(transcript: str) -> list[BaseMessage]:
-        told = render(
+        text = render(
             "team_synthesize", language, transcript=transcript, evidence=evidence, **values
         )
-        return [SystemMessage(render("team_synthesize_system", language)), HumanMessage(told)]
+        return [SystemMessage(render("team_synthesize_system", language)), HumanMessage(text)]
 
     free = limit - prompt_tokens(asked("")) - 60
     # Results stand in <evidence>; the transcript repeats none.
@@ -216,12 +210,12 @@ def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMe
 
 
 def evidence_lines(state: TeamState, tokens: int) -> str:
-    """Calculations, the map's records and pages, one a line; those the discussion names first."""
+    """Return calculations, map records and pages, one a line; those in the discussion first."""
     language, turns = state["turn"]["language"], state.get("transcript") or []
-    said = [turn["text"] for turn in turns] + [h["text"] for h in state.get("hypotheses", [])]
+    texts = [turn["text"] for turn in turns] + [h["text"] for h in state.get("hypotheses", [])]
     pages = [s for s in state.get("sources_gathered", []) if s["kind"] == "page"]
     letters = id_letters(page["id"] for page in pages)
-    named = dict.fromkeys(name for text in said for name in cited_ids(text, letters))
+    named = dict.fromkeys(name for text in texts for name in cited_ids(text, letters))
     records = "\n".join(
         [
             place_lines(state.get("places", []), language),
@@ -235,13 +229,13 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
         *filter(None, records.splitlines()),
         *(_page_line(s, _SNIPPET) for s in pages if s["id"] not in named),
     ]
-    kept, used = [], 0
+    fitting, used = [], 0
     for line in lines:
         used += estimated_tokens(line) + 1
         if used > tokens:
             break
-        kept.append(line)
-    return "\n".join(kept)
+        fitting.append(line)
+    return "\n".join(fitting)
 
 
 def lookups(state: TeamState) -> list[Evidence]:
@@ -260,7 +254,7 @@ def _lookup_line(lookup: Evidence) -> str:
     return f"{lookup['id']}: {cut_to_tokens(request, 150)} ⇒ {cut_to_tokens(result, 100)}"
 
 
-def _issued(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:
+def _issued_ids(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:
     """Return those of the ids that this turn issued, and how many others there are.
 
     The id of a whole search (`s3`) stands for its results; a calculation's and a map lookup's for
@@ -269,18 +263,18 @@ def _issued(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:
     pool = {each["id"]: each for each in state.get("evidence_pool", []) if not each["failed"]}
     citable = [*state.get("sources_gathered", []), *previous_sources(state)]
     sources = {source["id"] for source in citable}
-    known, unknown = dict[str, None](), 0
+    issued, unknown = dict[str, None](), 0
     for name in (name for text in names for name in _ID.findall(text.lower())):
         if name in sources or (name in pool and pool[name]["kind"] in ("code", "map")):
-            known[name] = None
+            issued[name] = None
         elif name in pool and pool[name]["source_ids"]:
-            known |= dict.fromkeys(pool[name]["source_ids"])
+            issued |= dict.fromkeys(pool[name]["source_ids"])
         else:
             unknown += 1
-    return list(known), unknown
+    return list(issued), unknown
 
 
-def _marked(text: str) -> list[str]:
+def _marker_ids(text: str) -> list[str]:
     return [match[1] for match in _BRACKET.finditer(text)]
 
 
@@ -352,15 +346,15 @@ class _Synthesis:
         ]  # fmt: skip
         gaps: list[Gap] = []
         for name in dict.fromkeys(models):
-            reply, gaps = await self._asked(name, prompt)
+            reply, gaps = await self._ask(name, prompt)
             if reply is not None:
-                return await self._repaired(name, prompt, reply), []
+                return await self._repair(name, prompt, reply), []
             if gaps[0]["code"].startswith("budget_"):
                 break
         self.failed = True
         return likely(self.state), gaps
 
-    async def _repaired(
+    async def _repair(
         self, model: str, prompt: list[BaseMessage], reply: Settled
     ) -> SynthesizedAnswer:
         """Return the settlement, of a second reply where code finds fault with the first."""
@@ -368,15 +362,13 @@ class _Synthesis:
         problem = problem_of(synthesized, self.state)
         if not problem:
             return synthesized
-        again, _ = await self._asked(
+        again, _ = await self._ask(
             model, [*prompt, AIMessage(reply.model_dump_json()), HumanMessage(problem)]
         )
         second = settled(again, self.state) if again else synthesized
         return synthesized if synthesized.answer and second.unsupported else second
 
-    async def _asked(
-        self, model: str, prompt: list[BaseMessage]
-    ) -> tuple[Settled | None, list[Gap]]:
+    async def _ask(self, model: str, prompt: list[BaseMessage]) -> tuple[Settled | None, list[Gap]]:
         asking = self.services.models.ask(
             model, prompt, meter=self.meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
         )

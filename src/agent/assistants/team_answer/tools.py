@@ -53,24 +53,24 @@ _NOTE = 40
 
 @dataclass(frozen=True)
 class Engines:
-    """The services by the tools they serve; or none of them, with the reason as a gap."""
+    """Hold the services by the tools they serve; or none of them, with the reason as a gap."""
 
     providers: dict[str, SearchProvider] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
 
 
 def engines_of(web: WebSearch, configuration: Configuration, turn: Turn) -> Engines:
-    """What `web_search` allows of what is configured; Tavily only where there is nothing else."""
+    """Return the search tools that `web_search` allows; Tavily only as the last resort."""
     model, choice = configuration.research_model, configuration.web_search
     if choice == "off":
         task = WebTask("", "", turn["language"], turn["today"], model)
         return Engines(gaps=[search_gap(task, "web", "search_off")])
-    found: dict[WebChoice, SearchProvider] = {}
+    services: dict[WebChoice, SearchProvider] = {}
     for tier in _AUTO if choice == "auto" else ((choice,),):
         with suppress(ConfigurationError):
-            found = found or providers_of(web, tier, model=model)
+            services = services or providers_of(web, tier, model=model)
     providers: dict[str, SearchProvider] = {}
-    for chosen, service in found.items():
+    for chosen, service in services.items():
         providers.setdefault(_CHOICES[chosen], service)
     return Engines(providers, [] if providers else _missing(web, configuration, turn["language"]))
 
@@ -85,29 +85,29 @@ def _missing(web: WebSearch, configuration: Configuration, language: Language) -
 
 
 def searched_before(tool: str, query: str, pool: Iterable[Evidence]) -> Evidence | None:
-    """The evidence that answers this query too: the same one's, else a near-duplicate's.
+    """Return the evidence that answers this query too: the same one's, else a near-duplicate's.
 
     Only what this engine really found in this turn counts.
     """
     operators = tool == GOOGLE
-    asked = [e for e in pool if e["kind"] == "search" and e["tool"] == tool]
-    found = [e for e in asked if not (e["failed"] or e["cached"])]
+    searches = [e for e in pool if e["kind"] == "search" and e["tool"] == tool]
+    answered = [e for e in searches if not (e["failed"] or e["cached"])]
     exact = normalised_query(query, operators=operators)
-    for evidence in found:
+    for evidence in answered:
         if normalised_query(evidence["asked"], operators=operators) == exact:
             return evidence
-    return next((e for e in found if same_search(e["asked"], query, operators=operators)), None)
+    return next((e for e in answered if same_search(e["asked"], query, operators=operators)), None)
 
 
 def searches_saved(pool: Iterable[Evidence]) -> int:
-    """How many searches an earlier result answered."""
+    """Return the number of searches that an earlier result answered."""
     return sum(e["kind"] == "search" and e["cached"] for e in pool)
 
 
 def results_text(
     name: str, tool: str, result: SearchResult, ids: Sequence[str], language: Language
 ) -> str:
-    """All results of a search as the models read them, one line each; `ids` are the sources'."""
+    """Return the results of a search as models read them; `ids` are the sources'."""
     rows = [
         page_row(hit.snippet, id=source, title=hit.title, site=hit.site, date=hit.published)
         for source, hit in zip(ids, result.hits, strict=True)
@@ -118,7 +118,7 @@ def results_text(
 
 
 def shortened(text: str, tokens: int, language: Language) -> str:
-    """A result of at most 6,000 characters and about so many tokens.
+    """Return a result of at most 6,000 characters and about so many tokens.
 
     Of a search every snippet is shortened before results are left out, the last ones first.
     """
@@ -201,7 +201,7 @@ SEARCHES: dict[str, BaseTool] = {
 
 @dataclass(frozen=True)
 class Offered:
-    """The tools a speaker may call now, and what could not be offered that nobody told yet."""
+    """Hold the tools a speaker may call now, and what could not be offered that nobody told yet."""
 
     tools: list[BaseTool] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -210,7 +210,7 @@ class Offered:
 async def offered_tools(
     state: TeamState, configuration: Configuration, services: Services, meter: Meter
 ) -> Offered:
-    """The searches, the code runner and the map's tools that can be had here. Never raises
+    """Return the searches, the code runner and the map's tools that can be had here. Never raises
     AgentError: what cannot be had is a gap, told once.
     """
     engines = engines_of(services.web, configuration, state["turn"])
@@ -236,7 +236,7 @@ def reads_left(state: TeamState, configuration: Configuration) -> int:
 
 
 def offers_maps(state: TeamState, configuration: Configuration) -> bool:
-    """Whether the map may be asked, and did not fail in this turn."""
+    """Return whether the map may be asked, and did not fail in this turn."""
     if configuration.geo_routing == "never":
         return False
     return not any(gap["provider"] == "amap" for gap in state.get("gaps", []))
@@ -270,18 +270,18 @@ def _wants_map(state: TeamState, configuration: Configuration) -> bool:
 
 
 def query_of(call: ToolCall) -> str:
-    """The one query of a search; empty where there is none, or several."""
+    """Return the one query of a search; empty where there is none, or several."""
     return clean_text(_text(call["args"], _QUERY_NAMES), MAX_QUERY)
 
 
 def program_of(call: ToolCall) -> str:
-    """The program as the model wrote it; empty where there is none or it is far too long."""
+    """Return the program as the model wrote it; empty where there is none or it is far too long."""
     program = _text(call["args"], _CODE_NAMES)
     return program if program.strip() and len(program) <= MAX_PROGRAM else ""
 
 
 def _text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """A text under the first name that has one; models also write a list of one."""
+    """Return a text under the first name that has one; models also write a list of one."""
     value = next((arguments[name] for name in names if arguments.get(name)), None)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]

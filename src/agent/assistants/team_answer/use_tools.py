@@ -63,20 +63,20 @@ from agent.texts.reasons import reason_of
 
 
 class SourceRegister:
-    """Begins with the turn's sources so far; `sources` are all of them afterwards."""
+    """Register sources by their page; begin with the turn's sources so far."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = [Source(**{**each, "quotes": [*each["quotes"]]}) for each in sources]
         self._known = {_key(each): each for each in self.sources}
 
     def add_hits(self, name: str, result: SearchResult) -> list[str]:
-        """The id of each hit's source: `name-0`, `name-1`, … unless its page is known already.
+        """Return the id of each hit's source: `name-0`, …, or that of its known page.
 
         A known page gains the new excerpt, so that what is cited from it can be checked.
         """
         ids = []
         for number, hit in enumerate(result.hits):
-            source = self._entered(
+            source = self._register(
                 Source(
                     id=f"{name}-{number}",
                     kind="page",
@@ -93,7 +93,7 @@ class SourceRegister:
 
     def add_page(self, name: str, page: OpenedPage) -> str:
         """Return the id of a page that was opened; its nearest passage comes first to be cited."""
-        source = self._entered(
+        source = self._register(
             Source(
                 id=f"{name}-0", kind="page", title=page.title or page.url, url=link_url(page.url),
                 provider="web", quotes=[],
@@ -105,14 +105,14 @@ class SourceRegister:
         return source["id"]
 
     def add_map_result(self, map_result: MapResult) -> dict[str, str]:
-        """By the map result's ids those under which its sources stand here."""
-        return {each["id"]: self._entered(each)["id"] for each in map_result.sources}
+        """Register the sources of a map result; return their ids here by its ids."""
+        return {each["id"]: self._register(each)["id"] for each in map_result.sources}
 
-    def _entered(self, source: Source) -> Source:
-        known = self._known.setdefault(_key(source), source)
-        if known is source:
+    def _register(self, source: Source) -> Source:
+        registered = self._known.setdefault(_key(source), source)
+        if registered is source:
             self.sources.append(source)
-        return known
+        return registered
 
 
 def _key(source: Source) -> tuple[str, str, str]:
@@ -127,7 +127,7 @@ _LETTERS: dict[ToolKind, str] = {"search": "s", "page": "r", "map": "a", "code":
 
 @dataclass
 class Job:
-    """One call and what came of it; `kind` is None where it was refused."""
+    """Hold one call and what came of it; `kind` is None where it was refused."""
 
     call: ToolCall
     kind: ToolKind | None
@@ -146,7 +146,7 @@ class Job:
 
     @property
     def is_open(self) -> bool:
-        """Whether something is to be asked for it."""
+        """Return whether the job still has to be executed."""
         return self.kind is not None and not self.cached
 
     def refuse(self, text: str) -> None:
@@ -171,12 +171,12 @@ class Job:
         )
         return Evidence(**{**evidence, "links": self.links}) if self.links else evidence
 
-    def note(self, shown: str) -> ToolNote:
-        return ToolNote(tool=self.call["name"], asked=self.asked, evidence=self.id, text=shown)
+    def note(self, text: str) -> ToolNote:
+        return ToolNote(tool=self.call["name"], asked=self.asked, evidence=self.id, text=text)
 
-    def message(self, shown: str) -> ToolMessage:
+    def message(self, text: str) -> ToolMessage:
         return ToolMessage(
-            content=shown,
+            content=text,
             tool_call_id=self.call["id"] or "",
             name=self.call["name"],
             status="error" if self.failed else "success",
@@ -185,7 +185,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Planner:
-    """Turns calls into jobs; `offered` names the tools there are, of the map's only whether."""
+    """Turn calls into jobs; `offered` names the tools there are, of the map's only whether."""
 
     pool: Sequence[Evidence]
     offered: Sequence[str]
@@ -193,7 +193,7 @@ class Planner:
     language: Language
 
     def jobs(self, message: AIMessage) -> list[Job]:
-        """One for each call, in order, with ids that go on from those of the turn."""
+        """Return one for each call, in order, with ids that go on from those of the turn."""
         count = {kind: _next_number(kind, self.pool) for kind in _LETTERS}
         planned: list[Job] = []
         for number, call in enumerate(message.tool_calls):
@@ -215,8 +215,8 @@ class Planner:
         if name in SEARCHES and name in self.offered:
             job.kind, job.asked = "search", query_of(job.call)
         elif name == READ and name in self.offered:
-            wanted = wanted_page(job.call)
-            job.kind, job.asked = "page", f"{wanted.page} {wanted.looking_for}".strip()
+            page = wanted_page(job.call)
+            job.kind, job.asked = "page", f"{page.page} {page.looking_for}".strip()
         elif name == CODE and name in self.offered:
             job.kind, job.asked = "code", program_of(job.call)
         elif name.startswith(MAP_PREFIX) and self.maps:
@@ -231,7 +231,7 @@ class Planner:
             )
 
     def no_such_tool(self, name: str, names: Iterable[str] = ()) -> str:
-        """What a model reads that calls something else than there is."""
+        """Return the answer to a call of an unknown tool."""
         there = [*self.offered, *(names or ([f"{MAP_PREFIX}…"] if self.maps else []))]
         if not there:
             return say("team_answer.tools.no_tool_at_all", self.language)
@@ -240,26 +240,26 @@ class Planner:
         )
 
     def _recall(self, job: Job, planned: Sequence[Job]) -> None:
-        """What an earlier search, or one of the same message, answers."""
+        """Answer a job from an earlier search, or one of the same message."""
         tool = job.call["name"]
-        if known := searched_before(tool, job.asked, self.pool):
-            job.cached, job.text = True, known["text"]
+        if earlier := searched_before(tool, job.asked, self.pool):
+            job.cached, job.text = True, earlier["text"]
             job.source_ids, job.hint = (
-                list(known["source_ids"]),
+                list(earlier["source_ids"]),
                 say("team_answer.tools.cached", self.language),
             )
             return
-        asked = [other for other in planned if other.kind == "search" and other.is_open]
-        drafts = [other.evidence("researcher", 0) for other in asked]
+        open_searches = [other for other in planned if other.kind == "search" and other.is_open]
+        drafts = [other.evidence("researcher", 0) for other in open_searches]
         if same := searched_before(tool, job.asked, drafts):
-            job.twin = next(other for other in asked if other.id == same["id"])
+            job.twin = next(other for other in open_searches if other.id == same["id"])
             job.cached, job.hint = (
                 True,
                 say("team_answer.tools.same_step", self.language, id=job.twin.id),
             )
 
     def _unreadable(self, call: object) -> Job:
-        """Services refuse a conversation in which a call has no answer."""
+        """Return a job for an unreadable call, as services refuse a call without an answer."""
         read = call if isinstance(call, dict) else {}
         name = str(read.get("name") or "")
         job = Job(ToolCall(name=name, args={}, id=read.get("id")), None)
@@ -368,15 +368,15 @@ class ToolExecutor:
             job.fail(gap["message"])
         else:
             job.text, job.failed = outcome_text(result, self.turn["language"]), bool(result.error)
-        told = f"{short(job.asked)} ⇒ {short(job.text)}"
-        self.tell("code", job, told, seconds=time.monotonic() - began)
+        line = f"{short(job.asked)} ⇒ {short(job.text)}"
+        self.tell("code", job, line, seconds=time.monotonic() - began)
 
     def tell(self, kind: EventType, job: Job, text: str, **more: Any) -> None:
         self.emit(event(kind, NODE, id=job.id, text=text, speaker=self.speaker, **more))
 
 
 def outcome_text(result: CodeResult, language: Language) -> str:
-    """What a program printed or came to, then its error."""
+    """Return the output or value of a program, then its error."""
     parts = [result.output.rstrip("\n")]
     if result.truncated:
         parts.append(say("team_answer.tools.truncated", language))
@@ -387,7 +387,7 @@ def outcome_text(result: CodeResult, language: Language) -> str:
 
 
 def short(text: str) -> str:
-    """One line of at most 80 characters."""
+    """Return one line of at most 80 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
 
@@ -398,7 +398,7 @@ _LEAST_TOKENS = 200
 async def use_tools(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
-    """Answers every call of the last pending message; a failure is an answer, never raised."""
+    """Answer every call of the last pending message; a failure is an answer, never raised."""
     services, configuration = get_services(), configuration_of(runtime)
     engines = engines_of(services.web, configuration, state["turn"])
     runner = await services.code_runner()
@@ -451,7 +451,7 @@ def _reading(
 
 @dataclass
 class _ResultRecorder:
-    """Enters what came of the jobs, in the order of the calls, so that ids are the same again."""
+    """Record the results of jobs in the order of the calls, so that ids are reproducible."""
 
     state: TeamState
     executor: ToolExecutor
@@ -497,7 +497,7 @@ class _ResultRecorder:
         job.text = page.shown(self.language, id=job.source_ids[0])
 
     def _failure(self, job: Job, result: SearchResult) -> str:
-        """Why there is nothing, and what else the model can do."""
+        """Return why there is no result, and what else the model can do."""
         failing = {gap["provider"] for gap in (*self.state.get("gaps", []), *result.gaps)}
         spent = any(gap["code"].startswith("budget_") for gap in result.gaps)
         others = [
@@ -515,31 +515,31 @@ class _ResultRecorder:
     def _settle_map(self, job: Job, map_result: MapResult) -> None:
         self.gaps += map_result.gaps
         ids = self.register.add_map_result(map_result)
-        for new, known in ids.items():
-            job.text = job.text.replace(f"[^{new}]", f"[^{known}]")
+        for new, registered in ids.items():
+            job.text = job.text.replace(f"[^{new}]", f"[^{registered}]")
         job.source_ids = list(dict.fromkeys(ids.values()))
         for records in (map_result.places, map_result.routes, map_result.weather):
-            told = cast(list[Any], records)
-            told[:] = [each for each in told if ids.get(each["source"]) == each["source"]]
+            rows = cast(list[Any], records)
+            rows[:] = [each for each in rows if ids.get(each["source"]) == each["source"]]
 
     def update(self, jobs: Sequence[Job]) -> TeamUpdate:
-        """What the step leaves in the state."""
+        """Return the update of the step."""
         for job in jobs:
             self._settle(job)
         state, round_ = self.state, len(self.state.get("transcript", [])) + 1
-        done = [job for job in jobs if job.kind is not None]
-        shown = self._shown(jobs)
-        notes = [job.note(shown[id(job)]) for job in done]
-        answers: list[AnyMessage] = [job.message(shown[id(job)]) for job in jobs]
-        asked = [job.asked for job in done if job.kind == "search" and not job.cached]
+        accepted = [job for job in jobs if job.kind is not None]
+        texts = self._speaker_texts(jobs)
+        notes = [job.note(texts[id(job)]) for job in accepted]
+        answers: list[AnyMessage] = [job.message(texts[id(job)]) for job in jobs]
+        queries = [job.asked for job in accepted if job.kind == "search" and not job.cached]
         map_results = self.executor.map_results.values()
         return TeamUpdate(
             pending=[*state["pending"], *answers],
             pending_tools=[*state.get("pending_tools", []), *notes],
             tool_rounds=state.get("tool_rounds", 0) + 1,
-            evidence_pool=[job.evidence(self.executor.speaker, round_) for job in done],
+            evidence_pool=[job.evidence(self.executor.speaker, round_) for job in accepted],
             reasoning_trace=[self._trace(jobs, round_)],
-            queries=[PlannedQuery(query=query, map=None, round=round_) for query in asked],
+            queries=[PlannedQuery(query=query, map=None, round=round_) for query in queries],
             sources_gathered=replaced(self.register.sources),
             places=[place for map_result in map_results for place in map_result.places],
             routes=[route for map_result in map_results for route in map_result.routes],
@@ -548,27 +548,27 @@ class _ResultRecorder:
             usage=self.executor.meter.usage,
         )
 
-    def _shown(self, jobs: Sequence[Job]) -> dict[int, str]:
-        """What the speaker reads of each job: whole results share what its prompt can hold."""
+    def _speaker_texts(self, jobs: Sequence[Job]) -> dict[int, str]:
+        """Return the text of each job for the speaker; results share the room in its prompt."""
         limit = self.executor.configuration.context_token_limit
         free = (limit - prompt_tokens(self.state["pending"])) // 2
         share = max(_LEAST_TOKENS, free // max(len(jobs), 1))
-        shown = {}
+        texts = {}
         for job in jobs:
             text = job.text
             if job.kind == "code":
                 text = element("output", text, id=job.id)
             parts = [job.hint] if job.twin and job.hint else [job.hint, text]
             whole = "\n".join(part for part in parts if part)
-            shown[id(job)] = shortened(whole, share, self.language)
-        return shown
+            texts[id(job)] = shortened(whole, share, self.language)
+        return texts
 
     def _new_gaps(self) -> list[Gap]:
-        """Each reason of each provider once in a turn; a spent budget is nobody's own."""
-        known, fresh = {_reason(gap) for gap in self.state.get("gaps", [])}, []
+        """Return each reason of each provider once in a turn; a spent budget is nobody's own."""
+        reasons, fresh = {_reason(gap) for gap in self.state.get("gaps", [])}, []
         for gap in (*self.gaps, *self.executor.gaps):
-            if _reason(gap) not in known:
-                known.add(_reason(gap))
+            if _reason(gap) not in reasons:
+                reasons.add(_reason(gap))
                 fresh.append(gap)
                 self.executor.emit(
                     event("gap", NODE, text=gap["message"], speaker=self.executor.speaker)
@@ -592,6 +592,6 @@ def _reason(gap: Gap) -> tuple[str, str]:
 
 
 def _sandbox_gap(error: AgentError, language: Language) -> Gap:
-    """That programs could not be run."""
+    """Return the gap of programs that could not be run."""
     message = say("team_answer.tools.code_failed", language, reason=reason_of(error, language))
     return Gap(query="", provider="sandbox", code=error.code, message=message)
