@@ -161,7 +161,7 @@ def children(pid: int) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes as Linux shows them")
 @pytest.mark.parametrize("end", ["stop", "kill"])
 async def test_after_the_server_ends_no_process_of_it_is_left(tmp_path: Path, end: str) -> None:
-    with dev_server(tmp_path / "server", cold=True) as server:
+    with dev_server(tmp_path / "server", cold=end == "stop") as server:
         async with get_client(url=server.url) as client:
             await client.runs.wait(None, "agent", input=question(ZH))
         assert server.process is not None
