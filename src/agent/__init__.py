@@ -1,4 +1,4 @@
-"""Tanlu 探路: research on the web and on the map. Importing this package costs nothing."""
+"""Research on the web and on the map: Tanlu 探路. Importing this package costs nothing."""
 
 __version__ = "0.1.0"
 REPOSITORY = "https://github.com/tanlu/tanlu"

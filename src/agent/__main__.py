@@ -1,4 +1,4 @@
-"""`python -m agent` is `tanlu`."""
+"""Run `tanlu` as `python -m agent`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The assistant `agent`: research on the web and on the map. Wiring only.
+"""Wire the assistant `agent`: research on the web and on the map.
 
 generate_query ─ continue_to_research ─┬─ web_research ×n ─┬─ reflection ─ evaluate_research
                                        └─ amap_research ×m ┘      │            │       │
@@ -32,7 +32,7 @@ RESEARCH = ["web_research", "amap_research"]
 
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
-    """The uncompiled graph over these services; nothing is read or built before the first call."""
+    """Return the uncompiled graph over these services; nothing is built before the first call."""
     graph = StateGraph(OverallState, context_schema=Configuration, input_schema=AgentInput)
 
     graph.add_node("generate_query", partial(generate_query, get_services=get_services),

@@ -69,7 +69,7 @@ def build_reader(
 def build_papers(
     settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
 ) -> PaperStore:
-    """Download PDFs of papers as pages are fetched, but larger ones, and keeps them."""
+    """Build the store that downloads and keeps PDFs of papers, larger ones than pages."""
     limits = FetchLimits(
         seconds=settings.paper_timeout_seconds,
         max_bytes=settings.paper_max_bytes,

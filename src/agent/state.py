@@ -1,4 +1,4 @@
-"""State of the assistant `agent`: what a client sends, what nodes share, what a branch gets.
+"""Define the state of the assistant `agent`: its input, what nodes share, its branches.
 
 What accumulates during a turn is emptied by the turn's first node (`new_turn`), so that a second
 question on a thread starts clean; only `messages` live on.
@@ -32,17 +32,17 @@ from agent.texts.language import Language
 
 
 def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:
-    """Reducer of everything that accumulates in a turn: append; None empties."""
+    """Reduce what accumulates in a turn: append; None empties."""
     return [] if new is None else [*(old or []), *new]
 
 
 def replaced(value: Any) -> Any:
-    """An update that takes the place of what a reducer has gathered, instead of adding to it."""
+    """Return an update that replaces what a reducer has gathered, instead of adding to it."""
     return Overwrite(value)
 
 
 class QuestionInput(TypedDict, total=False):
-    """What a client sends to any assistant: a question, and what should differ in this run."""
+    """The input of any assistant: a question, and the options of this run."""
 
     messages: Annotated[
         list[AnyMessage],
@@ -67,7 +67,7 @@ class QuestionInput(TypedDict, total=False):
 
 
 class AgentInput(QuestionInput, total=False):
-    """The main assistant's, with how much it searches in this run."""
+    """The main assistant's input, with how much it searches in this run."""
 
     initial_search_query_count: Annotated[
         int | None,
@@ -115,14 +115,14 @@ class PlannedQuery(Query):
 
 
 class Previous(TypedDict):
-    """What the previous answer on this thread cited, under ids of this turn (`p0-0`)."""
+    """Citations of the previous answer on this thread, under ids of this turn (`p0-0`)."""
 
     sources: list[Source]
     places: list[Place]
 
 
 class Records(TypedDict, total=False):
-    """What was looked up, by a turn or by a part of it, and what that cost."""
+    """Records that a turn or a part of it has looked up, and their cost."""
 
     sources_gathered: Annotated[list[Source], extend]
     places: Annotated[list[Place], extend]
@@ -133,7 +133,7 @@ class Records(TypedDict, total=False):
 
 
 class Gathered(Records, total=False):
-    """What a turn has in all four assistants."""
+    """The keys of a turn in all four assistants."""
 
     turn: Turn
     previous: Previous
@@ -173,7 +173,7 @@ class OverallState(AgentInput, Gathered, total=False):
 
 
 class Update(OverallState, total=False):
-    """What a node returns."""
+    """The update a node returns."""
 
 
 class CostRange(TypedDict):
@@ -184,7 +184,7 @@ class CostRange(TypedDict):
 
 
 class Estimate(TypedDict):
-    """What a plan will take, roughly; the counts are of the plan itself, without follow-ups."""
+    """A rough estimate of a plan; the counts are of the plan itself, without follow-ups."""
 
     searches: int
     """Web searches asked for; Google may execute more for one, which only the cost includes."""
@@ -196,7 +196,7 @@ class Estimate(TypedDict):
 
 
 class PlanReview(TypedDict):
-    """What a run shows when it pauses for `review_plan`."""
+    """The plan that a run shows when it pauses for `review_plan`."""
 
     queries: list[Query]
     estimate: Estimate
@@ -214,7 +214,7 @@ class ReviewedQuery(TypedDict):
 
 
 class ReviewedPlan(TypedDict, total=False):
-    """What a review is answered with: the queries to go on with, or `cancel`."""
+    """The answer to a review: the queries to go on with, or `cancel`."""
 
     queries: list[ReviewedQuery]
     """1 to 10."""
@@ -223,13 +223,13 @@ class ReviewedPlan(TypedDict, total=False):
 
 
 class QueryGenerationState(TypedDict):
-    """What `generate_query` leaves for the dispatch."""
+    """The output of `generate_query` for the dispatch."""
 
     query_list: list[Query]
 
 
 class ReflectionState(TypedDict):
-    """What `reflection` leaves for the route; `is_sufficient` is None where nobody judged."""
+    """The output of `reflection` for the route; `is_sufficient` is None where nobody judged."""
 
     is_sufficient: bool | None
     knowledge_gap: str
@@ -279,7 +279,7 @@ def new_turn() -> Update:
 
 
 class PlannedMap(BaseModel):
-    """How the map helps with a query, as the prompts describe it; without what does not apply."""
+    """The help of the map for a query, as the prompts describe it; without what does not apply."""
 
     intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
     place: str | None = None
@@ -298,7 +298,7 @@ class WrittenQuery(BaseModel):
 
 
 class PlannedConstraints(BaseModel):
-    """What the question demands of a place, without what it does not."""
+    """The demands of the question on a place, without what it does not demand."""
 
     max_cost: float | None = Field(None, description="Yuan a person at most.")
     open_at: str | None = Field(None, description="HH:MM at which it must be open.")

@@ -23,34 +23,11 @@ PARTICIPLES = frozenset(
     }
 )
 BINDINGS_SHARE, FUNCTIONS_SHARE = 0.003, 0.04
-FOLDERS = (
-    "assistants",
-    "batch",
-    "cli",
-    "client",
-    "core",
-    "engines",
-    "evidence",
-    "export",
-    "knowledge",
-    "mcp",
-    "models",
-    "nodes",
-    "prompts",
-    "reading",
-    "runs",
-    "sample",
-    "sandbox",
-    "search",
-    "server",
-    "texts",
-)  # fmt: skip
-"""The folders that have been read for their names; the others follow one by one."""
 
 
-def nodes(folder: str) -> Iterator[tuple[str, ast.AST]]:
-    """Yield every node of a folder's modules with the file it stands in."""
-    for path in python_files(f"src/agent/{folder}"):
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    """Yield every node of our modules with the file it stands in."""
+    for path in python_files("src/agent"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             yield str(path.relative_to(ROOT)), node
 
@@ -71,20 +48,14 @@ def docstring(node: ast.AST) -> str:
 def test_no_docstring_opens_with_a_question_word() -> None:
     wrong = [
         f"{file}: {text.splitlines()[0]}"
-        for folder in FOLDERS
-        for file, node in nodes(folder)
+        for file, node in nodes()
         if (text := docstring(node)) and text.split()[0].strip(",:") in NO_BEGINNINGS
     ]
     assert wrong == []
 
 
 def test_hardly_a_local_is_named_by_a_bare_participle() -> None:
-    names = [
-        (file, name)
-        for folder in FOLDERS
-        for file, node in nodes(folder)
-        for name in bindings(node)
-    ]
+    names = [(file, name) for file, node in nodes() for name in bindings(node)]
     wrong = [(file, name) for file, name in names if name in PARTICIPLES]
     assert len(names) > 1000
     assert len(wrong) <= BINDINGS_SHARE * len(names), wrong
@@ -93,8 +64,7 @@ def test_hardly_a_local_is_named_by_a_bare_participle() -> None:
 def test_few_functions_are_named_by_a_bare_participle() -> None:
     names = [
         (file, node.name.strip("_"))
-        for folder in FOLDERS
-        for file, node in nodes(folder)
+        for file, node in nodes()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     wrong = [
