@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.evidence.records import china_time
 from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import Answer, Turn
@@ -347,6 +348,33 @@ async def test_a_follow_up_that_the_last_answer_holds_is_written_from_its_eviden
     assert told(state)["queries"] == []
     assert "[^p0-" in block(brain.prompts("answer")[-1], "previous_places")
     assert len(brain.prompts("reflection")) == 1
+
+
+async def test_demands_of_a_follow_up_are_checked_against_the_last_answers_places(
+    lab: Lab,
+) -> None:
+    answers = [Answer(text="可以去这家[^a0-0]。"), Answer(text="夜里还开着的是这家[^p0-0]。")]
+    brain = scripted(
+        lab,
+        generate_query=[plan(nearby("王府井", "书店")), plan(constraints={"open_at": "23:30"})],
+        answer=answers,
+    )
+    first = await lab.ask("王府井附近的书店")
+    state = await lab.ask("其中哪家夜里十一点半还开着？")
+    assert "23:30" in block(brain.prompts("answer")[-1], "previous_places")
+    [place] = told(state)["places"]
+    assert place["verdicts"][0]["constraint"] == "open_at"
+    fetched = china_time(first["places"][0]["fetched_at"], "zh")
+    assert fetched in answer_of(state).text
+
+
+async def test_a_place_that_was_looked_up_again_is_shown_to_the_writer_once(lab: Lab) -> None:
+    brain = scripted(lab, generate_query=[plan(nearby("王府井", "书店"))] * 2)
+    await lab.ask("王府井附近的书店")
+    await lab.ask("王府井附近的书店")
+    prompt = brain.prompts("answer")[-1]
+    assert block(prompt, "places")
+    assert block(prompt, "previous_places") == ""
 
 
 async def test_facts_are_looked_up_though_no_query_was_written_for_them(lab: Lab) -> None:

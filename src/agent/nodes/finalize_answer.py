@@ -1,6 +1,6 @@
 """Write the answer with numbered citations, and everything a client shows beside it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -20,6 +20,7 @@ from agent.assistants.common.writer import (
 )
 from agent.configuration import Configuration
 from agent.evidence.references import provenance_lines
+from agent.evidence.types import Place
 from agent.prompts import render
 from agent.state import OverallState, Update
 from agent.texts import say
@@ -107,12 +108,18 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "weather": weather_lines(state.get("weather", []), language),
         "gaps": gap_lines(draft.gaps),
         "previous_sources": source_lines(page_sources(previous)),
-        "previous_places": place_lines(previous["places"], language),
+        "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),
     }
     return [
         SystemMessage(render("answer_system", language)),
         HumanMessage(render("answer", language, **values)),
     ]
+
+
+def _not_among(places: Sequence[Place], earlier: Sequence[Place]) -> list[Place]:
+    """Return the places of the last answer that were not looked up again."""
+    known = {place["id"] for place in places[:_SHOWN_PLACES]}
+    return [place for place in earlier if place["id"] not in known]
 
 
 def _material(draft: Draft, state: OverallState) -> str:

@@ -100,6 +100,13 @@ class Closing(TypedDict):
     usage: Usage
 
 
+def _judged_again(state: Gathered) -> Previous:
+    """Return what the last answer cited, its places with verdicts on what is demanded now."""
+    previous, turn = state.get("previous") or Previous(sources=[], places=[]), state["turn"]
+    places = judged(previous["places"], turn.get("constraints", {}), turn["language"])
+    return Previous(sources=previous["sources"], places=places)
+
+
 class Draft:
     """Write the last message of a turn: its citations, gaps and records.
 
@@ -123,7 +130,7 @@ class Draft:
         self.emit, self.node, self.assistant = emit, node, assistant
         self.meter = meter_of(state, configuration, services, answering=True)
         self.turn, self.language = state["turn"], state["turn"]["language"]
-        self.previous = state.get("previous") or Previous(sources=[], places=[])
+        self.previous = _judged_again(state)
         gathered = [*state.get("sources_gathered", []), *self.previous["sources"]]
         self.sources = {source["id"]: source for source in gathered}
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
@@ -137,6 +144,14 @@ class Draft:
         self.degraded = False
         self.unfinished = False
         """Characters between the notice and the sections that code adds, as far as written."""
+
+    @property
+    def shown_places(self) -> list[Place]:
+        """Return the places of this turn, and those of the last answer that the text cites."""
+        known = {place["id"] for place in self.places}
+        used = {source["id"] for source in self.citer.used}
+        earlier = [place for place in self.previous["places"] if place["id"] not in known]
+        return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
 
     @property
     def notice(self) -> str:
@@ -225,7 +240,7 @@ async def write_message(
     streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
     checked = await _corrected(draft, str(streamed.text))
     text, cited = checked.text, checked.used
-    places = _with_mentions(draft.places, cited, text)
+    places = _with_mentions(draft.shown_places, cited, text)
     anchor = anchor if places else None
     seconds = round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
@@ -269,7 +284,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     routes, weather = state.get("routes", []), state.get("weather", [])
     sections = [
         *parts.sections(),
-        attribution(draft.places, routes, weather, language),
+        attribution(draft.shown_places, routes, weather, language),
         reader_note(draft.gaps, body, language, verdict=parts.verdict, unfinished=draft.unfinished),
     ]
     for section in filter(None, sections):
