@@ -19,6 +19,7 @@ from agent.client.run_result import RunName, outcome_of
 from agent.configuration import Configuration
 from agent.evidence.citations import ID
 from agent.evidence.claims.correct import is_marked
+from agent.evidence.claims.evidence import without_origins
 from agent.evidence.places import mentioned
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
@@ -119,10 +120,14 @@ def test_a_place_is_cited_only_in_a_line_that_names_it(turn: Turn) -> None:
     by_source = {place["source"]: place for place in kept["places"]}
     swapped = []
     for line in replay.own(number).splitlines():
-        of_line = mentioned(kept["places"], line)
+        of_line = mentioned(kept["places"], without_origins(line))
         for sentence in re.split(r"(?<=[。；])", line):
             # A line about several places says in each sentence which of them it is about.
-            named = of_line if len(of_line) == 1 else mentioned(kept["places"], sentence)
+            named = (
+                of_line
+                if len(of_line) == 1
+                else mentioned(kept["places"], without_origins(sentence))
+            )
             for _, url in LINK.findall(sentence):
                 place = by_source.get(cited.get(url, ""))
                 if place and named and not (place["id"] in named or place["name"] in line):
