@@ -1,5 +1,5 @@
 import random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -9,6 +9,7 @@ from agent.evidence.grounding import (
     ground,
     insert_citation_markers,
     says_not_found,
+    without_unsupported,
 )
 from agent.evidence.types import Source
 
@@ -315,3 +316,18 @@ def test_a_sentence_that_something_was_not_found_is_known_as_one(text: str) -> N
 )
 def test_a_claim_is_not_taken_for_a_remark_that_nothing_was_found(text: str) -> None:
     assert not says_not_found(text)
+
+
+def test_a_sentence_without_a_source_among_sourced_ones_is_no_finding() -> None:
+    marked = (
+        "## 门票\n西湖免费。[^w0-0]夏季8:00至20:00，冬季8:00至17:30。没有查到游船票价。\n\n"
+        "- **雷峰塔**：40元[^w0-1]\n- 断桥很有名。\n以下：\nDr. Smith left. He was 40.[^w0-0]"
+    )
+    sources = [
+        {"id": "w0-0", "quotes": ["西湖免费。", "Dr. Smith left. He was 40."]},
+        {"id": "w0-1", "quotes": ["40元"]},
+    ]
+    assert without_unsupported(marked, cast(list[Source], sources)) == (
+        "## 门票\n西湖免费。[^w0-0]没有查到游船票价。\n\n"
+        "- **雷峰塔**：40元[^w0-1]\n\n以下：\nDr. Smith left. He was 40.[^w0-0]"
+    )

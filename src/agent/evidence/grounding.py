@@ -38,6 +38,10 @@ _NOT_FOUND = re.compile(
     r"\b(?:found|find|available|published|known|give|name|say|state|confirm|mention|cover)(?:e?[sdn])?\b",
     re.IGNORECASE,
 )
+_MARKED = re.compile(r"\[\^[a-z]+\d+-\d+\]")
+_MARKED_SENTENCE = re.compile(
+    r"[^\n]*?(?:[。！？]|[.!?](?=[\s\[]|\Z)|(?=\n)|\Z)(?:[ ]*\[\^[a-z]+\d+-\d+\])*[ \n]*"
+)
 _CONTRASTS = re.compile(
     r"[，,；;]\s*(?:但|不过|然而|只|而)|\b(?:but|however|although|though)\b", re.I
 )
@@ -88,6 +92,29 @@ def ground(
         queries=_queries(metadata),
         search_entry_point=entry if isinstance(entry, str) and entry else None,
     )
+
+
+def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
+    """Return a marked text without the sentences that state something and have no source.
+
+    What was not found stays, and what only leads to something else: headings, "as follows:".
+    """
+    passages = [_letters(quote) for source in sources for quote in source["quotes"]]
+
+    def kept(sentence: str) -> str:
+        plain = sentence.strip().strip("*_ ")
+        leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
+        supported = _MARKED.search(sentence) or says_not_found(plain)
+        letters = _letters(sentence)
+        if leads or supported or not letters or any(letters in passage for passage in passages):
+            return sentence
+        return "\n" * sentence.endswith("\n")
+
+    return "".join(kept(sentence[0]) for sentence in _MARKED_SENTENCE.finditer(marked)).strip()
+
+
+def _letters(text: str) -> str:
+    return "".join(re.findall(r"\w", text))
 
 
 def not_found_remark(text: str) -> str:

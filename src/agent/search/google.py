@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
-from agent.evidence.grounding import Grounded, ground, not_found_remark
+from agent.evidence.grounding import Grounded, ground, not_found_remark, without_unsupported
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import search_price
 from agent.models.types import Models, Reply
@@ -98,7 +98,7 @@ class GoogleSearch:
         best = max(answers, key=_worth)
         marked = _has_markers(best)
         return WebResult(
-            text=best.text if marked else "",
+            text=without_unsupported(best.text, best.sources) if marked else "",
             sources=best.sources if marked else [],
             gaps=[] if marked else [self._gap(task, best)],
             executed=[query for answer in answers for query in _executed_queries(answer, task)],
