@@ -1,5 +1,7 @@
 """A wrong figure in a cited sentence becomes the one that its source gives, or is marked."""
 
+from typing import cast
+
 import pytest
 
 from agent.assistants.common.claims import Checked, ClaimCheck
@@ -11,8 +13,8 @@ from agent.evidence.claims.correct import (
     with_source_figures,
     without_marked,
 )
-from agent.evidence.claims.evidence import Evidence
-from agent.evidence.types import Source
+from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.types import Place, Source
 from agent.texts.language import Language
 from tests.unit.test_claims import LINES, evidence, source
 
@@ -175,6 +177,28 @@ async def checked(body: str, known: Evidence, *, language: Language = "en") -> C
 
 
 SWAPPED = "Metro line 10 takes 45 minutes [1](https://w0-0.example/)."
+
+
+async def test_the_sign_stands_behind_the_clause_that_nothing_bears() -> None:
+    link = "[3](https://a0-0.example/)"
+    body = f"**星巴克(外滩店)**：每天 07:30-22:00{link}，适合 3 岁以上的孩子，注意人均约 ¥40。"
+    done = await checked(body, evidence(), language="zh")
+    assert "适合 3 岁以上的孩子†，注意人均约 ¥40。" in done.text
+
+
+async def test_a_citation_that_is_attached_in_english_stands_after_a_blank() -> None:
+    known = evidence({"w0-0": LINES, "w0-1": ["The Pier Museum was built in 1994."]})
+    done = await checked("The Pier Museum was built in 1994.", known)
+    assert "in 1994 [1](https://w0-1.example/)." in done.text
+
+
+def test_a_record_of_a_place_is_shown_to_the_judge_in_one_form() -> None:
+    name = "BFC外滩金融中心"
+    lines = [f"{name}，购物中心，距外滩 1359 米", f"{name} | 购物中心 | 外滩 1.4 km", "1359 m"]
+    place = cast(Place, {"id": "amap:1", "name": name, "source": "a0-0"})
+    known = Evidence({"a0-0": record("a0-0", lines, place)})
+    [finding] = check(f"{name}从不关门[^a0-0]。", known)
+    assert len(shown_passages(finding, known)) == 1
 
 
 async def test_a_line_below_says_that_a_source_says_otherwise_where_one_does() -> None:

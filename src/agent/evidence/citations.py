@@ -28,7 +28,7 @@ MARKER = re.compile(rf"\[\^({ID})\]")
 
 _ID_ONLY = re.compile(ID)
 _ID_WITHIN = re.compile(rf"(?<![A-Za-z0-9]){ID}(?![A-Za-z0-9-])", re.IGNORECASE)
-_BRACKETED = re.compile(r"[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
+_BRACKETED = re.compile(r"[\[【［〔「]([^\[\]【】［］〔〕「」\n]{1,200})[\]】］〕」]")
 _USUAL_LETTERS = frozenset({"w", "a", "p"})
 _MARKER_TOKEN = re.compile(
     rf"(?P<id>{ID})(?![a-z0-9]|-\d)|(?P<broken>[a-z]\d+[\d-]*)(?![a-z0-9-])"
@@ -116,7 +116,7 @@ class Numbering:
 _HOLD = -1
 _MAX_BRACKET = 200
 _MAX_CODE = 500
-_SPECIAL = re.compile(rf"[\[\]!`<【［(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_SPECIAL = re.compile(rf"[\[\]!`<【［〔「(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
 _BEGINS_URL = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
 _MAX_ASIDE = 40
 _ASIDE = re.compile(rf"[(（{{]([^(){{}}（）\[\]<>`\\\n]{{0,{_MAX_ASIDE}}})")
@@ -124,7 +124,7 @@ _ASIDE_ENDS = {"(": ")）", "（": ")）", "{": "}"}
 _CLOSES = frozenset("\n.,;:!?)。，；：！？、）")
 _WIDE_CLOSES = tuple("。，；：！？、）”")
 _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
-_WIDE_BRACKET = re.compile(rf"[【［]([^\[\]【】［］\n]{{0,{_MAX_BRACKET}}})")
+_WIDE_BRACKET = re.compile(rf"[【［〔「]([^\[\]【】［］〔〕「」\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
 _AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
 _TAG_BEGINS = re.compile(r"<[A-Za-z/!?]")
@@ -234,7 +234,7 @@ class Citer:
                 return self._autolink(text, at, final)
             case "\\":
                 return self._escape(text, at, final)
-            case "【" | "［":
+            case "【" | "［" | "〔" | "「":
                 return self._wide_bracket(text, at, final)
             case "(" | "（" | "{":
                 return self._aside(text, at, final)
@@ -307,7 +307,7 @@ class Citer:
         content, end = (match[1], match.end()) if match else ("", at + 1)
         if end >= len(text) and not final:
             return _HOLD
-        names = self._marker_ids(content) if text[end : end + 1] in "】］" else None
+        names = self._marker_ids(content) if text[end : end + 1] in tuple("】］〕」") else None
         if names is None or end >= len(text):
             return self._literal(text, at, 1)
         return self._marker(text, names, end + 1, after_link(text, end + 1, final))

@@ -29,6 +29,7 @@ from agent.evidence.claims.sentences import (
 )
 from agent.evidence.claims.swaps import is_of_another_citation, is_swapped
 from agent.evidence.figures import Figure, figures
+from agent.evidence.places import mentioned
 from agent.evidence.types import Place
 
 Verdict = Literal[
@@ -189,6 +190,12 @@ class _Judge(Claim):
             not any(p.names(part) for p in known for part in name.split()) for name in long_names
         )
 
+    def _may_cite(self, name: str) -> bool:
+        """Return whether a record is no place's, or its place's sentence names no other one."""
+        place = self.evidence.records[name].place
+        named = mentioned(self.evidence.places, self.text) if place else set[str]()
+        return not place or not named or place["id"] in named
+
     def _only_bearer(self, passages: Iterable[Passage]) -> Passage | None:
         """Return the passage that bears all facts, where only one source has such a one."""
         bearers: dict[str, Passage] = {}
@@ -196,6 +203,7 @@ class _Judge(Claim):
         for passage in passages:
             bears = all(passage in these for these in have)
             bears = bears and all(passage.names(name) for name in self.names)
+            bears = bears and self._may_cite(passage.source)
             if bears and len(self.words & passage.words) >= LEAST_OVERLAP * len(self.words):
                 bearers.setdefault(passage.source, passage)
         return next(iter(bearers.values())) if len(bearers) == 1 else None

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from agent.evidence.claims.check import Finding, Verdict
-from agent.evidence.claims.claim import alike_in_kind, ends_at
+from agent.evidence.claims.claim import alike_in_kind, ends_at, figure_words
 from agent.evidence.claims.doubt import agrees, bears_figures
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
@@ -24,6 +24,7 @@ _TOLD = ("rematched", "attached", "repaired", "marked", "computed")
 _ENDS = re.compile(r"[。！？!?.]+[”」』）)\"’]*$")
 _MAX_QUOTE, _MAX_STATEMENTS = 160, 4000
 _SHOWN_PASSAGES = 3
+_ENDS_IN_LATIN = re.compile(r"[A-Za-z0-9`)%*]\W*$")
 _LEAST_COMMON = 3
 """Words that a clause and a sentence about the same thing share."""
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}\*\*(?:\s*[:：–-])?\s*")
@@ -62,12 +63,30 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
         begin, end = citation.start - sentence.start, citation.end - sentence.start
         text = text[:begin] + (notation.write(source) if source else "") + text[end:]
     if finding.attach:
-        text = _before_end(text, notation.write(finding.attach), row=sentence.row)
+        blank = " " if _ENDS_IN_LATIN.search(text) and not sentence.row else ""
+        text = _before_end(text, blank + notation.write(finding.attach), row=sentence.row)
     if finding.verdict == "marked":
         sign = CONTRADICTED if finding.contradicted else MARK
-        at_row = _marked_row(text, finding, sign) if sentence.row else None
-        text = at_row or _before_end(text, sign, row=False)
+        if sentence.row:
+            return _marked_row(text, finding, sign)
+        at = _end_of_missing(finding)
+        text = text[:at] + sign + text[at:] if at else _before_end(text, sign, row=False)
     return text
+
+
+def _end_of_missing(finding: Finding) -> int | None:
+    """Return where the clause ends that has all figures nothing bears, and is not the last."""
+    if not finding.missing or finding.cite or finding.attach:
+        return None
+    plain, last = finding.sentence.plain, max(figure.end for figure in finding.missing)
+    begins = [clause.end() for clause in _COMMA.finditer(plain) if clause.end() <= last]
+    stop = _COMMA.search(plain, last)
+    if stop is None or min(f.start for f in finding.missing) < max(begins, default=0):
+        return None
+    return stop.start()
+
+
+_COMMA = re.compile(r"[，；;]|,(?=\s)")
 
 
 def signs(findings: Iterable[Finding]) -> list[str]:
@@ -140,7 +159,8 @@ def doubts(findings: Sequence[Finding], limit: int) -> list[Finding]:
 def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
     """Return the passages by which a doubtful sentence can be judged, of each source it cites.
 
-    A passage whose words all stand in one of the same source before it is left out.
+    A passage whose words all stand in one of the same source before it is left out, and so is a
+    record of a place in another form.
     """
     own = words(finding.sentence.plain.replace("\0", " "))
     cited = finding.sentence.cited
@@ -150,7 +170,11 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
     in_turn = [p for rank in zip_longest(*ranked) for p in rank if p is not None]
     passages = list[Passage]()
     for passage in (*first, *in_turn):
-        if not any(p.source == passage.source and passage.words <= p.words for p in passages):
+        source = evidence.records.get(passage.source)
+        telling = passage.words
+        if source and source.place:
+            telling -= figure_words(passage.text)
+        if not any(p.source == passage.source and telling <= p.words for p in passages):
             passages.append(passage)
     return passages[: min(max(_SHOWN_PASSAGES, len(cited)), 2 * _SHOWN_PASSAGES)]
 

@@ -190,18 +190,31 @@ class Evidence:
         return set(self._named[text])
 
     def subject(self, text: str, at: int) -> set[str]:
-        """Return the places that a figure at a position is about: those named last before it."""
+        """Return the places that a figure at a position is about: those named last before it.
+
+        Places in one list are named together.
+        """
         before = without_origins(text)[:at]
         named = self.places_in(before)
         if len(named) < 2:
             return named or (self.places_in(text) if len(self.places_in(text)) == 1 else set())
-        ends = {name: self._end(self.records[name].place, before) for name in named}
-        last = max(ends.values())
-        return {name for name, end in ends.items() if end == last}
+        spans = {name: self._span(self.records[name].place, before) for name in named}
+        last = max(spans.values())
+        subject = {name for name, span in spans.items() if span == last}
+        for name, (start, end) in sorted(spans.items(), key=lambda row: row[1], reverse=True):
+            if end <= last[0] and _JOINED.fullmatch(before, end, last[0]):
+                subject.add(name)
+                last = start, end
+        return subject
 
-    def _end(self, place: Place | None, text: str) -> int:
+    def _span(self, place: Place | None, text: str) -> tuple[int, int]:
+        """Return where a place is named last, with its branch or without."""
         name = place["name"] if place else ""
-        return max(text.rfind(part) for part in (name, _BRANCH.sub("", name)) if part)
+        parts = (part for part in (name, _BRANCH.sub("", name)) if part)
+        return max(((at := text.rfind(part)), at + len(part)) for part in parts)
+
+
+_JOINED = re.compile(r"[\s*]*(?:[、和与及]|以及|and)[\s*]*", re.I)
 
 
 def without_origins(text: str) -> str:
