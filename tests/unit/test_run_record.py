@@ -2,12 +2,13 @@
 
 import json
 import logging
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 from agent.batch.results import TraceFolder
-from agent.cli.environment import RUN_ID
+from agent.cli.environment import NO_RUN, RUN_ID
 from agent.cli.record import RunRecord, readable
 from agent.core.calls import Exchange, record
 from agent.core.errors import AgentError, InputError
@@ -55,11 +56,15 @@ def test_no_prompt_gets_into_a_log_that_was_not_asked_for(caplog: pytest.LogCapt
 
 def test_a_trace_holds_the_run_s_own_calls_only(tmp_path: Path) -> None:
     kept = RunRecord(TraceFolder(tmp_path / "traces"))
-    with kept.listening(log_file=False):
+
+    def calls() -> None:
+        RUN_ID.set(NO_RUN)
         record(Exchange("of another run", {}))
-        token = RUN_ID.set("run-1")
+        RUN_ID.set("run-1")
         record(CALL)
-        RUN_ID.reset(token)
+
+    with kept.listening(log_file=False):
+        copy_context().run(calls)
     path = kept.fail("thread-1", AgentError("no answer"))
     assert path is not None
     trace = json.loads(path.read_text("utf-8"))
