@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import ToolCall
 
-from agent.evidence.types import Constraints
+from agent.evidence.constraints import name_suits
+from agent.evidence.types import Constraints, MapTask
 from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import Answer, FunctionCall, Model, Turn
 from agent.sample.model.text import block, task_of
@@ -55,6 +56,17 @@ async def test_further_hits_are_looked_up_until_two_meet_the_budget_or_the_share
     assert (sum((place["cost"] or 0) <= 100 for place in map_result.places) >= 2) is enough
     assert spent.left("map_calls") >= CALLS_FOR_TOOLS
     assert not map_result.gaps
+
+
+async def test_a_model_sees_details_of_what_suits_children_by_its_name(lab: MapLab) -> None:
+    task: MapTask = {"intent": "nearby", "place": "西湖", "city": "杭州",
+                     "keywords": ["景点", "博物馆", "公园"], "radius_m": 5000}  # fmt: skip
+    plain = await lab.map_result(task)
+    children = Constraints(suits=["children"])
+    asked = await lab.map_result(task, options={"constraints": children})
+    suiting = {hit["name"] for hit in plain.hits if name_suits(hit["name"], children)}
+    assert len(suiting) >= 2, "or this proves nothing"
+    assert len(suiting & {place["name"] for place in asked.places}) >= 2
 
 
 async def test_the_anchor_is_not_its_own_neighbour(lab: MapLab) -> None:

@@ -429,11 +429,10 @@ class AmapPrefetch(Prefetch):
             raise ProviderRefused(PROVIDER, "no results", code="map_no_results")
         # Behind the best ones come those whose names already tell that they suit.
         first, constraints = self._options.details, self._options.constraints
-        rest = sorted(
-            ranked[first:], key=lambda hit: not name_suits(str(hit[0].get("name")), constraints)
-        )
-        ranked = [*ranked[:first], *rest]
-        limit = self._options.details if limit is None else limit
+        suiting = [h for h in ranked[first:] if name_suits(str(h[0].get("name")), constraints)]
+        ranked = [*ranked[:first], *suiting, *(h for h in ranked[first:] if h not in suiting)]
+        # These take the calls that `more` would have spent on them later, unseen by the model.
+        limit = first + min(len(suiting), self._options.more) if limit is None else limit
         # Details are what a small share saves first, though one place is looked up in any case.
         limit = min(limit, max(1, self._call.left() - CALLS_FOR_TOOLS))
         self._result.hits.extend(
