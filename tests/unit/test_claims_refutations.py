@@ -102,3 +102,16 @@ PRICE = "The plan costs $15.15 a month [^w0-0]. "
 )
 def test_what_follows_from_the_figures_before_a_sentence_is_computed(text: str, marks: int) -> None:
     assert len(marked(text)) == marks
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I don't know the hours of Seesaw Coffee.",
+        "Near Saint Mary Bridge on Saturday:",
+    ],
+)
+def test_what_is_not_known_and_a_heading_need_no_judge(sentence: str) -> None:
+    known = evidence({"w0-0": ["Cafés near the river open early."]})
+    [finding] = check(sentence, known)
+    assert (finding.verdict, finding.doubt) == ("own", 0)

@@ -171,6 +171,7 @@ _ABSENT = re.compile(
     r"|资料(?:里|中)没有|还没有预报|没有(?:相关)?(?:记录|资料|数据|来源|外部公开资料)|不详|未知|无法确认"
     r"|\bnot (?:be )?(?:found|researched|stated|given|listed|confirmed|verified|known|available)\b"
     r"|\bno\b[^.;]{0,80}\b(?:found|available|listed|given|confirm\w*)\b|\bno source\b|\bunknown\b"
+    r"|\bI (?:do not|don['’]t) know\b"
     r"|\bdo(?:es)? not (?:say|name|give|state|hold|list)\b|\bnothing was found\b"
     r"|\bcould not be (?:found|verified|confirmed)\b"
     r"|\d\s*(?:公里|千米|米|k?m)\s*(?:以内|之内|范围内|内)[^，。；]{0,4}没有|\bnone within \d"
@@ -247,8 +248,8 @@ def _goes_on(parts: Sequence[str], index: int) -> bool:
 
 
 def is_label(text: str) -> bool:
-    """Return whether a line is only a bold label, which heads what follows."""
-    return _LABEL.fullmatch(text.strip()) is not None
+    """Return whether a line is only a bold label or ends in a colon, and heads what follows."""
+    return _LABEL.fullmatch(text.strip()) is not None or text.rstrip(" *").endswith((":", "："))
 
 
 def is_advice(text: str) -> bool:
