@@ -400,3 +400,10 @@ async def test_what_reflection_misses_to_the_end_is_the_one_line_below_the_answe
     state = await lab.ask("王府井附近的书店停车贵吗")
     assert answer_of(state).text.count(f"*另：{gap}*") == 1
     assert state["knowledge_gap"] == gap
+
+
+async def test_what_reflection_names_beside_enough_is_no_line_below_the_answer(lab: Lab) -> None:
+    gap = "还缺这些书店的停车费。"
+    enough = Answer(json={"is_sufficient": True, "knowledge_gap": gap, "follow_up_queries": []})
+    scripted(lab, generate_query=[plan(nearby("王府井", "书店"))], reflection=[enough])
+    assert gap not in answer_of(await lab.ask("王府井附近的书店停车贵吗")).text

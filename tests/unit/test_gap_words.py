@@ -220,6 +220,14 @@ def test_what_the_text_says_is_missing_is_not_said_again_below(text: str) -> Non
     assert reader_note([FAILED], text, "zh", verdict="还缺雷峰塔 2026 年的票价。") == ""
 
 
+def test_a_short_note_is_not_said_again_where_one_sentence_has_its_words() -> None:
+    gap = "The forecast does not reach the weekend."
+    text = "The forecast doesn't reach the weekend yet: it ends on Thursday."
+    assert reader_note([], text, "en", verdict=gap) == ""
+    apart = "The forecast is for four days. You may reach the lake by bus. Weekends are busy."
+    assert reader_note([], apart, "en", verdict=gap) != ""
+
+
 def test_a_failed_search_costs_the_reader_nothing_where_reflection_has_enough() -> None:
     assert reader_note([FAILED], "可以去公园。", "zh", verdict="") == ""
     assert reader_note([FAILED], "可以去公园。", "zh") != ""

@@ -59,8 +59,8 @@ async def finalize_answer(
 
 
 def _verdict(state: OverallState) -> str | None:
-    """Return what reflection says is missing; None where it did not judge what there is now."""
-    return state.get("knowledge_gap") or ("" if state.get("is_sufficient") else None)
+    """Return what reflection says is missing, "" where enough is there; None without its word."""
+    return "" if state.get("is_sufficient") else state.get("knowledge_gap") or None
 
 
 def _was_searched(state: OverallState) -> bool:

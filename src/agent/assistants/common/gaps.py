@@ -29,7 +29,7 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
 }  # fmt: skip
 _WEB = frozenset({"web", *LABELS})
 _IN_LINE, _LONGEST_NOTE = 2, 160
-_SAID, _SAID_MISSING, _ENOUGH_WORDS = 0.6, 0.25, 5
+_SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
 _SENTENCES = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 
 
@@ -102,9 +102,11 @@ def _says_not_found(text: str, missing: str) -> bool:
 
 
 def _repeats(text: str, note: str) -> bool:
-    """Return True if most words of the note stand in the text."""
+    """Return True if most words of the note stand in the text; of a short one, in one sentence."""
     words = _words(note)
-    return len(words) >= _ENOUGH_WORDS and len(words & _words(text)) >= _SAID * len(words)
+    parts = [text] if len(words) >= _ENOUGH_WORDS else _SENTENCES.split(text)
+    most = max(_LEAST_WORDS, _SAID * len(words))
+    return any(len(words & _words(part)) >= most for part in parts)
 
 
 def _words(text: str) -> set[str]:
