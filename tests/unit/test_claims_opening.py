@@ -85,6 +85,9 @@ def test_what_follows_from_opening_hours_is_not_even_doubtful(sentence: str) -> 
         "中国妇女儿童博物馆周六晚上不开放[^a0-2]。",
         "The museum (中国妇女儿童博物馆) is closed on Fridays in winter [^w0-0].",
         "Check whether 中国妇女儿童博物馆 is open on Monday [^a0-2].",
+        "周六去不关门的星巴克(外滩店)[^a0-0]。",
+        "星巴克(外滩店) never closes on Saturdays [^a0-0].",
+        "星巴克(外滩店) doesn't close on Saturdays [^a0-0].",
     ],
 )
 def test_a_true_or_unknown_statement_about_hours_is_not_marked(sentence: str) -> None:

@@ -18,6 +18,11 @@ _CLOSED = re.compile(
     r"|\b(?:not|never|no longer)\b|n['’]t\b|\bclosed\b",
     re.I,
 )
+_NEVER_CLOSED = re.compile(
+    r"(?:不|从不|没有?|未)(?:[闭休]馆|闭园|关门|关闭|停业|歇业|打烊|休息)"
+    r"|(?:\bnever|\bnot|n['’]t) (?:clos|shut)\w*",
+    re.I,
+)
 _UNSURE = re.compile(
     r"是否|如果|假如|若|可能|或许|不确定|确认|部分|除外"
     r"|\b(?:if|whether|unless|may|might|check|part\w*|some|except)\b",
@@ -79,8 +84,9 @@ def openings(claim: Claim) -> Iterator[Opening]:
     for start, clause in clause_spans(claim.text):
         places = frozenset(claim.evidence.places_in(clause)) or places
         about = places or frozenset(record.id for record in records if record)
-        is_closed = _CLOSED.search(clause) is not None
-        if not about or not (is_closed or _OPEN.search(clause)):
+        told = _NEVER_CLOSED.sub("开门", clause)
+        is_closed = _CLOSED.search(told) is not None
+        if not about or not (is_closed or _OPEN.search(told)):
             continue
         days = days_of(clause, claim.evidence.today) or of_sentence
         day = next(iter(days)) if len(days) == 1 else None
