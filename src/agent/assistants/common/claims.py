@@ -32,6 +32,7 @@ from agent.evidence.claims.correct import (
 from agent.evidence.claims.evidence import Evidence, Record, record
 from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.sentences import numbered
+from agent.evidence.constraints import judged as with_verdicts
 from agent.evidence.references import references, resolved, with_targets
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.models.catalogue import DEFAULT_THINKING
@@ -229,7 +230,8 @@ def evidence_of(
     by_record = record_texts(
         places, state.get("routes", []), state.get("weather", []), turn["language"]
     )
-    by_source: dict[str, Place] = {place["source"]: place for place in places}
+    verdicts = with_verdicts(places, turn.get("constraints", {}), turn["language"])
+    by_source: dict[str, Place] = {place["source"]: place for place in verdicts}
     records: dict[str, Record] = {
         name: record(
             name,
