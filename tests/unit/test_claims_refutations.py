@@ -5,7 +5,9 @@ from typing import cast
 import pytest
 
 from agent.evidence.claims.check import Finding, check
+from agent.evidence.claims.correct import corrected
 from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.claims.sentences import MARKED
 from agent.evidence.types import Place
 from tests.unit.test_claims import evidence
 
@@ -24,8 +26,8 @@ PLACES = [
 ]
 
 
-def marked(text: str) -> list[Finding]:
-    """Return what is marked of an answer about places, a tower and prices."""
+def known() -> Evidence:
+    """Return records of places, a tower and prices."""
     records = {
         p["source"]: record(
             p["source"],
@@ -37,8 +39,12 @@ def marked(text: str) -> list[Finding]:
     records["w0-0"] = record("w0-0", ["The plan is 15.15 dollars a month.", "Parking is 12 元."])
     records["w0-1"] = record("w0-1", ["Shanghai Tower is 632 metres high."])
     records["w0-2"] = record("w0-2", ["The Eiffel Tower is 330 metres high."])
-    found = check(text, Evidence(records, question="人均100以内", today="2026-11-23"))
-    return [finding for finding in found if finding.verdict == "marked"]
+    return Evidence(records, question="人均100以内", today="2026-11-23")
+
+
+def marked(text: str) -> list[Finding]:
+    """Return what is marked of an answer about them."""
+    return [finding for finding in check(text, known()) if finding.verdict == "marked"]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +86,16 @@ def test_rates_superlatives_and_excesses_that_the_records_bear_are_not_marked(
     assert marked(sentence) == []
 
 
+def test_the_sign_stands_behind_the_clause_also_where_a_citation_is_set_right() -> None:
+    text = "**和府捞面**：443 m，¥45/小时[^a0-0]，适合一个人。"
+    parts = corrected(text, check(text, known()), MARKED)
+    right = "**和府捞面**：443 m，¥45/小时[^a0-1]†，适合一个人。"
+    assert "".join(part.text for part in parts) == right
+
+
 def test_a_rank_that_some_source_gives_is_not_marked() -> None:
-    known = evidence({"w0-0": ["Shanghai Tower is the world's third tallest building."]})
-    [finding] = check("It is the third-tallest building in the world.", known)
+    ranked = evidence({"w0-0": ["Shanghai Tower is the world's third tallest building."]})
+    [finding] = check("It is the third-tallest building in the world.", ranked)
     assert finding.verdict != "marked"
 
 
@@ -112,6 +125,6 @@ def test_what_follows_from_the_figures_before_a_sentence_is_computed(text: str, 
     ],
 )
 def test_what_is_not_known_and_a_heading_need_no_judge(sentence: str) -> None:
-    known = evidence({"w0-0": ["Cafés near the river open early."]})
-    [finding] = check(sentence, known)
+    cafes = evidence({"w0-0": ["Cafés near the river open early."]})
+    [finding] = check(sentence, cafes)
     assert (finding.verdict, finding.doubt) == ("own", 0)

@@ -186,6 +186,15 @@ async def test_the_sign_stands_behind_the_clause_that_nothing_bears() -> None:
     assert "适合 3 岁以上的孩子†，注意人均约 ¥40。" in done.text
 
 
+async def test_the_sign_stands_behind_the_hour_that_the_record_contradicts() -> None:
+    place = cast(Place, {"id": "amap:1", "name": "一坐一忘(三里屯店)", "source": "a0-0"})
+    hours = record("a0-0", ["一坐一忘(三里屯店) | 周一至周日 11:00-22:00"], place)
+    link = "[3](https://a0-0.example/)"
+    body = f"**一坐一忘(三里屯店)**：开到晚上 10 点多{link}，适合先吃饭再去喝酒。"
+    done = await checked(body, Evidence({"a0-0": hours}), language="zh")
+    assert "/)‡，适合先吃饭再去喝酒。" in done.text
+
+
 async def test_a_citation_that_is_attached_in_english_stands_after_a_blank() -> None:
     known = evidence({"w0-0": LINES, "w0-1": ["The Pier Museum was built in 1994."]})
     done = await checked("The Pier Museum was built in 1994.", known)

@@ -102,7 +102,7 @@ class _Judge(Claim):
             finding = replace(
                 self._finding("marked", refuted.quote),
                 missing=refuted.missing,
-                contradicted=bool(refuted.quote) and not refuted.missing,
+                contradicted=refuted.contradicted,
             )
         elif contrary := against_hours(self):
             finding = replace(self._finding("marked", contrary), contradicted=True)

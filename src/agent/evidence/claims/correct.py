@@ -58,25 +58,27 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
     sentence = finding.sentence
     if finding.text is not None:
         return finding.text
-    text = sentence.text
-    for citation, source in sorted(finding.cite, key=lambda moved: -moved[0].start):
+    sign = CONTRADICTED if finding.contradicted else MARK
+    is_marked_line = finding.verdict == "marked" and not sentence.row
+    at = _end_of_missing(finding) if is_marked_line else None
+    changes = [(at, at, sign)] if at else []
+    for citation, source in finding.cite:
         begin, end = citation.start - sentence.start, citation.end - sentence.start
-        text = text[:begin] + (notation.write(source) if source else "") + text[end:]
+        changes.append((begin, end, notation.write(source) if source else ""))
+    text = sentence.text
+    for begin, end, new in sorted(changes, reverse=True):
+        text = text[:begin] + new + text[end:]
     if finding.attach:
         blank = " " if _ENDS_IN_LATIN.search(text) and not sentence.row else ""
         text = _before_end(text, blank + notation.write(finding.attach), row=sentence.row)
-    if finding.verdict == "marked":
-        sign = CONTRADICTED if finding.contradicted else MARK
-        if sentence.row:
-            return _marked_row(text, finding, sign)
-        at = _end_of_missing(finding)
-        text = text[:at] + sign + text[at:] if at else _before_end(text, sign, row=False)
-    return text
+    if finding.verdict == "marked" and sentence.row:
+        return _marked_row(text, finding, sign)
+    return _before_end(text, sign, row=False) if is_marked_line and not at else text
 
 
 def _end_of_missing(finding: Finding) -> int | None:
     """Return where the clause ends that has all figures nothing bears, and is not the last."""
-    if not finding.missing or finding.cite or finding.attach:
+    if not finding.missing:
         return None
     plain, last = finding.sentence.plain, max(figure.end for figure in finding.missing)
     begins = [clause.end() for clause in _COMMA.finditer(plain) if clause.end() <= last]

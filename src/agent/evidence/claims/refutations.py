@@ -17,6 +17,8 @@ class Refutation:
 
     quote: Passage | None = None
     missing: tuple[Figure, ...] = ()
+    contradicted: bool = False
+    """The quote says otherwise."""
 
 
 def refutation(claim: Claim, listed: Sequence[Place]) -> Refutation | None:
@@ -80,7 +82,7 @@ def _against_closing(claim: Claim) -> Refutation | None:
                 and ends_at(claim.text, figure)
                 and any(ends_at(passage.text, f) for f in same)
             ):
-                return Refutation(passage)
+                return Refutation(passage, (figure,), contradicted=True)
     return None
 
 
@@ -102,7 +104,7 @@ def _against_limits(claim: Claim) -> Refutation | None:
             for _, clause in clause_spans(claim.text):
                 limits = [f for f in figures(clause) if amount(f) == amount(stated[-1])]
                 if limits and _FITS.search(clause) and not _EXCEEDS.search(clause):
-                    return Refutation(_passage(claim, place))
+                    return Refutation(_passage(claim, place), contradicted=True)
     return None
 
 
@@ -134,7 +136,7 @@ def _against_superlatives(claim: Claim, listed: Sequence[Place]) -> Refutation |
                 if own is None or other is None or not _comparable(subject, rival, field):
                     continue
                 if sign * (own - other) > _CLEARLY * own:
-                    return Refutation(_passage(claim, rival))
+                    return Refutation(_passage(claim, rival), contradicted=True)
     return None
 
 
