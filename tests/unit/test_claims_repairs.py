@@ -1,5 +1,6 @@
 """A wrong figure in a cited sentence becomes the one that its source gives, or is marked."""
 
+from collections.abc import Mapping
 from typing import cast
 
 import pytest
@@ -167,11 +168,17 @@ def test_a_citation_set_right_is_counted_whatever_a_model_says_of_its_sentence()
     assert counts([judged(finding, "supported", "", known)])["rematched"] == 1
 
 
-async def checked(body: str, known: Evidence, *, language: Language = "en") -> Checked:
+async def checked(
+    body: str,
+    known: Evidence,
+    *,
+    language: Language = "en",
+    earlier: Mapping[str, Source] | None = None,
+) -> Checked:
     """Return a text after the check by rules; its sources have links."""
     pages = {name: source(name, f"https://{name}.example/") for name in ("w0-0", "w0-1", "a0-0")}
     used = [Source(**{**page, "number": n}) for n, page in enumerate(pages.values(), 1)]
-    claim_check = ClaimCheck(body, used, pages, known, language)
+    claim_check = ClaimCheck(body, used, pages, known, language, earlier or {})
     await claim_check.decide(seconds=10)
     return claim_check.finished(body, {})
 
@@ -267,3 +274,32 @@ async def test_an_invented_place_leaves_the_answer_and_is_counted() -> None:
     for row in done.statements:
         assert done.text[row["start"] : row["end"]].strip()
     assert done.text[slice(*done.extent)].endswith("没有查到钟楼咖啡馆的记录。")
+
+
+METRO = "从杭州东站可坐地铁1号线到龙翔桥站，票价4元，全程约25分钟。"
+
+
+@pytest.mark.parametrize(
+    ("body", "end"),
+    [
+        ("也可以走到龙翔桥站坐地铁 1 号线，4 元，约 25 分钟。", "[1](https://p1-0.example/)。"),
+        ("也可以走到龙翔桥站坐地铁 1 号线，4 元，约 35 分钟。", "†。"),
+        ("公交 3 路也到，5 元。", "†。"),
+    ],
+)
+async def test_what_only_a_page_of_an_older_answer_says_cites_that_page(
+    body: str, end: str
+) -> None:
+    older = Source(**{**source("p1-0", "https://p1-0.example/"), "quotes": [METRO]})
+    known = evidence({"w0-0": ["公交 40 分钟，10.9 km，步行 250 m。"]})
+    done = await checked(body, known, language="zh", earlier={"p1-0": older})
+    assert done.text.split("\n")[0].endswith(end)
+
+
+async def test_a_page_of_an_older_answer_bears_no_sentence_that_cites_another() -> None:
+    older = Source(**{**source("p1-0", "https://p1-0.example/"), "quotes": [METRO]})
+    body = "坐地铁 1 号线到龙翔桥站 4 元[1](https://w0-0.example/)。"
+    known = evidence({"w0-0": ["公交 40 分钟，10.9 km，步行 250 m。"]})
+    done = await checked(body, known, language="zh", earlier={"p1-0": older})
+    assert "†" in done.text
+    assert "p1-0" not in done.text

@@ -4,7 +4,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.conversation import conversation, earlier_pages, previous_evidence
 from agent.assistants.common.records import source_lines
 from agent.evidence.types import Source
 from tests.unit.test_constraints import record
@@ -56,3 +56,22 @@ def test_a_source_is_shown_with_several_of_its_sentences() -> None:
     quotes = ["一。", "二。", "三。", "四。"]
     lines = source_lines([source("p0-0", "https://a", quotes=quotes), source("p0-1", "https://b")])
     assert lines == "[^p0-0] t — 一。 / 二。 / 三。\n[^p0-1] t"
+
+
+def test_pages_of_older_answers_are_those_that_the_last_one_does_not_cite() -> None:
+    def answer(*names: str) -> AIMessage:
+        pages = [source(f"w0-{n}", f"https://{n}", kind="page") for n in names]
+        return AIMessage(
+            "…", additional_kwargs={"sources": [*pages, source("a0-0", "https://amap")]}
+        )
+
+    messages = [
+        HumanMessage("问"),
+        answer("a", "b", "c"),
+        answer("d"),
+        answer("e"),
+        HumanMessage("问"),
+    ]
+    older = earlier_pages(messages, [source("w1-0", "https://b", kind="page")])
+    assert sorted(page["url"] for page in older.values()) == ["https://a", "https://c", "https://d"]
+    assert all(name == page["id"] for name, page in older.items())

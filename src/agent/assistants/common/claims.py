@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -89,6 +89,8 @@ class ClaimCheck:
     sources: Mapping[str, Source]
     evidence: Evidence
     language: Language
+    earlier: Mapping[str, Source] = field(default_factory=dict)
+    """Pages of older answers: they are cited only where nothing else says what a sentence says."""
     findings: list[Finding] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     """Names of recommended places that no evidence knows."""
@@ -96,6 +98,7 @@ class ClaimCheck:
     def __post_init__(self) -> None:
         """Remember what was cited before anything is set right."""
         self._cited, self._text = list(self.used), self.body
+        self.sources = {**self.sources, **self.earlier}
         self._notation = numbered(self.used, self.sources)
 
     async def decide(self, *, seconds: float) -> None:
@@ -111,7 +114,11 @@ class ClaimCheck:
     def _decided(self) -> tuple[str, list[str], list[Finding]]:
         """Return the text without invented places, their names, and what is found of the rest."""
         text, names = without_invented_places(self.body, self.evidence, self._notation)
-        findings = marked_where_named(check(text, self.evidence, self._notation), names)
+        findings = check(text, self.evidence, self._notation)
+        if self.earlier:
+            pages = _pages(self.earlier)
+            findings = [_attached(finding, pages) for finding in findings]
+        findings = marked_where_named(findings, names)
         return text, names, with_source_figures(findings, self.evidence)
 
     async def ask(self, models: Models, model: str, meter: Meter, *, seconds: float) -> None:
@@ -244,6 +251,23 @@ def evidence_of(
     return Evidence(
         records, question=turn["question"], today=turn["today"], known=[*user_words, *known]
     )
+
+
+def _pages(sources: Mapping[str, Source]) -> Evidence:
+    """Return pages of which no more than their quotes is known as evidence."""
+    return Evidence(
+        {name: record(name, [page["title"], *page["quotes"]]) for name, page in sources.items()}
+    )
+
+
+def _attached(finding: Finding, pages: Evidence) -> Finding:
+    """Return a sentence that nothing bears with the one page that does; else as it is."""
+    if finding.verdict != "marked" or finding.contradicted or finding.sentence.cited:
+        return finding
+    again = check(finding.sentence.text, pages)
+    if len(again) != 1 or again[0].verdict != "attached":
+        return finding
+    return replace(again[0], sentence=finding.sentence)
 
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:

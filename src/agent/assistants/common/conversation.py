@@ -1,7 +1,7 @@
 """Reading a thread: the question, what was said before, and what the last answer cited."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -136,6 +136,20 @@ def page_sources(previous: Previous) -> list[Source]:
     """Return the earlier sources that no earlier place stands for already."""
     of_places = {id for place in previous["places"] for id in source_ids(place)}
     return [source for source in previous["sources"] if source["id"] not in of_places]
+
+
+def earlier_pages(messages: Sequence[AnyMessage], known: Iterable[Source]) -> dict[str, Source]:
+    """Return the pages that answers before the last one cited, by new ids; none that is known."""
+    answers = [message for message in messages if isinstance(message, AIMessage)]
+    cited = {
+        source["url"]: source
+        for message in answers[-_KEPT_MESSAGES:-1]
+        for source in _evidence_of(message.additional_kwargs, ())["sources"]
+        if source["kind"] == "page" and source["url"]
+    }
+    for source in known:
+        cited.pop(source["url"], None)
+    return {source["id"]: source for source in carry_over(list(cited.values()), "p1")}
 
 
 def _evidence_of(metadata: dict[str, Any], gathered: Sequence[Source]) -> Previous:

@@ -4,14 +4,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
-from agent.assistants.common.conversation import EXTENT
+from agent.assistants.common.conversation import EXTENT, earlier_pages
 from agent.assistants.common.gaps import gap_of, reader_note
 from agent.assistants.common.records import (
     place_lines,
@@ -204,7 +204,10 @@ class Draft:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
         context = [*self.known, self.nothing_found]
         evidence = evidence_of(self.state, self.citer.sources, self.texts, context)
-        self.claims = ClaimCheck(body, self.citer.used, self.citer.sources, evidence, self.language)
+        cited = self.citer.sources
+        messages = cast(Mapping[str, Any], self.state).get("messages", [])
+        earlier = earlier_pages(messages, cited.values())
+        self.claims = ClaimCheck(body, self.citer.used, cited, evidence, self.language, earlier)
         await self.claims.decide(seconds=self.configuration.claim_seconds)
         if self.configuration.claim_check:
             await self.claims.ask(
