@@ -177,7 +177,7 @@ def test_a_denial_and_an_advice_with_an_invented_figure_are_marked(sentence: str
 )
 def test_labels_and_advice_without_figures_are_the_writer_s_own(sentence: str) -> None:
     finding = only(sentence, evidence({"w0-0": ["SQLite is for one machine, PostgreSQL not."]}))
-    assert (finding.verdict, finding.attach) == ("own", None)
+    assert (finding.verdict, finding.attach) == ("own", ())
 
 
 def test_a_comparison_of_sources_rests_on_all_of_them() -> None:
@@ -330,23 +330,23 @@ def test_a_page_cited_for_what_another_says_gives_way_to_it() -> None:
 
 def test_an_uncited_sentence_is_cited_where_one_source_bears_all_of_it() -> None:
     finding = only("The tower has been 330 m tall since March 2022.")
-    assert (finding.verdict, finding.attach) == ("attached", "w0-1")
+    assert (finding.verdict, finding.attach) == ("attached", ("w0-1",))
 
 
 @pytest.mark.parametrize(
-    ("sentence", "source"),
+    ("sentence", "sources"),
     [
-        ("Another option is the Maglev.", None),
-        ("The Maglev runs past Longyang Road.", "w0-1"),
-        ("The Maglev runs 30 km.", "w0-1"),
+        ("Another option is the Maglev.", ()),
+        ("The Maglev runs past Longyang Road.", ("w0-1",)),
+        ("The Maglev runs 30 km.", ("w0-1",)),
     ],
 )
-def test_one_name_alone_gives_a_sentence_no_source(sentence: str, source: str | None) -> None:
+def test_one_name_alone_gives_a_sentence_no_source(sentence: str, sources: tuple[str, ...]) -> None:
     pages = {
         "w0-0": ["The bus is slow."],
         "w0-1": ["Another option is the Maglev: it runs 30 km to Longyang Road."],
     }
-    assert only(sentence, evidence(pages)).attach == source
+    assert only(sentence, evidence(pages)).attach == sources
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_places_picked_for_what_was_asked_are_no_doubtful_claim(
 
 
 def test_a_sentence_without_figures_and_names_is_never_given_a_source() -> None:
-    assert only("It is a fine day for a walk along the water.").attach is None
+    assert only("It is a fine day for a walk along the water.").attach == ()
 
 
 def test_memory_before_a_cited_sentence_is_not_covered_by_its_citation() -> None:
@@ -496,7 +496,7 @@ def test_any_text_is_checked_and_none_of_it_is_lost(seed: int) -> None:
     pick = random.Random(seed)
     text = "".join(pick.choice(PIECES) for _ in range(pick.randrange(40)))
     findings = check(text, evidence())
-    untouched = [replace(f, verdict="quoted", cite=(), attach=None) for f in findings]
+    untouched = [replace(f, verdict="quoted", cite=(), attach=()) for f in findings]
     assert "".join(part.text for part in corrected(text, untouched, MARKED)) == text
     marked = "".join(part.text for part in corrected(text, findings, MARKED))
     assert marked.count(MARK) == sum(f.verdict == "marked" for f in findings)

@@ -93,6 +93,21 @@ def test_the_sign_stands_behind_the_clause_also_where_a_citation_is_set_right() 
     assert "".join(part.text for part in parts) == right
 
 
+@pytest.mark.parametrize(
+    ("sentence", "sources"),
+    [
+        ("便宜的有新旺茶餐厅、和府捞面，391–443 m，人均 ¥45 起。", ("a0-2", "a0-1")),
+        ("便宜的有和府捞面，人均 ¥45。", ("a0-1",)),
+        ("新旺茶餐厅、和府捞面都不错。", ()),
+    ],
+)
+def test_a_sentence_with_figures_of_several_places_gets_the_source_of_each(
+    sentence: str, sources: tuple[str, ...]
+) -> None:
+    [finding] = check(sentence, known())
+    assert finding.attach == sources
+
+
 def test_a_rank_that_some_source_gives_is_not_marked() -> None:
     ranked = evidence({"w0-0": ["Shanghai Tower is the world's third tallest building."]})
     [finding] = check("It is the third-tallest building in the world.", ranked)

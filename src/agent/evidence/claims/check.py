@@ -12,7 +12,7 @@ from typing import Literal
 from agent.evidence.claims.arithmetic import calculated, is_estimate, reckoned
 from agent.evidence.claims.claim import LEAST_OVERLAP, MAX_FIGURES, Claim, alike_in_kind, same_kind
 from agent.evidence.claims.doubt import doubt
-from agent.evidence.claims.evidence import Evidence
+from agent.evidence.claims.evidence import Evidence, without_origins
 from agent.evidence.claims.facts import Passage, amount, hedge, rounded, words
 from agent.evidence.claims.opening import against_hours, borne_spans
 from agent.evidence.claims.places import with_right_places
@@ -49,8 +49,8 @@ class Finding:
     """The figures that nothing bears."""
     cite: tuple[tuple[Citation, str | None], ...] = ()
     """Citations to replace by another source's, or (None) to take away."""
-    attach: str | None = None
-    """The source to cite at its end."""
+    attach: tuple[str, ...] = ()
+    """The sources to cite at its end."""
     doubt: int = 0
     """The weight of what rules could not decide; 0 for no doubt."""
     text: str | None = None
@@ -62,6 +62,7 @@ class Finding:
 _MAX_SENTENCE = 1500
 _MUCH_OVERLAP = 0.6
 _SENTENCES_BEFORE = 2
+_MAX_ATTACHED = 4
 
 
 def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Finding]:
@@ -168,8 +169,12 @@ class _Judge(Claim):
         if not self.facts and not self.names:
             return self._finding("own")
         telling = self.facts or len(self.names) > 1
-        if telling and not is_advice(self.text) and (source := self._only_bearer(everything)):
-            return replace(self._finding("attached", source), attach=source.source)
+        if telling and not is_advice(self.text):
+            if self.facts and (several := self._named_bearers()):
+                quote = self.best(self.evidence.of(several))
+                return replace(self._finding("attached", quote), attach=several)
+            if source := self._only_bearer(everything):
+                return replace(self._finding("attached", source), attach=(source.source,))
         if computed:
             return self._finding("computed")
         if self._foreign_names():
@@ -195,6 +200,16 @@ class _Judge(Claim):
         place = self.evidence.records[name].place
         named = mentioned(self.evidence.places, self.text) if place else set[str]()
         return not place or not named or place["id"] in named
+
+    def _named_bearers(self) -> tuple[str, ...]:
+        """Return the places that a sentence names, in order, where several bear all its facts."""
+        at = mentioned(self.evidence.places, without_origins(self.text))
+        by_place = {place["id"]: place["source"] for place in reversed(self.evidence.places)}
+        sources = tuple(by_place[name] for name in sorted(at, key=lambda name: at[name]))
+        own = self.evidence.of(sources)
+        borne = all(self.borne(figure, own) for figure in self.facts)
+        borne = borne and all(any(passage.names(name) for passage in own) for name in self.names)
+        return sources if borne and 1 < len(sources) <= _MAX_ATTACHED else ()
 
     def _only_bearer(self, passages: Iterable[Passage]) -> Passage | None:
         """Return the passage that bears all facts, where only one source has such a one."""
@@ -252,7 +267,7 @@ class _Judge(Claim):
         if other is not None and len(rest) == len(self.facts) and len(self.sentence.citations) == 1:
             return self._gives_way(other)
         if other is not None:
-            return replace(self._finding("attached", other), attach=other.source)
+            return replace(self._finding("attached", other), attach=(other.source,))
         own = {(f.kind, amount(f)) for f in self.figures}
         unsaid = [f for p in self.cited for f in p.figures if (f.kind, amount(f)) not in own]
         if any(same_kind(figure, other) for figure in rest for other in unsaid):

@@ -70,7 +70,9 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
         text = text[:begin] + new + text[end:]
     if finding.attach:
         blank = " " if _ENDS_IN_LATIN.search(text) and not sentence.row else ""
-        text = _before_end(text, blank + notation.write(finding.attach), row=sentence.row)
+        text = _before_end(
+            text, blank + "".join(map(notation.write, finding.attach)), row=sentence.row
+        )
     if finding.verdict == "marked" and sentence.row:
         return _marked_row(text, finding, sign)
     return _before_end(text, sign, row=False) if is_marked_line and not at else text
@@ -252,7 +254,7 @@ def _written_like(figure: Figure, other: Figure) -> str:
 def marked_where_named(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
     """Return the findings with each sentence marked that states something of one of the names."""
     return [
-        replace(finding, verdict="marked", doubt=0, attach=None)
+        replace(finding, verdict="marked", doubt=0, attach=())
         if any(name in asserted(finding.sentence.plain) for name in names)
         else finding
         for finding in findings
