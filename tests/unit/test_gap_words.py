@@ -20,6 +20,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
 from agent.mcp.errors import map_message
 from agent.search.types import WebTask, failure_gap, search_gap
@@ -129,6 +130,28 @@ def test_what_was_not_found_is_told_in_its_own_words_once_and_on_one_line() -> N
     gaps += [_gap("丙", f"没有查到{n}。") for n in "一二三"]
     note = reader_note(gaps, "可以去公园。", "zh")
     assert note == "*另：没有查到中国儿童艺术剧院2026年的演出和票价；没有查到一。*"
+
+
+@pytest.mark.parametrize(
+    ("code", "zh", "en"),
+    [
+        ("map_place_not_found", "没有查到“甲”在哪里", "Nothing was found on where “甲” is"),
+        ("map_no_results", "没有查到符合“甲”的地点", "No place was found that fits “甲”"),
+        ("ungrounded", "没有查到能引用的资料。", "Nothing that can be cited was found."),
+    ],
+)
+def test_what_was_not_found_is_said_without_the_map_and_the_search(
+    code: str, zh: str, en: str
+) -> None:
+    def worded(language: Language) -> str:
+        if code == "ungrounded":
+            task = WebTask("q", "", language, "2026-11-21", "m")
+            return search_gap(task, "google", code)["message"]
+        return map_message(ProviderRefused("amap", MACHINE, code=code), language, "甲")
+
+    assert (worded("zh"), worded("en")) == (zh, en)
+    assert says_not_found(zh)
+    assert says_not_found(en)
 
 
 @pytest.mark.parametrize(
