@@ -303,3 +303,11 @@ async def test_a_page_of_an_older_answer_bears_no_sentence_that_cites_another() 
     done = await checked(body, known, language="zh", earlier={"p1-0": older})
     assert "†" in done.text
     assert "p1-0" not in done.text
+
+
+async def test_a_link_in_a_clause_that_its_page_does_not_say_goes_and_others_stay() -> None:
+    link, known = "[1](https://w0-0.example/)", evidence({"w0-0": ["It reached 1.0 on April 29."]})
+    done = await checked(f"It has 150,000 users {link}, but that is no count {link}.", known)
+    assert done.text.startswith(f"It has 150,000 users†, but that is no count {link}.")
+    later = await checked(f"It reached 1.0, has 150,000 users {link}, and is new.", known)
+    assert later.text.startswith(f"It reached 1.0, has 150,000 users {link}†, and is new.")

@@ -14,7 +14,7 @@ from agent.evidence.claims.doubt import agrees, bears_figures
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
 from agent.evidence.claims.sentences import Notation, asserted, sentences
-from agent.evidence.figures import Figure
+from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
@@ -66,6 +66,7 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
         begin, end = citation.start - sentence.start, citation.end - sentence.start
         changes.append((begin, end, notation.write(source) if source else ""))
     text = sentence.text
+    changes += [(*span, "") for span in _false_citations(finding, at or 0)]
     for begin, end, new in sorted(changes, reverse=True):
         text = text[:begin] + new + text[end:]
     if finding.attach:
@@ -76,6 +77,18 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
     if finding.verdict == "marked" and sentence.row:
         return _marked_row(text, finding, sign)
     return _before_end(text, sign, row=False) if is_marked_line and not at else text
+
+
+def _false_citations(finding: Finding, stop: int) -> list[tuple[int, int]]:
+    """Return where links stand in the first clause, up to `stop`, if nothing bears its figures."""
+    sentence, plain = finding.sentence, finding.sentence.plain[:stop]
+    shown = {figure.start for figure in figures(plain)}
+    if finding.contradicted or finding.cite or shown != {f.start for f in finding.missing}:
+        return []
+    if _COMMA.search(plain):
+        return []
+    spans = ((c.start - sentence.start, c.end - sentence.start) for c in sentence.citations)
+    return [(len(plain[:at].rstrip(" \0")), end) for at, end in spans if end <= stop]
 
 
 def _end_of_missing(finding: Finding) -> int | None:
