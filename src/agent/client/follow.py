@@ -335,6 +335,9 @@ class RunFollower:
             state = await self._ask(self._client.threads.get_state(thread_id))
             if end := self._ended(state, str(ours[0]["status"]) if ours else ""):
                 self._activity.seen()
+                if ours:
+                    # The server may have continued it, under another id, while nobody looked.
+                    await self._adopt(ours[0])
                 return end
             if reason := self._deadlines.lost_too_often():
                 return self._values, reason
