@@ -5,7 +5,6 @@ from agent.evidence.citations import (
     carry_over,
     cited_ids,
     renumber_for_prompt,
-    restamp,
 )
 from agent.evidence.markdown import link_url
 from agent.evidence.references import (
@@ -57,10 +56,7 @@ def test_a_finished_answer_becomes_marked_text_for_the_next_prompt() -> None:
     assert strip_references("no list") == "no list"
 
 
-def test_ids_are_restamped_and_read() -> None:
-    assert restamp("a[^w0-1]b[^w0-10]c[^w5-5]", {"w0-1": "p0-0", "w0-10": "p0-1"}) == (
-        "a[^p0-0]b[^p0-1]c"
-    )
+def test_ids_are_read() -> None:
     assert cited_ids("a[^w0-1][^w0-10] 【^a1-0】 [^w0-1, ^p0-0] [x] [^note]") == [
         *("w0-1", "w0-10", "a1-0", "p0-0")
     ]

@@ -528,11 +528,6 @@ def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
     return carried
 
 
-def restamp(text: str, ids: Mapping[str, str]) -> str:
-    """Replace the ids of a marked text; remove markers whose id is not in the mapping."""
-    return MARKER.sub(lambda match: f"[^{ids[match[1]]}]" if match[1] in ids else "", text)
-
-
 def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
     """Return a finished answer for the next turn's model: markers for links, no URLs.
 
