@@ -195,13 +195,39 @@ class Estimate(TypedDict):
     """None where a price is unknown."""
 
 
-class PlanReview(TypedDict):
-    """The plan that a run shows when it pauses for `review_plan`."""
+class ActionRequest(TypedDict):
+    """The action that a run asks leave for, in LangChain's human-in-the-loop form."""
 
-    queries: list[Query]
+    name: str
+    args: dict[str, str]
+    """The plan's part by its name, a line of text for each of its lines."""
+    description: str
+
+
+class ReviewConfig(TypedDict):
+    """The decisions on an action that are taken, in LangChain's human-in-the-loop form."""
+
+    action_name: str
+    allowed_decisions: list[Literal["approve", "edit", "reject"]]
+
+
+class PlanReview(TypedDict):
+    """The plan that a run shows when it pauses for `review_plan`, under the key of its part."""
+
+    queries: NotRequired[list[Query]]
+    """Of `agent`."""
+    topics: NotRequired[list[dict[str, Any]]]
+    """Of `deep_research`: sections of the report."""
+    tasks: NotRequired[list[dict[str, Any]]]
+    """Of `plan_execute`."""
+    steps: NotRequired[list[str]]
+    """Of `team_answer`."""
     estimate: Estimate
     problem: NotRequired[str]
     """What was wrong with the answer before, in one line that names the field."""
+    action_requests: NotRequired[list[ActionRequest]]
+    review_configs: NotRequired[list[ReviewConfig]]
+    """The same once more, for clients that speak LangChain's form."""
 
 
 class ReviewedQuery(TypedDict):
@@ -213,13 +239,34 @@ class ReviewedQuery(TypedDict):
     """False: the map alone is asked, unless it finds nothing."""
 
 
-class ReviewedPlan(TypedDict, total=False):
-    """The answer to a review: the queries to go on with, or `cancel`."""
+class EditedAction(TypedDict):
+    """A plan as it was edited, in LangChain's human-in-the-loop form."""
+
+    name: str
+    args: dict[str, Any]
+
+
+class HumanDecision(TypedDict):
+    """A person's decision, in LangChain's human-in-the-loop form."""
+
+    type: Literal["approve", "edit", "reject"]
+    edited_action: NotRequired[EditedAction]
+    message: NotRequired[str]
+
+
+class Reviewed(TypedDict, total=False):
+    """The answer to a review: `cancel`, or LangChain's `decisions`, or the plan to go on with."""
+
+    cancel: bool
+    """Stop here; nothing is searched."""
+    decisions: list[HumanDecision]
+
+
+class ReviewedPlan(Reviewed, total=False):
+    """The answer to a review of `agent`."""
 
     queries: list[ReviewedQuery]
     """1 to 10."""
-    cancel: bool
-    """Stop here; nothing is searched."""
 
 
 class QueryGenerationState(TypedDict):

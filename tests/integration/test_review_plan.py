@@ -112,6 +112,20 @@ async def test_an_answer_that_cannot_be_used_is_asked_for_again(lab: Lab) -> Non
     assert tasks(lab.gemini.requests).count("generate_query") == 1
 
 
+async def test_a_plan_edited_in_langchains_form_goes_on_with_the_map_tasks_that_stayed(
+    lab: Lab,
+) -> None:
+    shown = await paused(lab)
+    (request,) = shown["action_requests"]
+    text = "王府井 老字号\n" + request["args"]["queries"].splitlines()[0]
+    edited = {"name": request["name"], "args": {"queries": text}}
+    state = await resumed(lab, {"decisions": [{"type": "edit", "edited_action": edited}]})
+    first = [query for query in told(state)["queries"] if query["round"] == 1]
+    assert [query["query"] for query in first] == text.splitlines()
+    assert first[1]["map"]["place"] == shown["queries"][0]["map"]["place"]
+    assert "**来源**" in answer_of(state).text
+
+
 async def test_a_cancelled_plan_ends_honestly_and_calls_nothing(lab: Lab) -> None:
     await paused(lab)
     state = await resumed(lab, {"cancel": True})

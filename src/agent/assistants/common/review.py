@@ -1,0 +1,250 @@
+"""Show a plan to a person before anything is searched: the pause, its estimate, what is answered.
+
+An assistant's own node `review_plan` says how its plan is shown, estimated and read. Clients that
+speak LangChain's human-in-the-loop form find it beside ours, and may answer in it.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Literal, TypeVar, cast
+
+from langgraph.types import interrupt
+from pydantic import TypeAdapter
+
+from agent.assistants.common.services import Services
+from agent.configuration import Configuration
+from agent.core.budget import Usage, no_usage
+from agent.core.errors import InputError
+from agent.evidence.queries import clean_text
+from agent.models.catalogue import parse, price
+from agent.state import ActionRequest, CostRange, Estimate, PlanReview, ReviewConfig, Turn
+
+T = TypeVar("T")
+NODE = "review_plan"
+Part = Literal["queries", "topics", "tasks", "steps"]
+"""The key of a plan's lines, by the assistant it is of."""
+_TEXTS: Mapping[Part, str] = {"queries": "query", "topics": "name", "tasks": "query", "steps": ""}
+"""The key of a line's text; empty where the line is one."""
+_DECISIONS: list[Literal["approve", "edit", "reject"]] = ["approve", "edit", "reject"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Hold tokens in and out of one call; `searches` are executed by Google for it."""
+
+    input: int
+    output: int
+    searches: int = 0
+
+    def with_input(self, tokens: int) -> "Size":
+        """Return the size of the same call with so many tokens more to read."""
+        return replace(self, input=self.input + tokens)
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Hold calls of one kind: of which model, how large and how many at both ends of the range."""
+
+    model: str
+    sizes: tuple[Size, Size]
+    counts: tuple[int, int]
+
+
+WEB_CALL = (Size(300, 600, 1), Size(2500, 1500, 3))
+"""A search with Google's grounding."""
+
+
+def estimate(
+    calls: Sequence[Calls],
+    turn: Turn,
+    configuration: Configuration,
+    services: Services,
+    spent: Usage | None,
+    *,
+    searches: int,
+    map_calls: int = 0,
+) -> Estimate:
+    """Return what a plan takes within the limits: its own counts, and the range of its cost."""
+    used = spent or no_usage()
+    model_calls = sum(each.counts[0] for each in calls)
+    priced = not searches or searched_by_google(configuration)
+    return Estimate(
+        searches=min(searches, configuration.max_searches - used["searches"]),
+        map_calls=min(map_calls, configuration.max_map_calls - used["map_calls"]),
+        model_calls=min(model_calls, configuration.max_model_calls - used["model_calls"]),
+        cost_usd=_cost_range(calls, turn, services) if priced else None,
+    )
+
+
+def searched_by_google(configuration: Configuration) -> bool:
+    """Return whether the web is searched by Google's grounding, whose price is known."""
+    choice, model = configuration.web_search, configuration.research_model
+    return choice in ("auto", "google") and parse(model).provider == "google"
+
+
+def _cost_range(calls: Sequence[Calls], turn: Turn, services: Services) -> CostRange | None:
+    """Return the range in USD, or None where a model or service has no known price."""
+    low, high = (_cost(calls, end, turn, services) for end in (0, 1))
+    return None if low is None or high is None else CostRange(low=low, high=high)
+
+
+def _cost(calls: Sequence[Calls], end: int, turn: Turn, services: Services) -> float | None:
+    """Return USD of one end of the range; sample services cost nothing."""
+    day = date.fromisoformat(turn["today"])
+    parts = [_price(each.model, each.sizes[end], each.counts[end], day) for each in calls]
+    known = [part for part in parts if part is not None]
+    cost = round(sum(known), 3) if len(known) == len(parts) else None
+    return services.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
+
+
+def _price(model: str, size: Size, calls: int, day: date) -> float | None:
+    """Return USD for `calls` calls of this size; 0 for none, whatever the model."""
+    if not calls:
+        return 0.0
+    return price(model, calls * size.input, calls * size.output, calls * size.searches, on=day)
+
+
+def await_answer(
+    review: PlanReview, part: Part, read: Callable[[Any], list[T]], schema: Mapping[str, Any]
+) -> list[T]:
+    """Pause until the plan is answered, again where the answer is invalid; return its lines.
+
+    They are empty where the person cancelled. A node is executed again from its beginning at
+    every answer, so nothing before this may cost anything.
+    """
+    while True:
+        answer = interrupt(_with_form(review, part), response_schema=dict(schema))
+        try:
+            return read(_from_form(answer, review, part))
+        except InputError as error:
+            review = PlanReview(**{**review, "problem": error.message})
+
+
+def answer_schema(answer: Any) -> dict[str, Any]:
+    """Return the schema for clients that render a form; what comes back is checked by us."""
+    return TypeAdapter(answer).json_schema()
+
+
+def answer_lines(answer: Any, part: Part, most: int) -> list[Any]:
+    """Return the lines of an answer as they came, none if cancelled.
+
+    Raises InputError naming a field.
+    """
+    fields = checked_object(answer, "the answer", {part, "cancel"})
+    cancel = fields.get("cancel", False)
+    if not isinstance(cancel, bool):
+        raise InputError("cancel", "must be true or false")
+    if cancel:
+        return []
+    lines = fields.get(part)
+    if not isinstance(lines, list):
+        raise InputError(part, "must be a list as it was shown, or answer {cancel: true}")
+    if not lines:
+        raise InputError(part, "is empty; to stop, answer {cancel: true}")
+    if len(lines) > most:
+        raise InputError(part, f"has {len(lines)} entries; at most {most} are allowed")
+    return lines
+
+
+def checked_object(value: Any, where: str, names: Collection[str]) -> Mapping[str, Any]:
+    """Return a JSON object with no other fields; a misspelt one would be lost silently."""
+    if not isinstance(value, Mapping):
+        raise InputError(where, f"must be an object with {', '.join(sorted(names))}")
+    for name in value:
+        if name not in names:
+            place = "" if where == "the answer" else where
+            full = clean_text(f"{place}.{name}".lstrip("."), 100)
+            raise InputError(full, f"is not known here; known: {', '.join(sorted(names))}")
+    return value
+
+
+def checked_text(value: Any, where: str, longest: int) -> str:
+    """Return a text as one clean line; raise InputError where it is empty or too long."""
+    if not isinstance(value, str):
+        raise InputError(where, "must be a text")
+    # More is read than may stay, so that what is cleaned away is not counted.
+    cleaned = clean_text(value[: 4 * longest], longest + 1)
+    if not cleaned:
+        raise InputError(where, "is empty")
+    if len(cleaned) > longest:
+        raise InputError(where, f"is longer than {longest} characters")
+    return cleaned
+
+
+def line_text(line: Any, part: Part) -> str:
+    """Return the words of a plan's line."""
+    key = _TEXTS[part]
+    return str(line[key] if key and isinstance(line, Mapping) else line)
+
+
+def _with_form(review: PlanReview, part: Part) -> PlanReview:
+    """Return the review with the same in LangChain's form: one argument, a line of it a line."""
+    lines = "\n".join(_form_line(line, part) for line in cast(Mapping[str, Any], review)[part])
+    problem = review.get("problem", "")
+    request = ActionRequest(name=NODE, args={part: lines}, description=problem)
+    config = ReviewConfig(action_name=NODE, allowed_decisions=_DECISIONS)
+    return PlanReview(**{**review, "action_requests": [request], "review_configs": [config]})
+
+
+def _form_line(line: Any, part: Part) -> str:
+    name = line.get("id", "") if isinstance(line, Mapping) else ""
+    return f"{name} {line_text(line, part)}".strip()
+
+
+def _from_form(answer: Any, review: PlanReview, part: Part) -> Any:
+    """Return an answer in LangChain's form as one of ours; any other as it is.
+
+    Raises InputError naming a field.
+    """
+    if not (isinstance(answer, Mapping) and "decisions" in answer):
+        return answer
+    decisions = answer["decisions"]
+    if not (isinstance(decisions, list) and len(decisions) == 1):
+        raise InputError("decisions", "must be a list of one decision")
+    lines = cast(Mapping[str, Any], review)[part]
+    decision = decisions[0] if isinstance(decisions[0], Mapping) else {}
+    match decision.get("type"):
+        case "approve":
+            return {part: lines}
+        case "reject":
+            return {"cancel": True}
+        case "edit":
+            return {part: _edited_lines(decision, lines, part)}
+    raise InputError("decisions[0].type", f"must be one of {', '.join(_DECISIONS)}")
+
+
+def _edited_lines(decision: Mapping[str, Any], lines: Sequence[Any], part: Part) -> Any:
+    """Return the lines of an edit; one that stayed keeps what belongs to it, as its map task."""
+    action = decision.get("edited_action")
+    args = action.get("args") if isinstance(action, Mapping) else None
+    edited = args.get(part) if isinstance(args, Mapping) else None
+    if isinstance(edited, list):
+        return edited
+    if not isinstance(edited, str):
+        where = f"decisions[0].edited_action.args.{part}"
+        raise InputError(where, "must be a text with a line for each")
+    known = {_form_line(line, part): line for line in lines}
+    written = (line.strip() for line in edited.splitlines())
+    return [known.get(line) or _reworded(line, lines, part) for line in written if line]
+
+
+def _reworded(text: str, lines: Sequence[Any], part: Part) -> Any:
+    """Return a line with the new words behind its id; words alone are a line of their own."""
+    name, _, words = text.partition(" ")
+    for line in lines:
+        if isinstance(line, Mapping) and line.get("id") == name and words.strip():
+            return {**line, _TEXTS[part]: words.strip()}
+    return text
+
+
+def waiting(turn: Turn, now: float) -> Turn:
+    """Return the turn as it pauses for its review."""
+    return Turn(**{**turn, "paused_at": now})
+
+
+def without_the_wait(turn: Turn, now: float) -> Turn:
+    """Return the turn as if it had begun later, without the time a person took."""
+    waiting_since = turn.get("paused_at", now)
+    options = {name: value for name, value in turn.items() if name != "paused_at"}
+    return cast(Turn, {**options, "started_at": turn["started_at"] + max(0.0, now - waiting_since)})

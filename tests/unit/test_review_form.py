@@ -1,0 +1,114 @@
+"""The pause of a plan: ours and LangChain's human-in-the-loop form say the same."""
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from agent.assistants.common.review import Part, answer_lines, answer_schema, await_answer
+from agent.state import Estimate, PlanReview, ReviewedPlan
+
+ESTIMATE = Estimate(searches=1, map_calls=0, model_calls=2, cost_usd=None)
+MAP = {"intent": "nearby", "place": "王府井", "keywords": ["书店"]}
+QUERIES = [{"query": "王府井 书店", "map": MAP}, {"query": "wangfujing shops", "map": None}]
+TASKS = [
+    {"id": "T1", "query": "cells", "dep": [], "company": "CATL"},
+    {"id": "T2", "query": "prices", "dep": ["T1"]},
+]
+
+
+class State(TypedDict, total=False):
+    lines: list[Any]
+
+
+def shown_and_read(part: Part, lines: list[Any], *answers: Any) -> tuple[dict[str, Any], Any]:
+    """What is shown at first, and what came after these answers: the lines, or what is asked."""
+
+    def review(state: State) -> State:
+        plan = PlanReview(**{part: lines, "estimate": ESTIMATE})  # type: ignore[typeddict-item]
+        schema = answer_schema(ReviewedPlan)
+        return {"lines": await_answer(plan, part, lambda a: answer_lines(a, part, 10), schema)}
+
+    graph = StateGraph(State).add_node(review).add_edge(START, "review")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    state = compiled.invoke({}, thread)
+    shown = state["__interrupt__"][0].value
+    for answer in answers:
+        state = compiled.invoke(Command(resume=answer), thread)
+    left = state.get("__interrupt__")
+    return shown, left[0].value if left else state["lines"]
+
+
+def decision(kind: str, part: str = "queries", text: Any = None) -> dict[str, Any]:
+    edited = {"edited_action": {"name": "review_plan", "args": {part: text}}}
+    return {"decisions": [{"type": kind, **(edited if kind == "edit" else {})}]}
+
+
+def test_a_plan_is_shown_in_langchains_form_beside_ours() -> None:
+    shown, _ = shown_and_read("queries", QUERIES)
+    assert shown["queries"] == QUERIES
+    lines = "王府井 书店\nwangfujing shops"
+    assert shown["action_requests"] == [
+        {"name": "review_plan", "args": {"queries": lines}, "description": ""}
+    ]
+    assert shown["review_configs"] == [
+        {"action_name": "review_plan", "allowed_decisions": ["approve", "edit", "reject"]}
+    ]
+
+
+def test_an_approval_goes_on_with_the_plan_as_it_was_shown() -> None:
+    assert shown_and_read("queries", QUERIES, decision("approve"))[1] == QUERIES
+
+
+def test_a_rejection_ends_the_plan() -> None:
+    answer = {"decisions": [{"type": "reject", "message": "not now"}]}
+    assert shown_and_read("queries", QUERIES, answer)[1] == []
+
+
+def test_of_an_edit_a_line_that_stayed_keeps_its_map_task() -> None:
+    text = "\n bookshops in Beijing \n\n王府井 书店\n"
+    (_, read) = shown_and_read("queries", QUERIES, decision("edit", text=text))
+    assert read == ["bookshops in Beijing", QUERIES[0]]
+
+
+def test_a_line_with_an_id_keeps_what_belongs_to_it_under_new_words() -> None:
+    shown, read = shown_and_read(
+        "tasks", TASKS, decision("edit", "tasks", "T1 sodium cells\nT2 prices\nmarket")
+    )
+    assert shown["action_requests"][0]["args"] == {"tasks": "T1 cells\nT2 prices"}
+    assert read == [{**TASKS[0], "query": "sodium cells"}, TASKS[1], "market"]
+
+
+def test_steps_are_lines_themselves() -> None:
+    shown, read = shown_and_read("steps", ["who", "when"], decision("edit", "steps", "when\nwho"))
+    assert shown["action_requests"][0]["args"] == {"steps": "who\nwhen"}
+    assert read == ["when", "who"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        ({"decisions": "approve"}, "decisions"),
+        ({"decisions": []}, "decisions"),
+        ({"decisions": [{"type": "approve"}, {"type": "approve"}]}, "decisions"),
+        ({"decisions": ["approve"]}, "decisions[0].type"),
+        ({"decisions": [{"type": "respond"}]}, "decisions[0].type"),
+        ({"decisions": [{"type": "edit"}]}, "decisions[0].edited_action.args.queries"),
+        (decision("edit", text=5), "decisions[0].edited_action.args.queries"),
+        (decision("edit", text=" \n"), "queries"),
+        (decision("edit", "topics", "a"), "decisions[0].edited_action.args.queries"),
+    ],
+)
+def test_a_decision_that_cannot_be_used_is_asked_for_again_in_both_forms(
+    answer: Any, named: str
+) -> None:
+    _, again = shown_and_read("queries", QUERIES, answer)
+    assert again["problem"].startswith(f"{named}: ")
+    assert "\n" not in again["problem"]
+    assert again["action_requests"][0]["description"] == again["problem"]
+    assert again["queries"] == QUERIES
+    assert shown_and_read("queries", QUERIES, answer, decision("approve"))[1] == QUERIES
