@@ -95,6 +95,12 @@ class Configuration(BaseModel):
         le=1_000_000,
         description="Estimated tokens of a prompt, in deep research, a team and a dossier.",
     )
+    max_previous_bytes: int = Field(
+        30_000,
+        ge=0,
+        le=200_000,
+        description="Of evidence and notes that a thread keeps for the next question on it.",
+    )
     max_exploration_rounds: int = Field(
         40, ge=2, le=200, description="Model calls that explore, in deep research."
     )

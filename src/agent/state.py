@@ -1,7 +1,7 @@
 """Define the state of the assistant `agent`: its input, what nodes share, its branches.
 
 What accumulates during a turn is emptied by the turn's first node (`new_turn`), so that a second
-question on a thread starts clean; only `messages` live on.
+question on a thread starts clean; only `messages` and `previous` live on.
 """
 
 from typing import Annotated, Any, Literal, NotRequired, cast
@@ -115,10 +115,18 @@ class PlannedQuery(Query):
 
 
 class Previous(TypedDict):
-    """Citations of the previous answer on this thread, under ids of this turn (`p0-0`)."""
+    """Hold what the last turn on this thread knew, under ids of this turn (`p0-0`)."""
 
     sources: list[Source]
     places: list[Place]
+    notes: NotRequired[list[str]]
+    """Marked texts that cite `sources`: findings of a search, notes on a topic."""
+    answer: NotRequired[str]
+    """The id of the message that closed the turn; another one's evidence is read off itself."""
+    near: NotRequired[Point | None]
+    """Where its question was asked from."""
+    constraints: NotRequired[Constraints]
+    """What its question demanded of a place."""
 
 
 class Records(TypedDict, total=False):

@@ -12,9 +12,9 @@ BLOCKS = {
     " previous_sources previous_places",
     "continue_answer": "cut_off",
     "claim_check": "claims",
-    "deep_explore": "today conversation topics_done topic left question",
+    "deep_explore": "today conversation previous topics_done topic left question",
     "deep_compress": "question topic pages",
-    "deep_report": "today conversation topics gaps question",
+    "deep_report": "today conversation previous topics gaps question",
     "team_analyze": "today conversation format_requirement question",
     "team_select": "question speakers transcript candidates",
     "team_turn": "today question asked format_requirement sub_questions previous hypotheses gaps"
@@ -22,11 +22,11 @@ BLOCKS = {
     "team_synthesize": "today question asked format_requirement sub_questions previous hypotheses"
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",
-    "plan_tasks": "today conversation mode limit sources unavailable collections question",
+    "plan_tasks": "today conversation previous mode limit sources unavailable collections question",
     "task_queries": "today question task planned earlier",
     "execute_decide": "today question task earlier tools_left",
     "rewrite_headings": "question headings",
-    "dossier": "today conversation tasks passages figures places gaps question",
+    "dossier": "today conversation previous tasks passages figures places gaps question",
 }
 HUMAN = dict.fromkeys(("team_researcher", "team_analyst", "team_verifier"), "team_turn")
 """Tasks whose human message is another prompt's."""

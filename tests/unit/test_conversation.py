@@ -4,10 +4,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.assistants.common.conversation import conversation, earlier_pages, previous_evidence
+from agent.assistants.common.conversation import conversation
 from agent.assistants.common.records import source_lines
 from agent.evidence.types import Source
-from tests.unit.test_constraints import record
 
 TABLE = "| 店 | 人均 |\n|---|---|\n| 甲 | ¥40 |\n| 乙 | ¥60 |\n| 丙 | ¥80 |"
 
@@ -36,42 +35,7 @@ def source(name: str, url: str, **more: Any) -> Source:
     return Source(**{**row, **more})  # type: ignore[typeddict-item]
 
 
-def test_places_that_the_answer_only_names_are_known_in_the_next_turn() -> None:
-    first = record("甲", source="a0-0", url="https://amap/1")
-    second = record("乙", source="a0-1", url="https://amap/2")
-    cited = source("a0-1", second["url"])
-    told = AIMessage("…", additional_kwargs={"sources": [cited], "places": [first, second]})
-    asked = [HumanMessage("问"), told, HumanMessage("第一个呢")]
-    assert [p["name"] for p in previous_evidence(asked)["places"]] == [second["name"]]
-    gathered = [source("a0-0", first["url"]), cited, source("a0-2", "https://other")]
-    previous = previous_evidence(asked, gathered)
-    assert [p["name"] for p in previous["places"]] == [first["name"], second["name"]]
-    ids = {row["url"]: row["id"] for row in previous["sources"]}
-    assert [p["source"] for p in previous["places"]] == [ids[first["url"]], ids[second["url"]]]
-    foreign = [source("a0-0", "https://another.place")]
-    assert [p["name"] for p in previous_evidence(asked, foreign)["places"]] == [second["name"]]
-
-
 def test_a_source_is_shown_with_several_of_its_sentences() -> None:
     quotes = ["一。", "二。", "三。", "四。"]
     lines = source_lines([source("p0-0", "https://a", quotes=quotes), source("p0-1", "https://b")])
     assert lines == "[^p0-0] t — 一。 / 二。 / 三。\n[^p0-1] t"
-
-
-def test_pages_of_older_answers_are_those_that_the_last_one_does_not_cite() -> None:
-    def answer(*names: str) -> AIMessage:
-        pages = [source(f"w0-{n}", f"https://{n}", kind="page") for n in names]
-        return AIMessage(
-            "…", additional_kwargs={"sources": [*pages, source("a0-0", "https://amap")]}
-        )
-
-    messages = [
-        HumanMessage("问"),
-        answer("a", "b", "c"),
-        answer("d"),
-        answer("e"),
-        HumanMessage("问"),
-    ]
-    older = earlier_pages(messages, [source("w1-0", "https://b", kind="page")])
-    assert sorted(page["url"] for page in older.values()) == ["https://a", "https://c", "https://d"]
-    assert all(name == page["id"] for name, page in older.items())

@@ -99,6 +99,7 @@ def test_an_empty_topic_and_no_topics_done_leave_no_blocks() -> None:
         "topic": "",
         "topics_done": " ",
         "conversation": "",
+        "previous": "",
         "left": "",
     }
     text = render("deep_explore", "en", **values)

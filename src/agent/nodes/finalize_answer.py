@@ -6,9 +6,10 @@ from typing import cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.conversation import conversation, page_sources
+from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import gap_lines
-from agent.assistants.common.records import place_lines, route_lines, source_lines, weather_lines
+from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import words_of_user
 from agent.assistants.common.writer import (
@@ -53,6 +54,7 @@ async def finalize_answer(
         },
         checks={"places_rejected": len(state.get("places_rejected", []))},
         verdict=_verdict(state),
+        notes=state.get("web_research_result", []),
     )
     anchor = next(iter(state.get("anchors", [])), None)
     return cast(Update, await write_message(draft, parts, anchor=anchor))
@@ -94,6 +96,7 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
 
 def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
     language, previous = draft.language, draft.previous
+    share = draft.configuration.context_token_limit // 10
     values = {
         "today": draft.turn.get("now", draft.turn["today"]),
         "conversation": conversation(state["messages"], previous["sources"]),
@@ -107,7 +110,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
         "gaps": gap_lines(draft.gaps),
-        "previous_sources": source_lines(page_sources(previous)),
+        "previous_sources": previous_lines(previous, share),
         "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),
     }
     return [

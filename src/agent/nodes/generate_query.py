@@ -9,9 +9,10 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, Syste
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.conversation import conversation, page_sources, previous_evidence
+from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
-from agent.assistants.common.records import place_lines, source_lines
+from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
+from agent.assistants.common.records import place_lines
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import lacks_origin, lacks_place, open_turn, refuse_without_thread
 from agent.configuration import Configuration
@@ -44,6 +45,8 @@ NODE = "generate_query"
 _LONGEST_QUESTION = 1000
 _LONGEST_QUERY = 400
 _DISTRICT_SECONDS = 5
+_PREVIOUS_SHARE = 20
+"""The part of a prompt (one in …) for what the last turn knew: the answer's has the double."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ async def generate_query(
     if configuration.review_plan:
         refuse_without_thread()
     turn = open_turn(state, configuration, services, runtime)
-    previous = previous_evidence(state["messages"], state.get("sources_gathered", []))
+    previous = opened_previous(previous_of(state), turn)
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous
     if notice := services.notice(turn["language"]):
@@ -79,10 +82,10 @@ async def generate_query(
         return opened
     meter = open_meter(turn, configuration, services, spent=None)
     position = await _position(turn, configuration, services, meter)
-    prompt = _prompt(state["messages"], turn, previous, position)
+    prompt = _prompt(state["messages"], turn, previous, position, configuration)
     may_skip = bool(previous["sources"]) or needs_no_search(turn["question"])
     plan = await _write(prompt, turn, configuration, services.models, meter, may_skip=may_skip)
-    turn = _with_plan(turn, plan, _earlier_constraints(state))
+    turn = _with_plan(turn, plan, previous.get("constraints", Constraints()))
     queries = [] if plan.needs_place else plan.queries
     if queries:
         text = "\n".join(query["query"] for query in queries)
@@ -100,14 +103,18 @@ async def generate_query(
 
 
 def _prompt(
-    messages: Sequence[AnyMessage], turn: Turn, previous: Previous, position: str
+    messages: Sequence[AnyMessage],
+    turn: Turn,
+    previous: Previous,
+    position: str,
+    configuration: Configuration,
 ) -> list[BaseMessage]:
-    language = turn["language"]
+    language, share = turn["language"], configuration.context_token_limit // _PREVIOUS_SHARE
     values = {
         "today": turn.get("now", turn["today"]),
         "count": str(turn["count"]),
         "conversation": conversation(messages, previous["sources"]),
-        "previous_sources": source_lines(page_sources(previous)),
+        "previous_sources": previous_lines(previous, share),
         "previous_places": place_lines(previous["places"], language),
         "user_location": position,
         "question": turn["question"],
@@ -179,12 +186,6 @@ def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints) -> Turn:
     carried = earlier if alone or keeps_subject(words) else Constraints()
     constraints = Constraints(**{**carried, **by_rules, **plan.constraints})
     return Turn(**{**turn, "question": question, "constraints": constraints})
-
-
-def _earlier_constraints(state: OverallState) -> Constraints:
-    """Return what the question before this one on the thread demanded."""
-    earlier = state.get("turn")
-    return (earlier.get("constraints") if earlier else None) or Constraints()
 
 
 def _own_words(turn: Turn, configuration: Configuration) -> list[Query]:

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, gap_lines
+from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import words_of_user
@@ -23,7 +24,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
 from agent.nodes.routing import left_by_map, plan_queries
 from agent.prompts import render
-from agent.state import OverallState, PlannedQuery, Previous, Reflection, Update
+from agent.state import OverallState, PlannedQuery, Reflection, Update
 
 log = logging.getLogger(__name__)
 NODE = "reflection"
@@ -134,7 +135,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     """Return what the verdict is over: the web's findings and the map's own records."""
     turn = state["turn"]
     language = turn["language"]
-    previous = state.get("previous") or Previous(sources=[], places=[])
+    previous = state.get("previous") or NO_PREVIOUS
     places = judged(distinct_places(state.get("places", [])), turn.get("constraints", {}), language)
     return {
         "today": turn.get("now", turn["today"]),

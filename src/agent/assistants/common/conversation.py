@@ -1,31 +1,24 @@
-"""Reading a thread: the question, what was said before, and what the last answer cited."""
+"""Read a thread: the question, and what was said before."""
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from pydantic import TypeAdapter, ValidationError
 
 from agent.core.errors import InputError
-from agent.evidence.citations import carry_over, renumber_for_prompt
+from agent.evidence.citations import renumber_for_prompt
 from agent.evidence.claims.correct import LINKED, is_marked, without_marked
 from agent.evidence.claims.sentences import sentences
-from agent.evidence.places import source_ids
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Place, Source
-from agent.state import Previous
+from agent.evidence.types import Source
 
 MAX_QUESTION = 20_000
 EXTENT = "own_text"
 """Key of a message's additional_kwargs: [start, end] in characters of what the model wrote."""
-_KEPT_MESSAGES = 6
+KEPT_MESSAGES = 6
 _QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 600, 4000, 200
 _LINE_BREAK = " / "
-_MOST_PLACES = 12
 _SENTENCES = re.compile(r".+[。！？；]|.+[.!?;](?=\s)")
-_SOURCES = TypeAdapter(list[Source])
-_PLACES = TypeAdapter(list[Place])
 
 
 def last_question(messages: Sequence[AnyMessage]) -> HumanMessage:
@@ -68,7 +61,7 @@ def conversation(
             continue
         if excerpt := _excerpt(renumber_for_prompt(_message_text(message), cited), limit):
             lines.append(f"{who}: {excerpt}")
-    return "\n".join(lines[-_KEPT_MESSAGES:])
+    return "\n".join(lines[-KEPT_MESSAGES:])
 
 
 def _excerpt(text: str, limit: int) -> str:
@@ -118,67 +111,4 @@ def known_words(messages: Sequence[AnyMessage]) -> list[str]:
         for sentence in sentences(answer, LINKED)
         if sentence.citations and not is_marked(sentence.text)
     ]
-    return [*questions[-_KEPT_MESSAGES:], *cited]
-
-
-def previous_evidence(messages: Sequence[AnyMessage], gathered: Sequence[Source] = ()) -> Previous:
-    """Return what the last answer cited, under new ids; tolerant of foreign messages.
-
-    `gathered` are all sources of that turn: with them, its places come also where it cited none.
-    """
-    for message in reversed(messages):
-        if isinstance(message, AIMessage):
-            return _evidence_of(message.additional_kwargs, gathered)
-    return Previous(sources=[], places=[])
-
-
-def page_sources(previous: Previous) -> list[Source]:
-    """Return the earlier sources that no earlier place stands for already."""
-    of_places = {id for place in previous["places"] for id in source_ids(place)}
-    return [source for source in previous["sources"] if source["id"] not in of_places]
-
-
-def earlier_pages(messages: Sequence[AnyMessage], known: Iterable[Source]) -> dict[str, Source]:
-    """Return the pages that answers before the last one cited, by new ids; none that is known."""
-    answers = [message for message in messages if isinstance(message, AIMessage)]
-    cited = {
-        source["url"]: source
-        for message in answers[-_KEPT_MESSAGES:-1]
-        for source in _evidence_of(message.additional_kwargs, ())["sources"]
-        if source["kind"] == "page" and source["url"]
-    }
-    for source in known:
-        cited.pop(source["url"], None)
-    return {source["id"]: source for source in carry_over(list(cited.values()), "p1")}
-
-
-def _evidence_of(metadata: dict[str, Any], gathered: Sequence[Source]) -> Previous:
-    try:
-        sources = _SOURCES.validate_python(metadata.get("sources") or [])
-        places = _PLACES.validate_python(metadata.get("places") or [])
-    except ValidationError:
-        return Previous(sources=[], places=[])
-    sources += _uncited_sources(places, sources, gathered)
-    carried = carry_over(sources, "p0")
-    renamed = {old["id"]: new["id"] for old, new in zip(sources, carried, strict=True)}
-    cited = [(place, [renamed[id] for id in source_ids(place) if id in renamed])
-             for place in places]  # fmt: skip
-    carried_places = [_carry_place(place, ids) for place, ids in cited if ids]
-    return Previous(sources=carried, places=carried_places)
-
-
-def _uncited_sources(
-    places: Sequence[Place], cited: Sequence[Source], gathered: Sequence[Source]
-) -> list[Source]:
-    """Return the sources of the first places, those that the answer names, which it cites not."""
-    ids = {source["id"] for source in cited}
-    own = {(source["id"], source["url"]): source for source in gathered}
-    unknown = (place for place in places[:_MOST_PLACES] if ids.isdisjoint(source_ids(place)))
-    return [source for place in unknown if (source := own.get((place["source"], place["url"])))]
-
-
-def _carry_place(place: Place, ids: list[str]) -> Place:
-    """Return the place under its new source ids, without the verdicts of an earlier question."""
-    carried = Place(**{**place, "source": ids[0], "sources": ids})
-    carried.pop("verdicts", None)
-    return carried
+    return [*questions[-KEPT_MESSAGES:], *cited]

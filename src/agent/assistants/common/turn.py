@@ -1,7 +1,6 @@
 """Begin a turn, the same for every assistant."""
 
 import hashlib
-from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -9,11 +8,8 @@ from langgraph.config import get_config
 from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.conversation import (
-    get_research_topic,
-    last_question,
-    previous_evidence,
-)
+from agent.assistants.common.conversation import get_research_topic, last_question
+from agent.assistants.common.previous import previous_of
 from agent.assistants.common.services import Services
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import ConfigurationError, InputError
@@ -40,8 +36,8 @@ def open_turn(
     options = _checked_input(state, configuration)
     chosen = options.answer_language
     language = detect_language(question) if chosen == "auto" else chosen
-    now = services.now()
-    in_china = names_chinese_place(question) or bool(previous_evidence(state["messages"])["places"])
+    now, previous = services.now(), previous_of(state)
+    in_china = names_chinese_place(question) or bool(previous["places"])
     local = _local_time(now, state.get("utc_offset"), in_china=in_china)
     return Turn(
         id=_turn_id(state, runtime),
@@ -54,7 +50,7 @@ def open_turn(
         count=options.number_of_initial_queries,
         loops=options.max_research_loops,
         reasoning_model=state.get("reasoning_model") or None,
-        near=_checked_location(state.get("user_location")) or _earlier_location(state),
+        near=_checked_location(state.get("user_location")) or previous.get("near"),
     )
 
 
@@ -84,12 +80,6 @@ def _spoken(local: datetime, language: Language, *, in_china: bool) -> str:
 def _with_weekday(moment: datetime, language: Language) -> str:
     weekday = say(f"records.weekdays.{moment.isoweekday()}", language)
     return f"{moment:%Y-%m-%d} {weekday} {moment:%H:%M}"
-
-
-def _earlier_location(state: Mapping[str, Any]) -> Point | None:
-    """Return the position that an earlier question on this thread was asked from."""
-    earlier: Turn | None = state.get("turn")
-    return earlier.get("near") if earlier else None
 
 
 def words_of_user(turn: Turn) -> str:

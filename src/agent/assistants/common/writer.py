@@ -11,8 +11,9 @@ from typing_extensions import TypedDict
 
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
-from agent.assistants.common.conversation import EXTENT, earlier_pages
+from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import gap_of, reader_note
+from agent.assistants.common.previous import NO_PREVIOUS, Knowledge, carried, earlier_pages
 from agent.assistants.common.records import (
     place_lines,
     route_lines,
@@ -98,13 +99,14 @@ class Closing(TypedDict):
     geojson: dict[str, Any] | None
     gaps: list[Gap]
     usage: Usage
+    previous: Previous
 
 
 def _judged_again(state: Gathered) -> Previous:
     """Return what the last answer cited, its places with verdicts on what is demanded now."""
-    previous, turn = state.get("previous") or Previous(sources=[], places=[]), state["turn"]
+    previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
     places = judged(previous["places"], turn.get("constraints", {}), turn["language"])
-    return Previous(sources=previous["sources"], places=places)
+    return Previous(**{**previous, "places": places})
 
 
 class Draft:
@@ -232,6 +234,8 @@ class MessageParts:
     """What was counted."""
     verdict: str | None = None
     """What a model that read all evidence says is missing; None where none judged."""
+    notes: Sequence[str] = ()
+    """Marked texts that the next turn can go on from."""
 
 
 async def write_message(
@@ -268,7 +272,23 @@ async def write_message(
         geojson=features,
         gaps=draft.gaps[len(state.get("gaps", [])) :],
         usage=draft.meter.usage,
+        previous=_carried(draft, parts, cited, places, answer=message.id or ""),
     )
+
+
+def _carried(
+    draft: Draft,
+    parts: MessageParts,
+    cited: Sequence[Source],
+    places: Sequence[Place],
+    *,
+    answer: str,
+) -> Previous:
+    """Return what this turn leaves to the next one."""
+    gathered = draft.state.get("sources_gathered", [])
+    knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts)
+    limit = draft.configuration.max_previous_bytes
+    return carried(knowledge, draft.turn, answer=answer, limit=limit)
 
 
 async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:

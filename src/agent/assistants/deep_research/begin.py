@@ -6,7 +6,8 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.conversation import conversation
+from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import open_turn
 from agent.assistants.deep_research.state import (
@@ -28,11 +29,12 @@ async def begin(
 ) -> DeepUpdate:
     """Open the turn; the first topic has no name until the model gives it one."""
     services, configuration = get_services(), configuration_of(runtime)
-    turn = open_turn(state, configuration, services, runtime)
     abandoned = _abandoned_messages(state)
     gone = {message.id for message in abandoned}
     messages = [message for message in state["messages"] if message.id not in gone]
-    previous = previous_evidence(messages)
+    thread = cast(DeepState, {**state, "messages": messages})
+    turn = open_turn(thread, configuration, services, runtime)
+    previous = opened_previous(previous_of(thread), turn)
     opened = new_research()
     opened["turn"], opened["previous"] = turn, previous
     opened["conversation"] = conversation(messages, previous["sources"])

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.budget import Share, meter_of, share_spent
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
@@ -56,6 +57,7 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
     values = {
         "today": turn["today"],
         "conversation": cut_to_tokens(state["conversation"], limit // 10),
+        "previous": previous_lines(state["previous"], limit // 20),
         "topics_done": cut_to_tokens(topics_done(state), limit // 6),
         "topic": state["topic"],
         "left": _left(state, configuration),

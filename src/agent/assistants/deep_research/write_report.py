@@ -8,6 +8,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import (
@@ -50,7 +51,13 @@ async def write_report(
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
-    parts = MessageParts(report.body, draft.record_sections, report.metadata(), report.checks())
+    parts = MessageParts(
+        report.body,
+        draft.record_sections,
+        report.metadata(),
+        report.checks(),
+        notes=[f"## {name}\n{notes}" for name, notes in report.topics() if notes],
+    )
     closing = await write_message(draft, parts)
     lanes.close(draft.turn["id"])
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
@@ -103,6 +110,7 @@ class _Report:
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
+            "previous": previous_lines(self.draft.previous, limit // 10),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gaps, limit // 10),
         }

@@ -11,8 +11,9 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.plan_execute.documents import source_name
@@ -218,7 +219,7 @@ async def plan(
     owner = owner_of(runtime)
     collections, gaps = await _collections(services, owner, turn["language"])
     readable = _readable(state.get("collections"), collections, lost=bool(gaps))
-    previous = previous_evidence(state["messages"])
+    previous = opened_previous(previous_of(state), turn)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
         emit(event("notice", NODE, text=notice))
@@ -227,6 +228,8 @@ async def plan(
     titles = await _titles(own, services, Scope(owner=owner), turn, meter)
     offer = _offer(services, configuration, turn["language"], documents=bool(own))
     values = {**offer, "conversation": discussion, "collections": _collection_lines(own, titles)}
+    share = configuration.context_token_limit // 20
+    values["previous"] = previous_lines(previous, share)
     prompt = _prompt(turn, configuration, values)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()

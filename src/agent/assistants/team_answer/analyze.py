@@ -7,8 +7,9 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.budget import open_meter
-from agent.assistants.common.conversation import conversation, previous_evidence
+from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.team_answer.state import (
@@ -92,7 +93,7 @@ async def analyze(
     services, configuration = get_services(), configuration_of(runtime)
     turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
-    previous = previous_evidence(state["messages"])
+    previous = opened_previous(previous_of(state), turn)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))

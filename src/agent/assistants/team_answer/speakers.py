@@ -21,6 +21,7 @@ from langchain_core.messages import (
 )
 from langchain_core.tools import BaseTool
 
+from agent.assistants.common.previous import NO_PREVIOUS, previous_lines
 from agent.assistants.common.records import prompt_tokens, tools_tokens
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.configuration import Configuration
@@ -245,8 +246,6 @@ _NEWEST = 2
 _RESULTS = (600, 60)
 """Tokens to which the present turn's results are shortened where there is no room."""
 _LINE = 120
-_PREVIOUS = 400
-"""Characters of quotes of a source of the last answer."""
 
 
 def turn_prompt(
@@ -384,18 +383,10 @@ def about(state: TeamState, limit: int) -> dict[str, str]:
         "asked": cut_to_tokens(analysis["asked"], limit // 20),
         "format_requirement": cut_to_tokens(analysis["format_requirement"], limit // 20),
         "sub_questions": cut_to_tokens("\n".join(questions if len(steps) > 1 else []), limit // 10),
-        "previous": cut_to_tokens(previous_lines(state), limit // 10),
+        "previous": previous_lines(state.get("previous") or NO_PREVIOUS, limit // 20),
         "hypotheses": cut_to_tokens(hypothesis_lines(state.get("hypotheses", [])), limit // 8),
         "gaps": cut_to_tokens("\n".join(gaps), limit // 20),
     }
-
-
-def previous_lines(state: TeamState) -> str:
-    """Return what the last answer on this thread cited, one source a line, with its quotes."""
-    return "\n".join(
-        f"[^{source['id']}] {source['title']} — {' … '.join(source['quotes'])[:_PREVIOUS]}"
-        for source in previous_sources(state)
-    )
 
 
 def previous_sources(state: TeamState) -> list[Source]:

@@ -1,0 +1,207 @@
+"""Carry what a turn knew into the next one on its thread: its evidence under new ids, and notes.
+
+Besides the messages it is all that lives on, and it holds one turn only.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage
+from pydantic import TypeAdapter, ValidationError
+
+from agent.assistants.common.conversation import KEPT_MESSAGES
+from agent.core.strings import cut_to_tokens
+from agent.evidence.citations import MARKER, carry_over
+from agent.evidence.places import source_ids
+from agent.evidence.types import Place, Source
+from agent.state import AgentInput, Previous, Turn
+
+_SOURCES = TypeAdapter(list[Source])
+_PLACES = TypeAdapter(list[Place])
+_MOST_PLACES = 12
+_LONGEST_TEXT = 1200
+"""Characters kept of a source: of its text where that is a passage, else of its quotes."""
+_PASSAGE = 4000
+"""Characters of a text that is a passage and not a whole page."""
+_NOTES_SHARE = 0.6
+"""The part of the room behind citations and places that notes may take."""
+_SHOWN_TEXT = 600
+NO_PREVIOUS = Previous(sources=[], places=[])
+_ABOUT = 600
+"""Bytes for what is neither a source, a place nor a note."""
+
+
+def previous_of(state: AgentInput) -> Previous:
+    """Return what the last turn left; read off the last answer where the thread has nothing of it.
+
+    That is so where a client sends the messages itself.
+    """
+    stored: Previous | None = dict(state).get("previous")  # type: ignore[assignment]
+    answer = next((m for m in reversed(state["messages"]) if isinstance(m, AIMessage)), None)
+    if stored and stored.get("answer") and answer is not None and stored["answer"] == answer.id:
+        return stored
+    evidence = _evidence_of(answer.additional_kwargs) if answer is not None else NO_PREVIOUS
+    near = stored.get("near") if stored else None
+    return Previous(**{**evidence, "near": near}) if near else evidence
+
+
+def opened_previous(previous: Previous, turn: Turn) -> Previous:
+    """Return it as the turn that begins keeps it: with where this question is asked from."""
+    return Previous(**{**previous, "near": turn["near"]})
+
+
+def page_sources(previous: Previous) -> list[Source]:
+    """Return the earlier sources that no earlier place stands for already."""
+    of_places = {id for place in previous["places"] for id in source_ids(place)}
+    return [source for source in previous["sources"] if source["id"] not in of_places]
+
+
+def previous_lines(previous: Previous, tokens: int) -> str:
+    """Return notes and sources of the last turn for a model, within so many tokens.
+
+    A source that the notes cite has its title alone.
+    """
+    notes = previous.get("notes", [])
+    cited = {name for note in notes for name in MARKER.findall(note)}
+    lines = [
+        f"[^{source['id']}] {source['title']}"
+        + (f" — {_words(source)}" if source["id"] not in cited and source["quotes"] else "")
+        for source in page_sources(previous)
+    ]
+    return cut_to_tokens("\n\n".join(filter(None, [*notes, "\n".join(lines)])), tokens)
+
+
+def _words(source: Source) -> str:
+    return " / ".join(" ".join(quote.split()) for quote in source["quotes"])[:_SHOWN_TEXT]
+
+
+def earlier_pages(messages: Sequence[AnyMessage], known: Iterable[Source]) -> dict[str, Source]:
+    """Return the pages that answers before the last one cited, by new ids; none that is known."""
+    answers = [message for message in messages if isinstance(message, AIMessage)]
+    cited = {
+        source["url"]: source
+        for message in answers[-KEPT_MESSAGES:-1]
+        for source in _evidence_of(message.additional_kwargs)["sources"]
+        if source["kind"] == "page" and source["url"]
+    }
+    for source in known:
+        cited.pop(source["url"], None)
+    return {source["id"]: source for source in carry_over(list(cited.values()), "p1")}
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Hold what a turn knew at its end: what it cited, what else it gathered, and its notes."""
+
+    cited: Sequence[Source]
+    gathered: Sequence[Source]
+    places: Sequence[Place]
+    notes: Sequence[str]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What a source says, by its id; its quotes where that is a whole page or nothing."""
+
+
+def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Previous:
+    """Return what the next turn begins with: at most `limit` bytes as JSON.
+
+    First what was cited, then places, notes with their sources, and the other sources.
+    """
+    room = _Room(limit - _ABOUT)
+    every = {s["id"]: s for s in [*knowledge.gathered, *knowledge.cited]}
+    chosen: dict[str, Source] = {}
+
+    def add(sources: Iterable[Source]) -> None:
+        for source in sources:
+            entry = _with_words(source, knowledge.texts.get(source["id"], ""))
+            if source["id"] not in chosen and room.takes(entry):
+                chosen[source["id"]] = entry
+
+    add(knowledge.cited)
+    places = list[Place]()
+    for place in knowledge.places[:_MOST_PLACES]:
+        if room.takes(place):
+            add(every[id] for id in source_ids(place) if id in every)
+            places.append(place)
+    notes = _fitting(knowledge.notes, int(room.left * _NOTES_SHARE))
+    for note in notes:
+        room.takes(note)
+    add(every[name] for note in notes for name in MARKER.findall(note) if name in every)
+    add(s for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"]))
+    known = _renamed(list(chosen.values()), places, notes)
+    known["answer"], known["near"] = answer, turn["near"]
+    known["constraints"] = turn.get("constraints", {})
+    return known
+
+
+@dataclass
+class _Room:
+    left: int
+
+    def takes(self, entry: object) -> bool:
+        """Return True if the entry fits, and count it."""
+        size = len(json.dumps(entry, ensure_ascii=False).encode()) + 2
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+def _with_words(source: Source, text: str) -> Source:
+    """Return the source with as much of its words as is kept."""
+    quotes, left = list[str](), _LONGEST_TEXT
+    for quote in [text] if text and len(text) <= _PASSAGE else source["quotes"]:
+        if left > 0:
+            quotes.append(quote[:left])
+            left -= len(quote)
+    return Source(**{**source, "quotes": quotes})
+
+
+def _fitting(notes: Sequence[str], size: int) -> list[str]:
+    """Return the notes cut at line ends to equal shares of so many bytes."""
+    cut, waiting = list[str](), [note for note in notes if note.strip()]
+    for at, note in enumerate(waiting):
+        share, lines = size // (len(waiting) - at), list[str]()
+        for line in note.splitlines():
+            if (share := share - len(line.encode()) - 2) < 0:
+                break
+            lines.append(line)
+        if text := "\n".join(lines).strip():
+            cut.append(text)
+            size -= len(text.encode()) + 2
+    return cut
+
+
+def _renamed(sources: Sequence[Source], places: Sequence[Place], notes: Sequence[str]) -> Previous:
+    """Return them under new ids; a marker of none of the sources is taken out."""
+    fresh = carry_over(sources, "p0")
+    names = {old["id"]: new["id"] for old, new in zip(sources, fresh, strict=True)}
+    of_places = [
+        (place, [names[id] for id in source_ids(place) if id in names]) for place in places
+    ]
+    return Previous(
+        sources=fresh,
+        places=[_carry_place(place, ids) for place, ids in of_places if ids],
+        notes=[
+            MARKER.sub(lambda m: f"[^{names[m[1]]}]" if m[1] in names else "", note)
+            for note in notes
+        ],
+    )
+
+
+def _evidence_of(metadata: dict[str, Any]) -> Previous:
+    """Return what an answer cited, under new ids; tolerant of foreign messages."""
+    try:
+        sources = _SOURCES.validate_python(metadata.get("sources") or [])
+        places = _PLACES.validate_python(metadata.get("places") or [])
+    except ValidationError:
+        return NO_PREVIOUS
+    return _renamed(sources, places, [])
+
+
+def _carry_place(place: Place, ids: list[str]) -> Place:
+    """Return the place under its new source ids, without the verdicts of an earlier question."""
+    carried_place = Place(**{**place, "source": ids[0], "sources": ids})
+    carried_place.pop("verdicts", None)
+    return carried_place

@@ -1,0 +1,139 @@
+"""What a turn leaves to the next one on its thread, and what that one makes of it."""
+
+import json
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.assistants.common.previous import (
+    Knowledge,
+    carried,
+    earlier_pages,
+    opened_previous,
+    previous_lines,
+    previous_of,
+)
+from agent.evidence.types import Place, Source
+from agent.state import OverallState, Previous, Turn
+from tests.unit.test_constraints import record
+
+TURN = Turn(
+    id="t", question="问", language="zh", today="2026-11-22", started_at=0.0, count=1, loops=1,
+    reasoning_model=None, near={"lng": 120.1, "lat": 30.2},
+)  # fmt: skip
+
+
+def source(name: str, url: str, **more: Any) -> Source:
+    row = {"id": name, "kind": "page", "title": "t", "url": url, "provider": "p", "quotes": []}
+    return Source(**{**row, **more})  # type: ignore[typeddict-item]
+
+
+def thread(previous: Previous | None = None, *, answer: str = "m1", **kwargs: Any) -> OverallState:
+    told = AIMessage("…", id=answer, additional_kwargs=kwargs)
+    state = OverallState(messages=[HumanMessage("问"), told, HumanMessage("再问")])
+    if previous is not None:
+        state["previous"] = previous
+    return state
+
+
+def left(
+    knowledge: Knowledge, *, limit: int = 30_000, turn: Turn = TURN, answer: str = "m1"
+) -> Previous:
+    return carried(knowledge, turn, answer=answer, limit=limit)
+
+
+PAGES = [source(f"w0-{n}", f"https://{n}.example/", quotes=[f"第{n}句。"]) for n in range(3)]
+
+
+def test_what_the_answer_did_not_cite_can_be_cited_by_the_next_one() -> None:
+    note = "甲是 12 米[^w0-1]。乙没有查到[^w9-9]。"
+    previous = left(Knowledge([PAGES[2]], PAGES, [], [note]))
+    ids = {s["url"]: s["id"] for s in previous["sources"]}
+    assert set(ids) == {page["url"] for page in PAGES}
+    assert all(name.startswith("p0-") for name in ids.values())
+    assert previous["notes"] == [f"甲是 12 米[^{ids['https://1.example/']}]。乙没有查到。"]
+    shown = previous_lines(previous, 1000)
+    assert "甲是 12 米" in shown
+    assert "第0句。" in shown
+    assert "第1句。" not in shown, "its note says it"
+
+
+def test_the_next_turn_finds_it_by_the_answer_that_closed_the_turn() -> None:
+    previous = left(Knowledge([], PAGES, [], []))
+    assert previous_of(thread(previous)) == previous
+    cited = source("w7-0", "https://cited")
+    edited = previous_of(thread(previous, answer="other", sources=[cited], places=[]))
+    assert [s["url"] for s in edited["sources"]] == ["https://cited"]
+    assert edited.get("near") == TURN["near"], "where the user is does not hang on the answer"
+    foreign = previous_of(thread(sources=[{"id": 3}]))
+    assert foreign == Previous(sources=[], places=[])
+
+
+def test_only_the_last_turn_lives_on() -> None:
+    first = left(Knowledge(PAGES, PAGES, [], ["旧的笔记[^w0-0]"]))
+    kept = [s for s in first["sources"] if s["url"] == "https://0.example/"]
+    second = left(Knowledge(kept, [source("w0-0", "https://new", quotes=["新。"])], [], []))
+    assert [s["url"] for s in second["sources"]] == ["https://0.example/", "https://new"]
+    assert second["notes"] == []
+
+
+@pytest.mark.parametrize("limit", [0, 2000, 30_000])
+def test_it_never_takes_more_bytes_than_the_setting_says(limit: int) -> None:
+    pages = [source(f"w0-{n}", f"https://{n}.example/", quotes=["资料" * 900]) for n in range(60)]
+    places = [record(f"店{n}", source=f"a0-{n}") for n in range(30)]
+    shops = [source(p["source"], f"https://amap/{p['name']}", kind="place") for p in places]
+    notes = [f"## 题{n}\n" + f"一行笔记[^w0-{n}]\n" * 400 for n in range(6)]
+    previous = left(Knowledge(pages[:3], [*pages, *shops], places, notes), limit=limit)
+    size = len(json.dumps(previous, ensure_ascii=False).encode())
+    assert size <= max(limit, 700)
+    if limit == 30_000:
+        assert size > 20_000
+        assert (len(previous["notes"]), len(previous["places"])) == (6, 12)
+        assert [s["url"] for s in previous["sources"][:3]] == [p["url"] for p in pages[:3]]
+
+
+def test_a_passage_is_kept_in_its_own_words_and_a_whole_page_by_its_quotes() -> None:
+    passage = source("d0-0", "", kind="document", quotes=["开头。"])
+    page = source("t0-0", "https://long", quotes=["原句。"])
+    texts = {"d0-0": "开头。" + "正文。" * 20, "t0-0": "页" * 50_000}
+    previous = left(Knowledge([passage, page], [], [], [], texts))
+    assert [s["quotes"] for s in previous["sources"]] == [[texts["d0-0"]], ["原句。"]]
+
+
+def test_places_that_the_answer_only_names_are_known_in_the_next_turn() -> None:
+    first: Place = record("甲", source="a0-0", url="https://amap/1")
+    second = record("乙", source="a0-1", url="https://amap/2")
+    gathered = [source("a0-0", first["url"]), source("a0-1", second["url"])]
+    previous = left(Knowledge([gathered[1]], gathered, [first, second], []))
+    assert [p["name"] for p in previous["places"]] == [first["name"], second["name"]]
+    ids = {row["url"]: row["id"] for row in previous["sources"]}
+    assert [p["source"] for p in previous["places"]] == [ids[first["url"]], ids[second["url"]]]
+
+
+def test_where_the_user_is_and_what_was_demanded_live_on_from_the_beginning_of_a_turn() -> None:
+    demanding = Turn(**{**TURN, "constraints": {"max_cost": 100}})
+    previous = left(Knowledge([], [], [], []), turn=demanding)
+    assert previous["constraints"] == {"max_cost": 100}
+    moved = Turn(**{**TURN, "near": {"lng": 1.0, "lat": 2.0}})
+    again = opened_previous(previous, moved)
+    assert again["near"] == moved["near"]
+    assert again["constraints"] == {"max_cost": 100}
+
+
+def test_pages_of_older_answers_are_those_that_the_last_one_does_not_cite() -> None:
+    def answer(*names: str) -> AIMessage:
+        pages = [source(f"w0-{n}", f"https://{n}") for n in names]
+        shop = source("a0-0", "https://amap", kind="place")
+        return AIMessage("…", additional_kwargs={"sources": [*pages, shop]})
+
+    messages = [
+        HumanMessage("问"),
+        answer("a", "b", "c"),
+        answer("d"),
+        answer("e"),
+        HumanMessage("问"),
+    ]
+    older = earlier_pages(messages, [source("w1-0", "https://b")])
+    assert sorted(page["url"] for page in older.values()) == ["https://a", "https://c", "https://d"]
+    assert all(name == page["id"] for name, page in older.items())
