@@ -91,7 +91,18 @@ async def test_no_answer_is_an_honest_result_that_says_what_was_tried(
     assert text.startswith(f"**{words}")
     assert "1987" not in text.splitlines()[0]
     assert question in text
+    assert question not in "".join(s["text"] for s in kept["checks"]["statements"])
+    assert kept["checks"]["claims"]["marked"] == 0
     assert (kept["final_answer"], kept["answered"], kept["verified"]) == ("", False, False)
+
+
+async def test_a_denied_premise_is_a_sentence_and_keeps_its_punctuation() -> None:
+    denial = "该桥1987年通车，不是1990年"
+    denies = settles(outcome="premise_false", answer=denial, evidence=["s0-0"])
+    async with team_laboratory(Team(team_synthesize=denies)) as lab:
+        state = await lab.ask(ZH)
+    assert state["final_answer"] == denial
+    assert str(answer_of(state).text).startswith(f"**题目的前提不成立：{denial}")
 
 
 async def test_ids_nobody_issued_are_dropped_and_an_answer_on_them_alone_is_none() -> None:

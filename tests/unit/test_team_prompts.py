@@ -11,7 +11,12 @@ from agent.assistants.team_answer.analyze import (
     analysis_of,
     checked_requirement,
 )
-from agent.assistants.team_answer.format_answer import calculation_section, headline, tried
+from agent.assistants.team_answer.format_answer import (
+    calculation_section,
+    headline,
+    map_section,
+    tried,
+)
 from agent.assistants.team_answer.state import Evidence, TeamConfiguration, TeamState
 from agent.assistants.team_answer.synthesize import (
     Settled,
@@ -236,3 +241,36 @@ def test_a_program_cannot_leave_its_fence() -> None:
     long = calculation_section([evidence("c0", asked="x = 1\n" * 200)], "en")
     assert len(long.splitlines()) < 40
     assert "(cut)" in long
+
+
+def _geo(name: str, address: str, point: str) -> Evidence:
+    found = f'{{"return": [{{"city": "北京市", "location": "{point}"}}]}}'
+    asked = f"maps_geo address={address}, city=北京市"
+    return evidence(name, kind="map", tool="maps_geo", asked=asked, text=found)
+
+
+def test_a_measurement_is_told_once_between_the_names_of_its_points() -> None:
+    points = "origins=116.397477,39.908692, destination=116.397029,39.917839, type=0"
+    measured = [
+        evidence(
+            name,
+            kind="map",
+            tool="maps_distance",
+            asked=f"maps_distance {points}",
+            text='{"results": [{"distance": "1018", "duration": "102"}]}',
+        )
+        for name in ("a2", "a3")
+    ]
+    pool = [
+        _geo("a0", "天安门", "116.397477,39.908692"),
+        _geo("a1", "故宫博物院", "116.397029,39.917839"),
+        *measured,
+    ]
+    lines = map_section(measured, pool, "zh").splitlines()
+    assert lines[1:] == ["- 天安门 → 故宫博物院：直线距离 1018 米"]
+    unnamed = map_section(measured[:1], measured, "en").splitlines()
+    assert "116.397477,39.908692 → 116.397029,39.917839: 1018 m in a straight line" in unnamed[1]
+    broken = evidence(
+        "a4", kind="map", tool="maps_distance", asked=f"maps_distance {points}", text="[]"
+    )
+    assert map_section([broken], pool, "zh").splitlines()[1:] == ["- []"]

@@ -29,7 +29,7 @@ from agent.assistants.team_answer.state import (
     configuration_of,
 )
 from agent.assistants.team_answer.synthesize import lookups
-from agent.assistants.team_answer.tools import searches_saved
+from agent.assistants.team_answer.tools import map_arguments, measurement, searches_saved
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
@@ -44,7 +44,6 @@ from agent.texts.language import Language
 NODE = "format_answer"
 ASSISTANT = "team_answer"
 _MAX_ANSWER = 2000
-_ARGUMENT = re.compile(r"\b[a-z_]+=")
 _SHOWN_TRIES, _SHOWN_LINES, _SHOWN_CHARACTERS = 12, 25, 1200
 _RESULT = 400
 _TICKS = re.compile(r"`+")
@@ -82,15 +81,12 @@ def _plain_words(evidence: Evidence) -> str:
     """Return what was asked, of a map's tool its arguments' values alone."""
     if evidence["kind"] != "map":
         return evidence["asked"]
-    return _ARGUMENT.sub("", evidence["asked"].partition(" ")[2])
+    return ", ".join(map_arguments(evidence["asked"]).values())
 
 
-def map_section(used: Sequence[Evidence], language: Language) -> str:
-    """Return the map's measurements that an answer rests on, each with its result."""
-    lines = [
-        f"- {inert(_plain_words(each))}: {inert(' '.join(each['text'].split())[:_RESULT])}"
-        for each in used
-    ]
+def map_section(used: Sequence[Evidence], pool: Sequence[Evidence], language: Language) -> str:
+    """Return the map's measurements that an answer rests on, each once."""
+    lines = dict.fromkeys(f"- {inert(measurement(e, pool, language)[:_RESULT])}" for e in used)
     return "\n".join([say("team_answer.answer.on_map", language), *lines]) if lines else ""
 
 
@@ -135,14 +131,16 @@ async def format_answer(
     for gap in gaps:
         draft.gaps.append(gap)
         draft.emit(event("gap", NODE, text=gap["message"]))
-    requirement = state["analysis"]["format_requirement"]
-    answer, final = presentable(bare, requirement), formatted(bare, requirement)
+    answer = final = bare
+    if state.get("outcome") != "premise_false":
+        requirement = state["analysis"]["format_requirement"]
+        answer, final = presentable(bare, requirement), formatted(bare, requirement)
     verified = bool(final) and state.get("verified", False)
     outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
     metadata = {"final_answer": final, "answered": bool(final), "outcome": outcome}
     parts = MessageParts(
         body=lambda: _body(draft, state, answer, outcome),
-        sections=lambda: _used_lookups(draft, state),
+        sections=lambda: _sections(draft, state, final),
         metadata={**metadata, "verified": verified},
         checks=_checks(state, verified),
     )
@@ -185,8 +183,6 @@ async def _body(
         yield "\n\n" + draft.cited(explanation)
     if markers := _uncited_gap(state, explanation):
         yield "\n\n" + draft.cited(say("team_answer.answer.rests_on", language) + markers)
-    if not answer:
-        yield "\n\n" + tried(state.get("evidence_pool", []), language)
 
 
 def _uncited_gap(state: TeamState, explanation: str) -> str:
@@ -197,15 +193,18 @@ def _uncited_gap(state: TeamState, explanation: str) -> str:
     return "".join(f"[^{name}]" for name in names if name in known and name not in cited)
 
 
-def _used_lookups(draft: Draft, state: TeamState) -> list[str]:
-    """Return the calculations and the map's measurements that the answer rests on."""
+def _sections(draft: Draft, state: TeamState, answer: str) -> list[str]:
+    """Return the calculations and measurements an answer rests on; without one, what was tried."""
+    if not answer:
+        return [tried(state.get("evidence_pool", []), draft.language)]
     names = set(state.get("answer_evidence", []))
     used = [each for each in lookups(state) if each["id"] in names]
     programs = [each for each in used if each["kind"] == "code"]
     measured = [each for each in used if each["kind"] == "map"]
     sections = (
-        calculation_section(programs, draft.language), map_section(measured, draft.language)
-    )  # fmt: skip
+        calculation_section(programs, draft.language),
+        map_section(measured, state.get("evidence_pool", []), draft.language),
+    )
     return [draft.cited(section) for section in sections if section]
 
 

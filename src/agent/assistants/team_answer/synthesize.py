@@ -32,6 +32,7 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
+from agent.assistants.team_answer.tools import measurement
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
@@ -225,7 +226,7 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
     )
     lines = [
         *(_page_line(s, _CITED_SNIPPET) for s in pages if s["id"] in named),
-        *map(_lookup_line, lookups(state)),
+        *(_lookup_line(each, state) for each in lookups(state)),
         *filter(None, records.splitlines()),
         *(_page_line(s, _SNIPPET) for s in pages if s["id"] not in named),
     ]
@@ -249,7 +250,10 @@ def _page_line(source: Source, length: int) -> str:
     return f"[^{source['id']}] {source['title']}" + (f" — {snippet}" if snippet else "")
 
 
-def _lookup_line(lookup: Evidence) -> str:
+def _lookup_line(lookup: Evidence, state: TeamState) -> str:
+    if lookup["kind"] == "map":
+        words = measurement(lookup, state.get("evidence_pool", []), state["turn"]["language"])
+        return f"{lookup['id']}: {cut_to_tokens(words, 200)}"
     request, result = (" ".join(text.split()) for text in (lookup["asked"], lookup["text"]))
     return f"{lookup['id']}: {cut_to_tokens(request, 150)} ⇒ {cut_to_tokens(result, 100)}"
 

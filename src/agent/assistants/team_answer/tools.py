@@ -3,6 +3,7 @@
 tolerantly. `use_tools` executes them.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -117,6 +118,53 @@ def results_text(
     )
 
 
+def measurement(lookup: Evidence, pool: Iterable[Evidence], language: Language) -> str:
+    """Return a map lookup in words, `天安门 → 故宫：直线距离 1018 米`, or else its result.
+
+    Points have the names under which other lookups of the pool located them.
+    """
+    names = {point: name for each in pool for name, point in _located(each)}
+    arguments = map_arguments(lookup["asked"])
+    try:
+        rows = json.loads(lookup["text"])
+        if lookup["tool"] == "maps_distance":
+            ends = [arguments["origins"].split("|"), [arguments["destination"]]]
+            begins, [end] = ([names.get(point, point) for point in points] for points in ends)
+            lines = [
+                say(
+                    "team_answer.tools.straight",
+                    language,
+                    begin=begin,
+                    end=end,
+                    metres=str(int(row["distance"])),
+                )
+                for begin, row in zip(begins, rows["results"], strict=True)
+            ]
+            return say("punctuation.semicolon", language).join(lines)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return " ".join(lookup["text"].split())
+    if located := _located(lookup):
+        listed = [say("team_answer.tools.located", language, name=n, point=p) for n, p in located]
+        return say("punctuation.semicolon", language).join(listed)
+    return " ".join(lookup["text"].split())
+
+
+def map_arguments(asked: str) -> dict[str, str]:
+    """Return the arguments of a map call that map_call_text wrote in one line."""
+    return dict(_ARGUMENT.findall(asked.partition(" ")[2]))
+
+
+def _located(lookup: Evidence) -> list[tuple[str, str]]:
+    """Return the address of a geocoding with the first point found for it (GCJ-02)."""
+    if lookup["tool"] != "maps_geo" or lookup["failed"]:
+        return []
+    try:
+        point = json.loads(lookup["text"])["return"][0]["location"]
+        return [(map_arguments(lookup["asked"])["address"], str(point))]
+    except (IndexError, KeyError, TypeError, ValueError):
+        return []
+
+
 def shortened(text: str, tokens: int, language: Language) -> str:
     """Return a result of at most 6,000 characters and about so many tokens.
 
@@ -153,6 +201,7 @@ def _cut_row(line: str, length: int) -> str:
 
 CODE = "run_code"
 MAP_PREFIX = "maps_"
+_ARGUMENT = re.compile(r"([a-z_]+)=(.*?)(?=, [a-z_]+=|$)")
 MAX_PROGRAM = 20_000
 """Characters of a program."""
 _QUERY_NAMES = ("query", "q", "queries", "search_query", "keywords")

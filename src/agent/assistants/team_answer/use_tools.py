@@ -558,6 +558,8 @@ class _ResultRecorder:
             text = job.text
             if job.kind == "code":
                 text = element("output", text, id=job.id)
+            elif job.kind == "map" and not job.source_ids and not job.failed:
+                text = element("measurement", text, id=job.id)
             parts = [job.hint] if job.twin and job.hint else [job.hint, text]
             whole = "\n".join(part for part in parts if part)
             texts[id(job)] = shortened(whole, share, self.language)
