@@ -30,8 +30,12 @@ DAY = timedelta(days=1)
 SPENT = gemini_error(429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier")
 
 
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "a.jsonl", "agent", "c", {"geo_routing": "never"})
+
+
 def job(tmp_path: Path, text: str = EN) -> Job:
-    return job_of(Question("1", text, 1), 0, Place(tmp_path / "a.jsonl", "agent", "c"))
+    return job_of(Question("1", text, 1), 0, place(tmp_path))
 
 
 @asynccontextmanager
@@ -164,7 +168,7 @@ async def test_a_question_without_any_source_fails_with_its_reason_and_its_cost(
     given = job(tmp_path)
     async with working(services, context={**CONTEXT, "max_research_loops": 1}) as worker:
         finished = await worker.work(given)
-        result = result_of(given, finished, config="c", assistant="agent", models=worker.models)
+        result = result_of(given, finished, place(tmp_path), models=worker.models)
     assert result.row["status"] == "failed"
     assert "every source failed" in (result.row["error"] or "")
     assert result.row["usage"]["model_calls"] > 0
@@ -177,7 +181,7 @@ async def test_the_spent_quota_of_a_day_pauses_the_question(
     given = job(tmp_path)
     async with working(services) as worker:
         finished = await worker.work(given)
-        result = result_of(given, finished, config="c", assistant="agent", models=worker.models)
+        result = result_of(given, finished, place(tmp_path), models=worker.models)
     assert result.row["status"] == "paused"
     assert result.quota
     assert "quota" in result.quota

@@ -53,9 +53,25 @@ async def test_every_question_gets_one_row_with_all_its_fields(path: Path) -> No
         "seconds": 0.1,
         "config": "config",
         "attempt": 0,
+        "assistant": "agent",
+        "settings": {},
     }  # fmt: skip
     assert (runner.counts.rows_done, runner.counts.left) == (20, 0)
     assert runner.counts.cost_usd == pytest.approx(0.2)
+
+
+async def test_a_row_tells_what_was_expected_and_how_its_claims_were_checked(path: Path) -> None:
+    claims = {"total": 3, "quoted": 2, "marked": 1}
+
+    def say(job: Job) -> Finished:
+        checks = {"claims": claims, "statements": ["long"]}
+        return Finished(values_of("391", checks=checks), 0.1)
+
+    given = questions(1, expected="391", benchmark="gaia")
+    _, rows = await run_once(path, ScriptedWorker(say), given)
+    assert (rows[0]["expected"], rows[0]["benchmark"]) == ("391", "gaia")
+    assert rows[0]["claims"] == claims
+    assert "statements" not in str(rows[0])
 
 
 async def test_never_more_are_asked_at_once_than_allowed(path: Path) -> None:

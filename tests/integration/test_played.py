@@ -6,12 +6,13 @@ Needs the map's npm server. What is checked does not depend on a prompt's text.
 import asyncio
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.batch.jobs import Finished, Job
+from agent.batch.jobs import Finished, Job, Place
 from agent.batch.questions import Question
 from agent.batch.results import result_of
 from agent.cli.render import print_outcome
@@ -201,7 +202,9 @@ def test_state_terminal_batch_row_and_exports_hold_the_corrected_text(
     outcome = outcome_of(values, RunName("agent", "thread", "run"), 1.0)
     print_outcome(outcome, follow_up="")
     job = Job(Question("1", outcome.question, 1), 1, "thread", "run", "message")
-    done = result_of(job, Finished(values, 1.0), config="c", assistant="agent", models={})
+    done = result_of(
+        job, Finished(values, 1.0), Place(Path("answers.jsonl"), "agent", "c"), models={}
+    )
     finished = outcome.finished()
     shown = {
         "state": replays["en-coffee"].text(0),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.batch.benchmarks import BENCHMARKS
 from agent.batch.results import TraceFolder, safe_name
 from agent.cli import COMMANDS
-from agent.cli.batch import Plan, read_plan
+from agent.cli.batch import Plan, advise, read_plan
 from agent.cli.parser import build_parser
 from agent.core.errors import AgentError, ConfigurationError, InputError
 
@@ -86,8 +87,8 @@ def test_the_command_that_goes_on_is_the_same_batch() -> None:
     argv = [
         "questions.jsonl", "-o", "my answers.jsonl", "--assistant", "agent", "--concurrency", "3",
         "--limit", "2", "--retry-failed", "--max-cost", "12345678.5", "--trace-dir", "tr",
-        "--score", "--decrypt", "--format", "gaia", "--set", "answer_language=zh",
-        "--set", "max_searches=3", "--log-file", "a b.log",
+        "--score", "--decrypt", "--format", "gaia", "--benchmark", "gaia",
+        "--set", "answer_language=zh", "--set", "max_searches=3", "--log-file", "a b.log",
     ]  # fmt: skip
     words = shlex.split(plan(*argv).resume)
     assert words[:2] == ["tanlu", "batch"]
@@ -125,6 +126,23 @@ def test_only_the_first_questions_are_taken(folder: Path) -> None:
     assert [question.id for question in found.questions] == ["0", "1"]
     assert found.place.rows == (folder / "a.jsonl.rows.jsonl").resolve()
     assert found.log_file == Path("a.jsonl.log")
+
+
+def test_the_command_line_names_every_benchmark_that_is_read(folder: Path) -> None:
+    (folder / "b.csv").write_text("metadata,problem,answer\n{},Who?,Ann\n", "utf-8")
+    for name in BENCHMARKS:
+        found = plan("b.csv", "-o", "a.jsonl", "--benchmark", name)
+        assert bool(found.questions) is (name == "simpleqa")
+
+
+@pytest.mark.parametrize(("assistant", "advised"), [("team_answer", 1), ("deep_research", 0)])
+def test_a_benchmark_of_reports_is_not_given_to_the_team_without_a_word(
+    folder: Path, assistant: str, advised: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = '{"id": 1, "topic": "t", "language": "en", "prompt": "Write."}\n'
+    (folder / "query.jsonl").write_text(row, "utf-8")
+    advise(plan("query.jsonl", "-o", "a.jsonl", "--assistant", assistant))
+    assert capsys.readouterr().err.count("--assistant deep_research") == advised
 
 
 def test_the_sample_has_questions_of_its_own() -> None:

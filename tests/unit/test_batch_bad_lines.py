@@ -112,8 +112,8 @@ def test_what_is_no_text_in_an_optional_column_does_not_cost_the_question(write:
         (b"id,text\n1,a\n", "q.csv", "names no column"),
         ("编号,问题\n1,a\n".encode("gbk"), "q.csv", "names no column"),
         ('{"question": "a"}'.encode("utf-16"), "q.jsonl", "UTF-16"),
-        (b'[\n{"question": "a"},\n{"question": "b"}\n]', "q.json", "one JSON array"),
-        (b'[{"question": "a"}]', "q.json", "one JSON array"),
+        (b"PAR1....PAR1", "q.parquet", "Parquet"),
+        (b"PK\x03\x04 cut short", "q.xlsx", "the workbook cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(

@@ -39,6 +39,18 @@ def test_the_minimal_format_is_id_and_answer_with_readable_characters(tmp_path: 
     assert path.read_text(encoding="utf-8").startswith('{"id": "1", "answer": "北京"}\n')
 
 
+def test_deepresearch_bench_gets_numbered_articles_under_its_own_prompts(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    rows = [row("7", answer="A report [1](https://a.example)."), row("07", answer="x"), *ROWS[2:]]
+    prompts = {"7": "Write a report. ", "4": "Another"}
+    assert write_answers(path, rows, "deepresearch_bench", prompts=prompts) == 3
+    assert lines_of(path) == [
+        {"id": 7, "prompt": "Write a report. ", "article": "A report [1](https://a.example)."},
+        {"id": "07", "prompt": "who?", "article": "x"},
+        {"id": 4, "prompt": "Another", "article": ""},
+    ]
+
+
 def test_the_rows_are_their_own_file_and_other_formats_have_it_beside_them(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     assert rows_path(path, "rows") == path

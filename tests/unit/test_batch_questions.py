@@ -38,8 +38,8 @@ def test_gaia_is_read_with_level_answer_and_file(write: Write) -> None:
     questions, bad = read_questions(path)
     assert bad == []
     assert questions == [
-        Question("a-1", "How many?", 1, expected="17", level="2"),
-        Question("a-2", "Whose?", 2, level="3", needs_file=True),
+        Question("a-1", "How many?", 1, expected="17", level="2", benchmark="gaia"),
+        Question("a-2", "Whose?", 2, level="3", needs_file=True, benchmark="gaia"),
         Question("a-3", "Hidden?", 3),
     ]
 

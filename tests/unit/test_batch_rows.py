@@ -26,6 +26,18 @@ async def test_a_row_is_read_back_as_it_was_written(path: Path) -> None:
         assert (file.broken, file.was_repaired, file.path) == (0, False, path)
 
 
+async def test_what_a_row_tells_of_its_question_is_read_back_unless_it_is_of_another_type(
+    path: Path,
+) -> None:
+    about = {"assistant": "agent", "settings": {"max_searches": "3"}, "benchmark": "gaia",
+             "expected": "", "claims": {"total": 2}}  # fmt: skip
+    await written(path, row("1", **about), row("2", **{**about, "claims": 2, "expected": None}))
+    async with await RowFile.open(path) as file:
+        first, second = await file.rows()
+    assert first == row("1", **about)
+    assert second.keys() == first.keys() - {"claims", "expected"}
+
+
 async def test_half_a_character_in_an_answer_does_not_lose_the_row(path: Path) -> None:
     await written(path, row("1", answer="a \ud83d b"))
     async with await RowFile.open(path) as file:

@@ -1,4 +1,4 @@
-"""Keep the rows of a batch, and write ANSWERS from them in one of three formats."""
+"""Keep the rows of a batch, and write ANSWERS from them in one of four formats."""
 
 import asyncio
 import contextlib
@@ -45,6 +45,15 @@ class Row(TypedDict):
     """Rows of this (id, config) that came before."""
     earlier_cost_usd: NotRequired[float]
     """US dollars that attempts before this row had cost."""
+    assistant: NotRequired[str]
+    settings: NotRequired[dict[str, Any]]
+    """What differs from the defaults; `config` is the hash of both."""
+    benchmark: NotRequired[str]
+    """Its name in `benchmarks.BENCHMARKS`."""
+    expected: NotRequired[str]
+    """The question's expected answer; "" where it is known to have none."""
+    claims: NotRequired[dict[str, Any]]
+    """Sentences of the answer by the outcome of their check, as `checks.claims` of the message."""
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -56,12 +65,19 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "models": (dict,),
     "seconds": (float, int),
     "attempt": (int,),
+}
+_OPTIONAL: dict[str, tuple[type, ...]] = {
     "earlier_cost_usd": (float, int),
+    "assistant": (str,),
+    "settings": (dict,),
+    "benchmark": (str,),
+    "expected": (str,),
+    "claims": (dict,),
 }
 
 
 def parse_row(line: bytes) -> Row | None:
-    """Parse a line as a row, or return None; a missing or mistyped field is empty."""
+    """Parse a line as a row, or return None; a missing or mistyped field is empty or left out."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -73,8 +89,11 @@ def parse_row(line: bytes) -> Row | None:
     for name, kinds in _KINDS.items():
         if name not in row or not isinstance(row[name], kinds):
             row[name] = None if name == "error" else kinds[0]()
-    if not row["earlier_cost_usd"]:
-        del row["earlier_cost_usd"]
+    for name, kinds in _OPTIONAL.items():
+        if name in row and not isinstance(row[name], kinds):
+            del row[name]
+    if not row.get("earlier_cost_usd"):
+        row.pop("earlier_cost_usd", None)
     return cast(Row, row)
 
 
@@ -374,7 +393,7 @@ class RowFile:
         await self.close()
 
 
-Format = Literal["rows", "gaia", "minimal"]
+Format = Literal["rows", "gaia", "deepresearch_bench", "minimal"]
 
 
 def rows_path(answers: Path, format: Format) -> Path:
@@ -387,11 +406,13 @@ def write_answers(
     rows: Iterable[Row],
     format: Format,
     trace_of: Callable[[Row], str] | None = None,
+    prompts: Mapping[str, str] | None = None,
 ) -> int:
     """Write ANSWERS atomically from rows of one configuration; return the number of lines.
 
     Blocking. The format `rows` writes nothing (the rows file is ANSWERS). Paused rows are left
-    out. `trace_of` gives GAIA's reasoning_trace.
+    out. `trace_of` gives GAIA's reasoning_trace, `prompts` the questions by id as DeepResearch
+    Bench published them, which looks its tasks up by them.
     """
     if format == "rows":
         return 0
@@ -400,7 +421,20 @@ def write_answers(
         return write_lines(
             answers, ({"id": row["id"], "answer": row["answer"]} for row in complete)
         )
+    if format == "deepresearch_bench":
+        return write_lines(answers, (_article(row, prompts or {}) for row in complete))
     return write_lines(answers, (_gaia(row, trace_of) for row in complete))
+
+
+def _article(row: Row, prompts: Mapping[str, str]) -> dict[str, str | int]:
+    """Return a line of DeepResearch Bench's raw data, whose ids are numbers."""
+    id = row["id"]
+    is_number = id.isascii() and id.isdecimal() and str(int(id)) == id
+    return {
+        "id": int(id) if is_number else id,
+        "prompt": prompts.get(id, row["question"]),
+        "article": row["answer"],
+    }
 
 
 def _gaia(row: Row, trace_of: Callable[[Row], str] | None) -> dict[str, str]:

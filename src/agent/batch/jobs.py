@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +21,8 @@ class Place:
     """Absolute; part of every thread's name."""
     assistant: str
     config: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the defaults; told in the rows."""
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,24 @@
-"""Read a file of questions: JSON lines or CSV, in the shapes of the common benchmarks.
+"""Read a file of questions in the shapes of the common benchmarks.
 
-The text is XORed with a repeated key and written as base64; the row carries its key in the
-column `canary`. BrowseComp takes the SHA-256 digest of the canary as key, xbench its bytes.
+An encrypted text is XORed with a repeated key and written as base64; the row carries its key in the
+column `canary`. BrowseComp and BrowseComp-ZH take the SHA-256 digest of the canary as key, xbench
+its bytes.
 """
 
 import ast
 import base64
 import binascii
 import contextlib
-import csv
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from agent.batch.benchmarks import BENCHMARKS, benchmark_of, missing_columns
+from agent.batch.records import records
 from agent.core.errors import InputError
 from agent.core.strings import valid_text
 
@@ -57,167 +58,15 @@ def _clear(text: str, key: bytes) -> str | None:
     return clear.strip() if readable else None
 
 
-MAX_LINE = 1_000_000
-"""Bytes of one JSON line. A CSV cell may have 131,072 characters, the csv module's own limit."""
-_DELIMITERS = (",", ";", "\t")
-_NOT_UTF8 = "not UTF-8 (a file in GBK or the like must be saved as UTF-8)"
-
-
-class Record(NamedTuple):
-    line: int
-    """Its first line, from 1."""
-    fields: dict[str, Any]
-    """By column name in lower case with single underscores; empty where there is a problem."""
-    problem: str | None = None
-
-
-def records(raw: bytes, suffix: str, columns: frozenset[str]) -> Iterator[Record]:
-    """Yield every row of the file; a CSV header must have one of `columns`."""
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("QUESTIONS", "the file is UTF-16; save it as UTF-8")
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
-    if _is_csv(raw, suffix):
-        return _csv_records(raw, columns)
-    if _is_one_array(raw):
-        problem = "the file is one JSON array; write one object on each line instead"
-        raise InputError("QUESTIONS", problem)
-    return _json_records(raw)
-
-
-def plain_name(column: str) -> str:
-    """Normalise a column: `Final answer`, ` final-answer` and `final_answer` are one."""
-    return re.sub(r"[\s_-]+", "_", column.strip().casefold())
-
-
-def _is_csv(raw: bytes, suffix: str) -> bool:
-    if suffix in (".csv", ".tsv"):
-        return True
-    if suffix in (".jsonl", ".ndjson", ".json"):
-        return False
-    return not raw.lstrip().startswith((b"{", b"["))
-
-
-def _is_one_array(raw: bytes) -> bool:
-    try:
-        return raw.lstrip().startswith(b"[") and isinstance(json.loads(raw), list)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _json_records(raw: bytes) -> Iterator[Record]:
-    for number, line in enumerate(raw.split(b"\n"), start=1):
-        if line.strip():
-            yield _json_record(number, line)
-
-
-def _json_record(number: int, line: bytes) -> Record:
-    if len(line) > MAX_LINE:
-        return Record(number, {}, f"longer than {MAX_LINE:,} bytes")
-    try:
-        value = json.loads(line.decode())
-    except UnicodeDecodeError:
-        return Record(number, {}, _NOT_UTF8)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
-        return Record(number, {}, f"not valid JSON ({reason})")
-    if not isinstance(value, dict):
-        return Record(number, {}, f"not a JSON object but {_kind(value)}")
-    return Record(number, _by_name(value.items()))
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, list):
-        return "an array"
-    return "a text" if isinstance(value, str) else "a bare value"
-
-
-def _by_name(pairs: Any) -> dict[str, Any]:
-    """Key fields by normalised name; of two with one name the first that is not empty counts."""
-    fields: dict[str, Any] = {}
-    for column, value in pairs:
-        name = plain_name(column)
-        if name not in fields or fields[name] in (None, ""):
-            fields[name] = value
-    return fields
-
-
-def _csv_records(raw: bytes, columns: frozenset[str]) -> Iterator[Record]:
-    lines = raw.decode(errors="surrogateescape").split("\n")
-    lines = [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
-    delimiter = _delimiter(lines, columns)
-    rows = _cells(lines, delimiter)
-    header = next(([plain_name(cell) for cell in cells] for _, cells, _ in rows if cells), [])
-    for line, cells, problem in rows:
-        if problem is not None:
-            yield Record(line, {}, problem)
-        elif any(cell.strip() for cell in cells):
-            yield _csv_record(line, header, cells)
-
-
-def _csv_record(line: int, header: list[str], cells: list[str]) -> Record:
-    if any("\ud800" <= sign <= "\udfff" for sign in "".join(cells)):
-        return Record(line, {}, _NOT_UTF8)
-    if any(cell.strip() for cell in cells[len(header) :]):
-        return Record(line, {}, f"{len(cells)} cells under {len(header)} columns")
-    return Record(line, _by_name(zip(header, cells, strict=False)))
-
-
-def _delimiter(lines: list[str], columns: frozenset[str]) -> str:
-    """Return the delimiter under which the header names a question; most columns win."""
-    best, most = "", 0
-    for delimiter in _DELIMITERS:
-        header: list[str] = next((cells for _, cells, _ in _cells(lines, delimiter) if cells), [])
-        if len(header) > most and columns.intersection(plain_name(cell) for cell in header):
-            best, most = delimiter, len(header)
-    if lines and not best:
-        raise InputError(
-            "QUESTIONS", f"the first line names no column {', '.join(sorted(columns))}"
-        )
-    return best or ","
-
-
-class _Lines:
-    """Iterate over lines from a position, which shows how far the reader has come."""
-
-    def __init__(self, lines: list[str], at: int) -> None:
-        self.lines, self.at = lines, at
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        if self.at >= len(self.lines):
-            raise StopIteration
-        self.at += 1
-        return self.lines[self.at - 1]
-
-
-def _cells(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str], str | None]]:
-    """Yield row by row; after an unreadable row start again on that row's second line."""
-    at = 0
-    while at < len(lines):
-        feed = _Lines(lines, at)
-        try:
-            for cells in csv.reader(feed, delimiter=delimiter, strict=True):
-                yield at + 1, cells, None
-                at = feed.at
-        except csv.Error as error:
-            yield at + 1, [], _reason(error)
-            at += 1
-
-
-def _reason(error: csv.Error) -> str:
-    if "unexpected end" in str(error):
-        return "not valid CSV (a quotation mark is not closed)"
-    return f"not valid CSV ({error})"
-
-
 # Column names as records.plain_name writes them; the first that says something counts.
 _ID = ("id", "task_id", "question_id")
 _TEXT = ("question", "problem", "prompt", "query")
 _EXPECTED = ("answer", "final_answer", "ground_truth", "expected_answer", "expected")
 _FORMAT = ("format_requirement", "answer_format", "format")
-_LEVEL = ("level", "difficulty", "difficulty_level", "shape", "answer_type", "type")
+_LEVEL = (
+    *("level", "difficulty", "difficulty_level", "shape", "answer_type", "type"),
+    "reasoning_types",
+)
 _NOTES = ("info", "metadata")
 _FILES = (
     *("file_name", "file_path", "file", "files", "attachment", "attachments"),
@@ -242,6 +91,10 @@ class Question:
     """None: not given. "": known to have no answer."""
     level: str | None = None
     needs_file: bool = False
+    benchmark: str | None = None
+    """Its name in `benchmarks.BENCHMARKS`, where the row has the columns of one."""
+    published: str = field(default="", compare=False)
+    """The text letter by letter: a benchmark's own scorer may look its tasks up by it."""
 
 
 @dataclass(frozen=True)
@@ -250,17 +103,20 @@ class BadLine:
     problem: str
 
 
-def read_questions(path: Path, *, decrypt: bool = False) -> tuple[list[Question], list[BadLine]]:
+def read_questions(
+    path: Path, *, decrypt: bool = False, benchmark: str | None = None
+) -> tuple[list[Question], list[BadLine]]:
     """Return the usable questions in the file's order, and the lines that are none.
 
-    Raises InputError("QUESTIONS", …) where the file as a whole cannot be used.
+    Rows are taken for `benchmark`'s; without it each is recognised by its columns. Raises
+    InputError("QUESTIONS", …) where the file as a whole cannot be used.
     """
     raw = _read(path)
     questions: dict[str, Question] = {}
     bad: list[BadLine] = []
     for line, fields, problem in records(raw, path.suffix.casefold(), frozenset(_TEXT)):
         if problem is None:
-            problem = _take(questions, line, fields, decrypt=decrypt)
+            problem = _take(questions, line, fields, decrypt=decrypt, benchmark=benchmark)
         if problem is not None:
             bad.append(BadLine(line, problem))
     if not questions and not bad:
@@ -269,13 +125,20 @@ def read_questions(path: Path, *, decrypt: bool = False) -> tuple[list[Question]
 
 
 def _take(
-    questions: dict[str, Question], line: int, fields: Mapping[str, Any], *, decrypt: bool
+    questions: dict[str, Question],
+    line: int,
+    fields: Mapping[str, Any],
+    *,
+    decrypt: bool,
+    benchmark: str | None,
 ) -> str | None:
     """Add the row's question; return the problem of one that cannot be used."""
     if _is_too_deep(list(fields.values())):
         return "nested too deeply"
+    if benchmark is not None and (missing := missing_columns(fields, benchmark)):
+        return f"not of {BENCHMARKS[benchmark].title}: no column {', '.join(missing)}"
     try:
-        question = _question(line, fields, decrypt=decrypt)
+        question = _question(line, fields, benchmark or benchmark_of(fields), decrypt=decrypt)
     except ValueError as error:
         return str(error)
     if question.id in questions:
@@ -310,7 +173,9 @@ def _holds_others(value: Any) -> bool:
     return isinstance(value, dict | list)
 
 
-def _question(line: int, fields: Mapping[str, Any], *, decrypt: bool) -> Question:
+def _question(
+    line: int, fields: Mapping[str, Any], benchmark: str | None, *, decrypt: bool
+) -> Question:
     """Return the question of a row; raise ValueError saying what is wrong with it."""
     text = _pick(fields, _TEXT)
     if text is None:
@@ -321,19 +186,28 @@ def _question(line: int, fields: Mapping[str, Any], *, decrypt: bool) -> Questio
         if not decrypt:
             raise ValueError("encrypted; --decrypt reads it with its canary")
         text, expected = decrypt_row(text, expected, canary)
+    own_ids = BENCHMARKS[benchmark].id if benchmark else ()
     return Question(
-        id=_id(fields, text),
+        id=_id(fields, text, own_ids),
         text=text,
         line=line,
         format_requirement=_optional(fields, _FORMAT),
         expected=None if expected == _HIDDEN else expected,
         level=_level(fields),
         needs_file=any(_says_something(fields.get(name)) for name in _FILES),
+        benchmark=benchmark,
+        published=_published(fields, text),
     )
 
 
-def _id(fields: Mapping[str, Any], text: str) -> str:
-    own = _pick(fields, _ID)
+def _published(fields: Mapping[str, Any], text: str) -> str:
+    """Return the question's column as it stands in the file, the clear text of an encrypted one."""
+    columns = [fields[name] for name in _TEXT if isinstance(fields.get(name), str)]
+    return next((column for column in columns if column.strip() == text), text)
+
+
+def _id(fields: Mapping[str, Any], text: str, own_ids: tuple[str, ...]) -> str:
+    own = _pick(fields, (*_ID, *own_ids))
     if own is None:
         return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]
     if len(own) > _MAX_ID:

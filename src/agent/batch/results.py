@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.batch.answers import Row, RowSource, Status
 from agent.batch.disk import replace_file
-from agent.batch.jobs import Finished, Job
+from agent.batch.jobs import Finished, Job, Place
 from agent.client.run_result import Outcome, RunName, outcome_of
 from agent.core.errors import AgentError, InputError
 from agent.core.redaction import scrub
@@ -101,15 +101,13 @@ class Result:
     """The quota that is spent, where the row is paused for it."""
 
 
-def result_of(
-    job: Job, finished: Finished, *, config: str, assistant: str, models: Mapping[str, str]
-) -> Result:
+def result_of(job: Job, finished: Finished, place: Place, *, models: Mapping[str, str]) -> Result:
     """Return the row of a finished run; paused where a spent quota prevented an answer."""
     values, error = finished.values, finished.error
     outcome: Outcome | None = None
     if error is None:
         try:
-            name = RunName(assistant, job.thread_id, job.run_id)
+            name = RunName(place.assistant, job.thread_id, job.run_id)
             outcome = outcome_of(values, name, finished.seconds)
         except AgentError as problem:
             error = problem
@@ -133,16 +131,29 @@ def result_of(
         usage=_usage(values, outcome, finished.seconds),
         models=dict(models),
         seconds=round(finished.seconds, 2),
-        config=config,
+        config=place.config,
         attempt=job.attempt,
     )
+    row = _self_contained(row, job, place)
+    if outcome is not None and isinstance(claims := outcome.checks.get("claims"), dict):
+        row["claims"] = claims
     cleaned: Row = scrub_values(row)
     return Result(cleaned, _trace(cleaned, values, outcome, job), quota)
 
 
-def skipped_row(job: Job, *, config: str) -> Row:
+def _self_contained(row: Row, job: Job, place: Place) -> Row:
+    """Return the row with what lets a file of rows speak for itself: who was asked, and how."""
+    row["assistant"], row["settings"] = place.assistant, dict(place.settings)
+    if job.question.benchmark is not None:
+        row["benchmark"] = job.question.benchmark
+    if job.question.expected is not None:
+        row["expected"] = job.question.expected
+    return row
+
+
+def skipped_row(job: Job, place: Place) -> Row:
     """Return the row of a question that cannot be asked in words alone."""
-    return Row(
+    row = Row(
         id=job.question.id,
         question=job.question.text,
         answer="",
@@ -152,9 +163,10 @@ def skipped_row(job: Job, *, config: str) -> Row:
         usage={},
         models={},
         seconds=0.0,
-        config=config,
+        config=place.config,
         attempt=job.attempt,
     )
+    return _self_contained(row, job, place)
 
 
 def _answer(outcome: Outcome | None) -> tuple[str, Status]:

@@ -160,7 +160,7 @@ class Runner:
         entry = self._file.entry(question.id, self._place.config)
         job = job_of(question, entry.attempts if entry else 0, self._place)
         if question.needs_file:
-            await self._write(skipped_row(job, config=self._place.config), job, None)
+            await self._write(skipped_row(job, self._place), job, None)
             return
         try:
             finished = await self._worker.work(job)
@@ -169,13 +169,7 @@ class Runner:
             # no row.
             self.stop("error", error.message)
             return
-        result = result_of(
-            job,
-            finished,
-            config=self._place.config,
-            assistant=self._place.assistant,
-            models=self._worker.models,
-        )
+        result = result_of(job, finished, self._place, models=self._worker.models)
         if result.quota is not None:
             self.stop("quota", result.quota)
         if self._traces is not None:

@@ -14,13 +14,22 @@ from typing import Any
 from rich.console import Console
 
 from agent.batch.answers import Format, RowFile, config_key, rows_path, write_answers, write_lines
+from agent.batch.benchmarks import BENCHMARKS
 from agent.batch.jobs import Place, Worker
 from agent.batch.progress import open_progress, score_table, summary_table
 from agent.batch.questions import BadLine, Question, read_questions
 from agent.batch.results import TraceFolder
 from agent.batch.runner import Counts, Limits, Progress, Runner
 from agent.batch.scoring import summary, wrong
-from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail
+from agent.cli.console import (
+    ANSWERED,
+    CANCELLED,
+    FAILED,
+    USAGE,
+    called_as,
+    fail,
+    reader_language,
+)
 from agent.cli.environment import configure_logging, on_interrupt, read_environment
 from agent.cli.request import (
     check_assistant,
@@ -33,6 +42,7 @@ from agent.cli.request import (
 from agent.configuration import Configuration
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.settings import read_settings
+from agent.texts import say
 
 
 @dataclass(frozen=True)
@@ -78,16 +88,20 @@ def read_plan(arguments: Namespace) -> Plan:
     refuse_review(sets, "by a batch", local=url is None)
     answers = _answers(arguments)
     writable("--log-file", arguments.log_file)
-    questions, bad_lines = read_questions(_questions(arguments), decrypt=arguments.decrypt)
+    questions, bad_lines = read_questions(
+        _questions(arguments), decrypt=arguments.decrypt, benchmark=arguments.benchmark
+    )
     if arguments.limit is not None:
         questions = questions[: arguments.limit]
-    config = config_key(arguments.assistant, _effective(sets, local=url is None))
+    effective = _effective(sets, local=url is None)
+    config = config_key(arguments.assistant, effective)
+    rows = rows_path(answers, arguments.format).resolve()
     return Plan(
         questions=questions,
         bad_lines=bad_lines,
         answers=answers,
         format=arguments.format,
-        place=Place(rows_path(answers, arguments.format).resolve(), arguments.assistant, config),
+        place=Place(rows, arguments.assistant, config, effective),
         limits=Limits(arguments.concurrency, arguments.retry_failed, arguments.max_cost),
         sets=sets,
         url=url,
@@ -144,6 +158,8 @@ def _resume_command(arguments: Namespace, answers: Path) -> str:
             words.append(f"--{option.replace('_', '-')}")
     if arguments.format != "rows":
         words += ["--format", arguments.format]
+    if arguments.benchmark is not None:
+        words += ["--benchmark", arguments.benchmark]
     if arguments.max_cost is not None:
         words += ["--max-cost", str(arguments.max_cost).removesuffix(".0")]
     for setting in arguments.sets:
@@ -163,6 +179,7 @@ def run(arguments: Namespace) -> int:
     except AgentError as error:
         return fail(error, code=USAGE)
     _report_bad_lines(plan)
+    advise(plan)
     try:
         return asyncio.run(_batch(plan, traces))
     except InputError as error:
@@ -187,6 +204,15 @@ def _report_bad_lines(plan: Plan) -> None:
         fail(f"line {bad.line} is left out: {bad.problem}")
     if (more := len(plan.bad_lines) - _BAD_LINES_SHOWN) > 0:
         fail(f"{more} more lines are left out")
+
+
+def advise(plan: Plan) -> None:
+    """Say before it costs anything that a benchmark of reports is asked for short answers."""
+    names = {question.benchmark for question in plan.questions} - {None}
+    wants_reports = [name for name in names if name and BENCHMARKS[name].rubric == "report"]
+    if wants_reports and plan.place.assistant == "team_answer":
+        title = BENCHMARKS[wants_reports[0]].title
+        fail(say("batch.wants_reports", reader_language(), benchmark=title))
 
 
 async def _batch(plan: Plan, traces: TraceFolder | None) -> int:
@@ -263,7 +289,8 @@ async def _write(plan: Plan, file: RowFile, traces: TraceFolder | None) -> None:
         ids = {question.id for question in plan.questions}
         chosen = [row for row in rows if row["id"] in ids]
         trace_of = (lambda row: traces.reasoning(row["id"])) if traces else None
-        await asyncio.to_thread(write_answers, plan.answers, chosen, plan.format, trace_of)
+        prompts = {question.id: question.published for question in plan.questions}
+        await asyncio.to_thread(write_answers, plan.answers, chosen, plan.format, trace_of, prompts)
 
 
 async def _show(plan: Plan, file: RowFile, counts: Counts) -> None:

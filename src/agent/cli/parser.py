@@ -15,6 +15,10 @@ leaves it for the next start)."""
 _EPILOG = """exit codes: 0 nothing is left to do; 1 something failed, is paused or is left;
 2 bad usage; 130 after Ctrl-C.  The file formats: docs/batch.md"""
 
+_BENCHMARKS = ("browsecomp", "browsecomp_zh", "xbench", "simpleqa", "frames", "gaia",
+               "webwalkerqa", "deepresearch_bench")  # fmt: skip
+"""The keys of `batch.benchmarks.BENCHMARKS`, which `--help` must not wait for."""
+
 
 def declare_batch(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to the parser of `tanlu`."""
@@ -26,7 +30,7 @@ def declare_batch(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]")
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     batch.add_argument("questions", nargs="?", metavar="QUESTIONS",
-                       help="JSON lines or CSV (--offline has some of its own)")  # fmt: skip
+                       help="JSON, CSV or a workbook (--offline has some of its own)")  # fmt: skip
     batch.add_argument("-o", "--output", metavar="ANSWERS", help="where the rows go (JSON lines)")
     batch.add_argument("--assistant", default="team_answer", metavar="ID",
                        help="who answers (default: team_answer)")  # fmt: skip
@@ -46,14 +50,22 @@ def declare_batch(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def _declare_files(batch: argparse.ArgumentParser) -> None:
     """Declare the files beside the rows."""
-    batch.add_argument("--format", choices=("rows", "gaia", "minimal"), default="rows",
-                       help="what ANSWERS looks like (default: rows)")  # fmt: skip
+    batch.add_argument("--format", choices=("rows", "gaia", "deepresearch_bench", "minimal"),
+                       default="rows", help="what ANSWERS looks like (default: rows)")  # fmt: skip
+    _declare_benchmark(batch)
     batch.add_argument("--score", action="store_true",
                        help="compare with the expected answers by GAIA's rule")  # fmt: skip
-    batch.add_argument("--decrypt", action="store_true",
-                       help="decrypt benchmark rows by their canary")  # fmt: skip
     batch.add_argument("--trace-dir", metavar="DIR", help="a file a question: how it was answered")
     batch.add_argument("--log-file", metavar="FILE", help="the log (default: ANSWERS.log)")
+
+
+def _declare_benchmark(command: argparse.ArgumentParser) -> None:
+    """Declare how a file of questions is read."""
+    command.add_argument("--benchmark", choices=_BENCHMARKS, metavar="NAME",
+                         help="take QUESTIONS for this one's: " + ", ".join(_BENCHMARKS)
+                         + " (default: told from the columns)")  # fmt: skip
+    command.add_argument("--decrypt", action="store_true",
+                         help="decrypt benchmark rows by their canary")  # fmt: skip
 
 
 def _positive(text: str) -> int:
