@@ -19,6 +19,7 @@ from tests.support.deep_lab import (
     Researcher,
     deep_laboratory,
     end,
+    planning,
     search,
     shown_urls,
     think,
@@ -48,7 +49,7 @@ class Steps(Researcher):
     """Explores by a list of steps: functions from what was shown to the calls."""
 
     def __init__(self, *steps: Any) -> None:
-        super().__init__()
+        super().__init__(deep_plan=planning())
         self.steps = list(steps)
 
     def explore(self, turn: Turn) -> Answer:

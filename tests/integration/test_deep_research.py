@@ -10,15 +10,18 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from agent.assistants.deep_research.graph import graph as exported
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.sample.model.request import Answer, Turn
+from agent.sample.model.text import block
 from tests.support.deep_lab import (
     EN,
     ZH,
     DeepLab,
     Researcher,
     Web,
+    change,
     deep_laboratory,
     done_calls,
     end,
+    planning,
     search,
     shown_urls,
     think,
@@ -102,14 +105,67 @@ async def test_a_prompt_shows_the_present_topic_and_a_short_record_of_the_others
 async def test_the_model_is_told_what_is_left_and_no_cut_off_topic_f3(lab: DeepLab) -> None:
     await lab.ask(ZH, max_exploration_rounds=14, max_topics=3)
     shown = [turn.user for turn in lab.brain.asked("deep_explore")]
-    assert "<topic>" not in shown[0]
+    assert "<topic>成本</topic>" in shown[0]
     assert "<left>还可用 14 轮、3 个子题（含当前这个）</left>" in shown[0]
     assert "<left>还可用 13 轮、3 个子题（含当前这个）</left>" in shown[1]
     assert "1 个子题（含当前这个）</left>" in shown[-1]
 
 
-async def test_naming_the_first_topic_costs_no_topic_f3(lab: DeepLab) -> None:
-    state = await lab.ask(ZH, max_topics=3)
+async def test_the_plan_is_told_first_and_stands_in_every_prompt_with_what_is_done_f3(
+    lab: DeepLab,
+) -> None:
+    parts: AsyncIterator[Any] = lab.graph.astream(
+        GIVEN, {"configurable": {"thread_id": "p"}}, stream_mode="custom"
+    )
+    events = [part async for part in parts]
+    assert events[0]["type"] == "tasks"
+    assert events[0]["text"] == "T1 成本\nT2 安全\nT3 应用"
+    shown = [turn.user for turn in lab.brain.asked("deep_explore")]
+    assert '<planned id="T1" name="成本" status="active">成本的数字</planned>' in shown[0]
+    assert '<planned id="T3" name="应用" status="planned">' in shown[0]
+    assert re.findall(r'name="成本" status="(\w+)"', shown[-1]) == ["done"]
+    state = await lab.graph.aget_state({"configurable": {"thread_id": "p"}})
+    assert [topic["status"] for topic in state.values["plan"]] == ["done"] * 3
+
+
+async def test_a_plan_longer_than_allowed_is_cut_and_a_topic_planned_twice_is_one() -> None:
+    brain = Researcher("成本", "安全", deep_plan=planning("成本", "「成本」", "安全", "应用"))
+    async with deep_laboratory(brain) as lab:
+        state = await lab.ask(ZH, max_topics=2)
+    assert [topic["name"] for topic in state["plan"]] == ["成本", "安全"]
+    assert not [gap for gap in state["gaps"] if gap["code"] == "topics_spent"]
+
+
+async def test_a_change_without_a_name_goes_on_with_the_next_planned_topic() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search(block(turn.user, "topic"))))
+        urls = shown_urls(turn)[:1]
+        is_last = 'status="planned"' not in turn.user
+        return Answer(calls=(think(), end(urls) if is_last else change("", urls)))
+
+    async with deep_laboratory(Researcher("成本", "安全", deep_explore=rule)) as lab:
+        state = await lab.ask(ZH)
+    assert [entry["topic"] for entry in state["search_results"]] == ["成本", "安全"]
+
+
+async def test_an_end_with_topics_left_is_refused_once_and_then_taken() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search("成本")))
+        return Answer(calls=(think(), end(shown_urls(turn)[:1])))
+
+    async with deep_laboratory(Researcher("成本", "安全", deep_explore=rule)) as lab:
+        state = await lab.ask(ZH)
+    refusals = [r.text for r in lab.brain.asked("deep_explore")[-1].tool_results][-1:]
+    assert "计划里还有 安全 没查" in refusals[0]
+    assert [topic["status"] for topic in state["plan"]] == ["done", "planned"]
+    assert told(state)["checks"]["refused_calls"] == 1
+
+
+async def test_naming_the_first_topic_costs_no_topic_f3() -> None:
+    async with deep_laboratory(Researcher(deep_plan=planning())) as lab:
+        state = await lab.ask(ZH, max_topics=3)
     assert [entry["topic"] for entry in state["search_results"]] == ["成本", "安全", "应用"]
     assert not [gap for gap in state["gaps"] if gap["code"] == "topics_spent"]
 
@@ -208,7 +264,7 @@ async def test_progress_tells_a_thought_before_the_search_that_came_with_it(lab:
         GIVEN, {"configurable": {"thread_id": "p"}}, stream_mode="custom"
     )
     kinds = [part["type"] async for part in parts]
-    assert kinds[: kinds.index("search_started")].count("thought") == 2
+    assert kinds[: kinds.index("search_started")].count("thought") == 1
 
 
 def test_the_exported_graph_has_a_node_for_each_step() -> None:

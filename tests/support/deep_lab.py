@@ -103,7 +103,9 @@ class Researcher:
 
     def __init__(self, *topics: str, rounds: int = 1, **rules: Rule) -> None:
         self.topics, self.rounds = topics or ("成本", "安全", "应用"), rounds
+        planned = self.topics if topics or "deep_explore" not in rules else ()
         self.rules: dict[str, Rule] = {
+            "deep_plan": planning(*planned),
             "deep_explore": self.explore,
             "deep_compress": compress,
             "deep_report": report,
@@ -134,6 +136,12 @@ class Researcher:
         if place == len(self.topics):
             return Answer(calls=(end(urls),))
         return Answer(calls=(change(self.topics[place], urls),))
+
+
+def planning(*topics: str) -> Rule:
+    """Plans these topics."""
+    rows = [{"name": topic, "what_to_find": f"{topic}的数字"} for topic in topics]
+    return lambda turn: Answer(json={"topics": rows})
 
 
 def compress(turn: Turn) -> Answer:

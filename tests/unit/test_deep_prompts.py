@@ -97,6 +97,7 @@ def test_a_page_that_closes_its_tag_stays_inside_it(language: Language) -> None:
 def test_an_empty_topic_and_no_topics_done_leave_no_blocks() -> None:
     values = values_for("deep_explore") | {
         "topic": "",
+        "plan": "",
         "topics_done": " ",
         "conversation": "",
         "previous": "",

@@ -236,14 +236,27 @@ def test_a_continued_answer_is_the_rest_of_the_same_answer() -> None:
     assert half + text_of(reply(Turn(turn.system, again, history=past))) == whole
 
 
+LAKE = "西湖一日游：交通、门票、餐饮"
+
+
 def explore(topic: str, done: str = "", **more: Any) -> Answer:
-    values = {"question": "西湖一日游：交通、门票、餐饮", "topic": topic, "topics_done": done}
-    turn = ask("deep_explore", **values)
+    plan = [
+        element("planned", "", name=name, status="done" if name in done else "planned")
+        for name in ("交通", "门票", "餐饮")
+        if name != topic
+    ]
+    turn = ask("deep_explore", question=LAKE, topic=topic, plan=Raw("\n".join(plan)))
     return reply(Turn(turn.system, turn.user, tools=DEEP, **more))
 
 
+def test_a_research_is_planned_with_a_topic_for_each_aspect() -> None:
+    topics = reply(ask("deep_plan", question=LAKE, limit="2")).json["topics"]
+    assert [topic["name"] for topic in topics] == ["交通", "门票"]
+    (topic,) = reply(ask("deep_plan", question="西湖", limit="2")).json["topics"]
+    assert topic["name"] == "西湖"
+
+
 def test_research_goes_topic_by_topic_and_keeps_pages_on_the_subject() -> None:
-    assert explore("西湖一日游：交通、门票、餐饮").calls[1].args["new_topic"] == "交通"
     think, search = explore("交通").calls
     assert (think.name, search.args["queries"]) == ("think_tool", ["西湖 交通"])
     rows = [
@@ -254,8 +267,7 @@ def test_research_goes_topic_by_topic_and_keeps_pages_on_the_subject() -> None:
     change = explore("交通", tool_results=found).calls[1]
     assert change.args["new_topic"] == "门票"
     assert change.args["search_result_of_current_topic"] == ["https://a.invalid/1"]
-    done = "- 交通 (1): ok\n- 门票 (0): ok"
-    assert explore("餐饮", done, tool_results=found).calls[1].name == "end_of_research"
+    assert explore("餐饮", "交通 门票", tool_results=found).calls[1].name == "end_of_research"
 
 
 def test_notes_carry_the_marker_of_their_page_and_a_report_only_what_stands_in_them() -> None:

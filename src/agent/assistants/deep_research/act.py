@@ -41,6 +41,7 @@ from agent.assistants.deep_research.tools import (
     thought_of,
     thought_since_search,
     urls_of,
+    was_reminded,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -215,8 +216,14 @@ class _Step:
             done=[entry["topic"] for entry in state.get("search_results", [])],
             thought=thought_since_search(before),
             searched=bool(state.get("queries")),
+            planned=self._planned(),
+            reminded=was_reminded(before),
             maps=self._map_names(),
         )
+
+    def _planned(self) -> list[str]:
+        plan = self.state.get("plan", [])
+        return [topic["name"] for topic in plan if topic["status"] == "planned"]
 
     def _map_names(self) -> list[str]:
         """Return the names of the map's tools that a call has; the server knows which exist."""
@@ -292,7 +299,8 @@ class _Step:
     ) -> ToolMessage:
         language, page = self.state["turn"]["language"], results.opened.get(id(call))
         if refusal is not None:
-            text = say(f"deep_research.{refusal}", language)
+            planned = say("punctuation.comma", language).join(self._planned())
+            text = say(f"deep_research.{refusal}", language, planned=planned)
         elif call["name"] == THINK:
             text = say("deep_research.noted", language)
         elif call["name"] == SEARCH:

@@ -1,4 +1,4 @@
-"""The first node: check the input and open the turn with an empty archive."""
+"""The first node: check the input, open the turn with an empty archive, and plan its topics."""
 
 import logging
 from typing import cast
@@ -6,10 +6,12 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.budget import meter_of
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import open_turn
+from agent.assistants.deep_research.plan import planned_topics
 from agent.assistants.deep_research.state import (
     DeepState,
     DeepUpdate,
@@ -18,6 +20,7 @@ from agent.assistants.deep_research.state import (
 )
 from agent.configuration import Configuration
 from agent.core.progress import event
+from agent.state import replaced
 from agent.texts import say
 
 log = logging.getLogger(__name__)
@@ -27,7 +30,7 @@ NODE = "begin"
 async def begin(
     state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
-    """Open the turn; the first topic has no name until the model gives it one."""
+    """Open the turn and plan it; without a plan the model names its topics one by one."""
     services, configuration = get_services(), configuration_of(runtime)
     abandoned = _abandoned_messages(state)
     gone = {message.id for message in abandoned}
@@ -46,6 +49,12 @@ async def begin(
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     log.info("turn=%s %s: %d characters asked", turn["id"], NODE, len(turn["question"]))
+    meter = meter_of(opened, configuration, services)
+    opened["plan"], gaps = await planned_topics(opened, configuration, services, meter)
+    opened["gaps"], opened["usage"] = replaced(gaps), replaced(meter.usage)
+    lines = [f"{topic['id']} {topic['name']}" for topic in opened["plan"]]
+    if lines:
+        runtime.stream_writer(event("tasks", NODE, text="\n".join(lines), count=len(lines)))
     return opened
 
 

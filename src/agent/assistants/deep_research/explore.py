@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
@@ -15,6 +15,7 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
 from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.deep_research.plan import begun, next_planned, plan_elements
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
@@ -58,6 +59,7 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
         "today": turn["today"],
         "conversation": cut_to_tokens(state["conversation"], limit // 10),
         "previous": previous_lines(state["previous"], limit // 20),
+        "plan": plan_elements(state.get("plan", []), limit // 10),
         "topics_done": cut_to_tokens(topics_done(state), limit // 6),
         "topic": state["topic"],
         "left": _left(state, configuration),
@@ -147,6 +149,7 @@ async def explore(
     if _is_full(state, configuration):
         cleared = _intent("clear", say("deep_research.cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
+    state, opening = _opened(state, runtime)
     tools, gaps = await _tools(state, configuration, services, meter)
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
@@ -165,8 +168,21 @@ async def explore(
         lambda reason: run_gap("deep_research.model_failed", language, reason=reason),
     )
     if reply is None:
-        return DeepUpdate(**_end_update(state, failed[0], runtime), usage=meter.usage)
-    return _step_update(state, reply.message, gaps, meter)
+        ended = _end_update(state, failed[0], runtime)
+        return DeepUpdate(**{**opening, **ended}, usage=meter.usage)
+    return DeepUpdate(**{**opening, **_step_update(state, reply.message, gaps, meter)})
+
+
+def _opened(state: DeepState, runtime: Runtime[Configuration]) -> tuple[DeepState, DeepUpdate]:
+    """Return the state with its first planned topic under way where it has none, and the update."""
+    plan = state.get("plan", [])
+    topic = next_planned(plan)
+    if state["topic"] or topic is None:
+        return state, DeepUpdate()
+    name = topic["name"]
+    runtime.stream_writer(event("topic_started", NODE, text=name, count=0))
+    update = DeepUpdate(topic=name, plan=begun(plan, name))
+    return cast(DeepState, {**state, **update}), update
 
 
 def _step_update(state: DeepState, message: AIMessage, gaps: list[Gap], meter: Meter) -> DeepUpdate:

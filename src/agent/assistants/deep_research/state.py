@@ -43,6 +43,19 @@ class DeepInput(QuestionInput, total=False):
     """The input of a client."""
 
 
+TopicStatus = Literal["planned", "active", "done", "dropped"]
+
+
+class PlannedTopic(TypedDict):
+    """One topic of the plan."""
+
+    id: str
+    """`T1`."""
+    name: str
+    what_to_find: str
+    status: TopicStatus
+
+
 class FoundPage(TypedDict):
     """A page a search of the present topic returned."""
 
@@ -126,6 +139,8 @@ def add_counts(old: Counts | None, new: Counts | None) -> Counts:
 class DeepState(AgentInput, Gathered, total=False):
     """Everything the nodes share."""
 
+    plan: list[PlannedTopic]
+    """The topics to look into; empty where no model planned them."""
     conversation: str
     base: int
     """How many messages the thread had when the question was asked."""
@@ -171,6 +186,7 @@ def new_research() -> DeepUpdate:
     empty: dict[str, Any] = {
         **NOTHING_GATHERED,
         **dict.fromkeys(_OF_A_QUESTION),
+        "plan": [],
         "rounds": 0,
         "topic_rounds": 0,
         "fruitless": 0,

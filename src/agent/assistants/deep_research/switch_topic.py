@@ -10,12 +10,19 @@ from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.reading import canonical
 from agent.assistants.common.services import GetServices
 from agent.assistants.deep_research.explore import topic_messages, topic_name
+from agent.assistants.deep_research.plan import (
+    begun,
+    next_planned,
+    topic_named,
+    with_status,
+)
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
     DeepUpdate,
     FoundPage,
     Intent,
+    PlannedTopic,
     TopicResult,
     UsefulPage,
     configuration_of,
@@ -39,6 +46,7 @@ async def switch_topic(
     intent = state["intent"]
     assert intent is not None
     configuration, messages = configuration_of(runtime), topic_messages(state)
+    new_topic = _new_topic(state, intent)
     entry, invented = _archive(state, intent, messages)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
     gaps = _gaps(state, intent, entry)
@@ -46,16 +54,14 @@ async def switch_topic(
     if intent["kind"] == "change" and entries >= configuration.max_topics:
         limit = str(configuration.max_topics)
         language = state["turn"]["language"]
-        gaps.append(
-            run_gap("deep_research.topics_spent", language, limit=limit, topic=intent["new_topic"])
-        )
+        gaps.append(run_gap("deep_research.topics_spent", language, limit=limit, topic=new_topic))
         goes_on = False
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     if entry:
         count = len(entry["useful_webpages"])
         runtime.stream_writer(event("topic_done", NODE, text=entry["topic"], count=count))
-    topic = intent["new_topic"] if goes_on and intent["new_topic"] else state["topic"]
+    topic = new_topic if goes_on and new_topic else state["topic"]
     if goes_on and intent["kind"] == "change":
         runtime.stream_writer(event("topic_started", NODE, text=topic, count=entries))
     log.info("turn=%s %s: %s, %d topics", state["turn"]["id"], NODE, intent["kind"], entries)
@@ -66,12 +72,27 @@ async def switch_topic(
         pages_found=replaced([]),
         links_found=replaced([]),
         topic=topic,
+        plan=_plan(state, topic if goes_on else "", is_done=entry is not None),
         topic_rounds=0,
         exploring=goes_on,
         intent=None,
         gaps=gaps,
         counts=Counts(invented_urls=invented),
     )
+
+
+def _plan(state: DeepState, topic: str, *, is_done: bool) -> list[PlannedTopic]:
+    """Return the plan with the topic that is left, and the one that begins, if any."""
+    plan, left = state.get("plan", []), topic_name(state)
+    plan = with_status(plan, left, "done") if is_done and left != topic else plan
+    return begun(plan, topic) if topic else plan
+
+
+def _new_topic(state: DeepState, intent: Intent) -> str:
+    """Return the topic to go on with by its name in the plan; the next one where none is named."""
+    plan, name = state.get("plan", []), intent["new_topic"]
+    planned = topic_named(plan, name) if name else next_planned(plan)
+    return planned["name"] if planned and intent["kind"] == "change" else name
 
 
 def _archive(

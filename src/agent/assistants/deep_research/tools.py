@@ -107,6 +107,7 @@ Refusal = Literal[
     "same_topic",
     "done_topic",
     "no_topic",
+    "planned_left",
     "second_change",
     "leaving",
     "unknown_tool",
@@ -124,6 +125,10 @@ class TopicHistory:
     """Whether the model has thought since the last search, or since the topic began."""
     searched: bool
     """Whether anything was searched in this turn."""
+    planned: Collection[str] = ()
+    """The topics of the plan that nobody has looked into yet."""
+    reminded: bool = False
+    """Whether an end of this topic was refused before."""
     maps: Collection[str] = ()
     """The names of the map's tools, where they are offered."""
 
@@ -137,6 +142,14 @@ def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
             if message.name == SEARCH:
                 return False
     return False
+
+
+def was_reminded(messages: Sequence[AnyMessage]) -> bool:
+    """Return whether an end of the topic was refused before."""
+    return any(
+        isinstance(message, ToolMessage) and message.name == END and message.status == "error"
+        for message in messages
+    )
 
 
 def last_thought(messages: Sequence[AnyMessage]) -> str:
@@ -204,12 +217,14 @@ class _Order:
             return refusal
         if call["name"] == END and not self._history.searched:
             return "search_first"
+        if call["name"] == END and self._history.planned and not self._history.reminded:
+            return "planned_left"
         self._leaving = True
         return None
 
     def _unfit(self, topic: str) -> Refusal | None:
         if not topic:
-            return "no_topic"
+            return None if self._history.planned else "no_topic"
         if same_topic(topic, self._history.topic):
             return "same_topic"
         if any(same_topic(topic, closed) for closed in self._history.done):

@@ -19,6 +19,7 @@ REPLIES: dict[str, Reply] = {
         research.amap_research,
         research.reflection,
         research.answer,
+        report.deep_plan,
         report.deep_explore,
         report.deep_compress,
         report.deep_report,

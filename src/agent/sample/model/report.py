@@ -57,15 +57,23 @@ _OF_ITSELF = re.compile(r"本示例|示例论文|^本文|\b[Tt]his (?:sample|not
 _ENDED = re.compile(r"[。！？!?.]['\"”’」』）)]*$")
 
 
+def deep_plan(turn: Turn) -> Answer:
+    """Return a topic for each aspect the question names; else the question itself."""
+    question, limit = clean_question(question_of(turn.user)), max(1, number(turn.user, "limit", 3))
+    named = aspects_of(question, with_subject=True) or [question]
+    topics = [{"name": name, "what_to_find": f"{searched_as(question)} {name}"} for name in named]
+    return Answer(json={"topics": topics[:limit]})
+
+
 def deep_explore(turn: Turn) -> Answer:
     """Search once for each topic, then keep the pages on the subject and go on to the next."""
     language, question = language_of(turn), clean_question(question_of(turn.user))
-    named, topic = aspects_of(question, with_subject=True), block(turn.user, "topic") or question
-    finished = [line.lstrip("- ").rpartition(" (")[0] for line in lines(turn.user, "topics_done")]
-    rest = [name for name in named if name not in finished and name != topic]
+    plan = [topic for topic, _ in elements(turn.user, "planned")]
+    named, topic = [row.get("name", "") for row in plan], block(turn.user, "topic") or question
+    rest = [row.get("name", "") for row in plan if row.get("status") == "planned"]
     results = "\n".join(result.text for result in turn.tool_results if result.name == SEARCH)
     if not results:
-        return Answer(calls=_searches(turn, question, topic, rest))
+        return Answer(calls=tuple(_searches(turn, question, topic, named)))
     if any(r.name == TEXT_SEARCH for r in turn.tool_results) and (
         details := map_calls(turn, topic)
     ):
@@ -83,19 +91,15 @@ def deep_explore(turn: Turn) -> Answer:
     return Answer(calls=(_call(THINK, reflection=thought), last))
 
 
-def _searches(turn: Turn, question: str, topic: str, rest: list[str]) -> tuple[FunctionCall, ...]:
-    """Return the searches for a topic, or the change to the first that the question names."""
-    named = aspects_of(question, with_subject=True)
-    next_topic = short(rest[0] if rest else topic)
-    thinking = _call(THINK, reflection=say("sample.search", language_of(turn), topic=next_topic))
-    if rest and topic not in named:
-        return thinking, _change(rest[0], [])
-    query = f"{searched_as(question)} {topic}" if topic in named else question
+def _searches(turn: Turn, question: str, topic: str, named: list[str]) -> list[FunctionCall]:
+    """Return the searches for a topic, on the map as well where it asks for places."""
+    thought = say("sample.search", language_of(turn), topic=short(topic))
+    query = f"{searched_as(question)} {topic}" if topic != question else question
     place, words = extract_place(question), activity_keywords(topic, "zh")
     if topic in (question, *named[:1]):
         words = words or activity_keywords(question, "zh")
     on_map = map_calls(turn, f"{place[0]} {words[0]}") if place and words else ()
-    return thinking, _call(SEARCH, queries=[query]), *on_map
+    return [_call(THINK, reflection=thought), _call(SEARCH, queries=[query]), *on_map]
 
 
 def _call(name: str, **arguments: object) -> FunctionCall:

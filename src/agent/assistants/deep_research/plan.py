@@ -1,0 +1,144 @@
+"""The plan of a research: the topics it looks into, by one call before the first search."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any, cast
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel, Field, field_validator
+
+from agent.assistants.common.budget import Share, share_spent
+from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.services import Services
+from agent.assistants.deep_research.state import DeepState, PlannedTopic, TopicStatus
+from agent.assistants.deep_research.tools import same_topic
+from agent.configuration import Configuration
+from agent.core.budget import Meter, no_usage
+from agent.core.strings import cut_to_tokens
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.prompts import Raw, element, render
+
+log = logging.getLogger(__name__)
+NODE = "begin"
+MAX_NAME, _MAX_WANTED = 120, 300
+_LEFT_TO_OTHERS = Share(4, 0.7, 0.6)
+"""Nothing is planned where little more than the report could be paid."""
+
+
+class TopicToPlan(BaseModel):
+    """One topic of a research."""
+
+    name: str = Field(description="A few words that make sense alone.")
+    what_to_find: str = Field("", description="The facts the answer needs of it.")
+
+    @field_validator("name", "what_to_find", mode="before")
+    @classmethod
+    def _text(cls, value: object) -> str:
+        return value if isinstance(value, str) else ""
+
+
+class TopicPlan(BaseModel):
+    """The topics to look into, in their order."""
+
+    topics: list[TopicToPlan] = Field(description="At least one, at most <limit>.")
+
+
+async def planned_topics(
+    opened: DeepState, configuration: Configuration, services: Services, meter: Meter
+) -> tuple[list[PlannedTopic], list[Gap]]:
+    """Ask the model for a plan; none where it fails, as topics are then named one by one."""
+    if share_spent(_LEFT_TO_OTHERS, no_usage(), configuration, meter):
+        return [], []
+    turn, limit = opened["turn"], configuration.context_token_limit
+    language = turn["language"]
+    values = {
+        "today": turn["today"],
+        "conversation": cut_to_tokens(opened["conversation"], limit // 10),
+        "previous": previous_lines(opened["previous"], limit // 10),
+        "limit": str(configuration.max_topics),
+        "question": cut_to_tokens(turn["question"], limit // 2),
+    }
+    prompt = [
+        SystemMessage(render("deep_plan_system", language)),
+        HumanMessage(render("deep_plan", language, **values)),
+    ]
+    asking = services.models.ask(
+        configuration.query_generator_model,
+        prompt,
+        meter=meter,
+        schema=TopicPlan,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(
+        asking,
+        turn,
+        NODE,
+        lambda reason: run_gap("deep_research.plan_failed", language, reason=reason),
+    )
+    gaps = [Gap(**{**gap, "recovered": True}) for gap in gaps]
+    topics = reply.parsed.topics if reply and reply.parsed else []
+    return with_topics([], topics, configuration.max_topics), gaps
+
+
+def with_topics(
+    plan: Sequence[PlannedTopic], topics: Sequence[TopicToPlan], most: int
+) -> list[PlannedTopic]:
+    """Return the plan with more topics, each named once, at most `most` in all."""
+    longer = list(plan)
+    for topic in topics:
+        name = clean_text(topic.name, MAX_NAME)
+        if name and not topic_named(longer, name) and len(left_in(longer)) < most:
+            wanted = clean_text(topic.what_to_find, _MAX_WANTED)
+            longer.append(
+                PlannedTopic(
+                    id=f"T{len(longer) + 1}", name=name, what_to_find=wanted, status="planned"
+                )
+            )
+    return longer
+
+
+def topic_named(plan: Sequence[PlannedTopic], name: str) -> PlannedTopic | None:
+    """Return the topic of this name or id."""
+    return next((t for t in plan if same_topic(name, t["name"]) or name == t["id"]), None)
+
+
+def left_in(plan: Sequence[PlannedTopic]) -> list[PlannedTopic]:
+    """Return the topics that were not dropped."""
+    return [topic for topic in plan if topic["status"] != "dropped"]
+
+
+def next_planned(plan: Sequence[PlannedTopic]) -> PlannedTopic | None:
+    """Return the first topic that nobody has looked into yet."""
+    return next((topic for topic in plan if topic["status"] == "planned"), None)
+
+
+def with_status(plan: Sequence[PlannedTopic], name: str, status: TopicStatus) -> list[PlannedTopic]:
+    """Return the plan with the status of one topic changed."""
+    topic = topic_named(plan, name)
+    return [
+        cast(PlannedTopic, {**each, "status": status}) if each is topic else each for each in plan
+    ]
+
+
+def begun(plan: Sequence[PlannedTopic], name: str) -> list[PlannedTopic]:
+    """Return the plan with this topic under way, at its end where it was not planned."""
+    longer = list(plan)
+    if plan and not topic_named(plan, name):
+        longer = with_topics(plan, [TopicToPlan(name=name)], len(plan) + 1)
+    return with_status(longer, name, "active")
+
+
+def plan_elements(plan: Sequence[PlannedTopic], tokens: int) -> str:
+    """Return the plan as a model reads it."""
+    rows: list[Any] = [
+        element("planned", topic["what_to_find"], id=topic["id"], name=topic["name"],
+                status=topic["status"])
+        for topic in plan
+    ]  # fmt: skip
+    text = "\n".join(rows)
+    return Raw(text) if cut_to_tokens(text, tokens) == text else Raw("\n".join(
+        element("planned", "", id=t["id"], name=t["name"], status=t["status"]) for t in plan
+    ))  # fmt: skip
