@@ -50,6 +50,11 @@ class Configuration(BaseModel):
         "gemini-3.8-flash", description="Judges the findings and asks follow-up queries."
     )
     answer_model: str = Field("gemini-3.8-flash", description="Writes the answer.")
+    collections: str = Field(
+        "",
+        max_length=2000,
+        description="Own documents to read where the question names none: names parted by commas.",
+    )
     number_of_initial_queries: int = Field(
         3, ge=1, le=10, description="Queries written for the question."
     )

@@ -4,6 +4,7 @@ generate_query ─ continue_to_research ─┬─ web_research ×n ─┬─ ref
                                        └─ amap_research ×m ┘      │            │       │
                       finalize_answer ◀───────────────────────────┘◀───────────┘   more rounds
 
+Where collections of own documents are named, document_research stands beside the two.
 With `review_plan` the run pauses between generate_query and the dispatch.
 """
 
@@ -16,6 +17,7 @@ from langgraph.stream import CustomTransformer
 from agent.assistants.common.services import GetServices
 from agent.configuration import Configuration
 from agent.nodes.amap_research import amap_research
+from agent.nodes.document_research import document_research
 from agent.nodes.finalize_answer import finalize_answer
 from agent.nodes.generate_query import generate_query
 from agent.nodes.reflection import reflection
@@ -23,12 +25,18 @@ from agent.nodes.review_plan import review_plan
 from agent.nodes.routing import continue_to_research, evaluate_research, review_or_research
 from agent.nodes.web_research import web_research
 from agent.services import process_services
-from agent.state import AgentInput, AmapSearchState, OverallState, WebSearchState
+from agent.state import (
+    AgentInput,
+    AmapSearchState,
+    DocumentSearchState,
+    OverallState,
+    WebSearchState,
+)
 
 Graph = StateGraph[OverallState, Configuration, AgentInput, OverallState]
 Compiled = CompiledStateGraph[OverallState, Configuration, AgentInput, OverallState]
 
-RESEARCH = ["web_research", "amap_research"]
+RESEARCH = ["web_research", "amap_research", "document_research"]
 
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
@@ -43,6 +51,8 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
                    input_schema=WebSearchState)  # fmt: skip
     graph.add_node("amap_research", partial(amap_research, get_services=get_services),
                    input_schema=AmapSearchState)  # fmt: skip
+    graph.add_node("document_research", partial(document_research, get_services=get_services),
+                   input_schema=DocumentSearchState)  # fmt: skip
     graph.add_node("reflection", partial(reflection, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
     graph.add_node("finalize_answer", partial(finalize_answer, get_services=get_services),
@@ -55,6 +65,7 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     graph.add_conditional_edges("review_plan", continue_to_research, [*RESEARCH, "finalize_answer"])
     graph.add_edge("web_research", "reflection")
     graph.add_edge("amap_research", "reflection")
+    graph.add_edge("document_research", "reflection")
     graph.add_conditional_edges("reflection", evaluate_research, [*RESEARCH, "finalize_answer"])
     graph.add_edge("finalize_answer", END)
     return graph

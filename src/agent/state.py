@@ -64,6 +64,11 @@ class QuestionInput(TypedDict, total=False):
         Field(ge=-840, le=840, description="The user's clock: minutes ahead of UTC."),
         EphemeralValue,
     ]
+    collections: Annotated[
+        list[str] | None,
+        Field(description="Collections of own documents to read; plan_execute reads all it may."),
+        EphemeralValue,
+    ]
 
 
 class AgentInput(QuestionInput, total=False):
@@ -145,6 +150,10 @@ class Gathered(Records, total=False):
 
     turn: Turn
     previous: Previous
+    owner: str
+    """Whose documents are read; settled at its start, as who continues a run may be another."""
+    readable: list[str]
+    """The collections this run may read, settled at its start; empty where it reads none."""
     queries: Annotated[list[PlannedQuery], extend]
     geojson: dict[str, Any] | None
 
@@ -300,6 +309,17 @@ class WebSearchState(TypedDict):
     id: str
     turn: Turn
     spent: Usage
+
+
+class DocumentSearchState(TypedDict):
+    """One branch over own documents."""
+
+    search_query: str
+    id: str
+    turn: Turn
+    spent: Usage
+    owner: str
+    readable: list[str]
 
 
 class AmapSearchState(TypedDict):

@@ -5,7 +5,7 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from agent.assistants.plan_execute.plan import owner_of
+from agent.assistants.common.own_documents import owner_of
 from tests.support.probe_graph import ProbeState, paid, turn_of
 
 

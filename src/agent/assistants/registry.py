@@ -19,8 +19,6 @@ ASSISTANTS: Mapping[str, str] = {
 """The id and where its graph is; beside each stands `build_graph(get_services)`."""
 TAKE_FORMAT = frozenset({"team_answer"})
 """Those that take the form an answer must have (`format_requirement`)."""
-TAKE_COLLECTIONS = frozenset({"plan_execute"})
-"""Those that read own documents (`collections`)."""
 
 REVIEW_PLANS = frozenset({"agent"})
 """Those that pause for a person where `review_plan` is set."""

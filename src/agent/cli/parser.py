@@ -224,7 +224,7 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     ask.add_argument("--format-requirement", metavar="TEXT",
                      help='the form of the answer, such as "a year" (team_answer)')  # fmt: skip
     ask.add_argument("--collection", action="append", dest="collections", metavar="NAME",
-                     help="own documents to read (plan_execute; repeatable)")  # fmt: skip
+                     help="own documents to read (repeatable; plan_execute reads all)")  # fmt: skip
     ask.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     _declare_saves(ask)
     ask.add_argument("-q", "--quiet", action="store_true", help="print the answer and nothing else")

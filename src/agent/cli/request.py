@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.assistants.registry import ASSISTANTS, REVIEW_PLANS, TAKE_COLLECTIONS, TAKE_FORMAT
+from agent.assistants.registry import ASSISTANTS, REVIEW_PLANS, TAKE_FORMAT
 from agent.cli.console import is_terminal
 from agent.configuration import Configuration, configure
 from agent.core.errors import ConfigurationError, InputError
@@ -37,7 +37,7 @@ class Request:
     format_requirement: str | None = None
     """The form of the answer, for assistants that take it."""
     collections: tuple[str, ...] | None = None
-    """Own documents to read, for assistants that do; None is all."""
+    """Own documents to read; None is all for plan_execute, and none for the others."""
     saves: bool = False
     """True if the answer goes into a file, in which links should last."""
     resume: dict[str, Any] | None = None
@@ -161,10 +161,6 @@ def _collections(arguments: Namespace, *, has_question: bool) -> tuple[str, ...]
         return None
     if not has_question:
         raise InputError("--collection", "goes with a question")
-    assistant = arguments.assistant
-    if assistant in ASSISTANTS and assistant not in TAKE_COLLECTIONS:
-        hint = f"is not taken by {assistant}; use --assistant {', '.join(sorted(TAKE_COLLECTIONS))}"
-        raise InputError("--collection", hint)
     return tuple(dict.fromkeys(value))
 
 

@@ -89,7 +89,10 @@ def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
 
 
 class Numbering:
-    """Number sources from 1; two ids of one URL are one source, with the quotes of both."""
+    """Number sources from 1; two ids of one URL are one source, with the quotes of both.
+
+    So are two of one page of a document without a URL, by its title.
+    """
 
     def __init__(self) -> None:
         self._used: dict[str, Source] = {}
@@ -101,7 +104,7 @@ class Numbering:
 
     def number(self, source: Source) -> int:
         """Return the number of a source, a new one at its first use."""
-        key = source["url"] or source["id"]
+        key = source["url"] or (source["title"] if source["kind"] == "document" else source["id"])
         entry = self._used.get(key)
         if entry is None:
             entry = source.copy()

@@ -33,6 +33,10 @@ _ASKED_CHINESE = """
 """
 _ASKING = frozenset(_ASKED_ENGLISH.split() + _ASKED_CHINESE.split())
 _PARTICLES = frozenset("的了吗呢吧么")
+_COVERAGE = 0.3
+"""The share of a query's terms a text must have to bear on it: one common word is not enough."""
+_FEW = 3
+"""Of fewer words one may be all that a text shares."""
 
 
 def terms(text: str) -> list[str]:
@@ -59,6 +63,15 @@ def query_terms(text: str) -> list[str]:
     distinct = list(dict.fromkeys(terms(text)))
     telling = [t for t in distinct if t not in _ASKING and _PARTICLES.isdisjoint(t)]
     return telling or distinct
+
+
+def bears_on(query: str, text: str) -> bool:
+    """Return True if a text has enough of a query's terms for words to say that it is about it."""
+    terms_of_query = set(query_terms(query))
+    # Of the pairs of a Chinese phrase half straddle two words: 钠电技术 has 电技.
+    words = sum(1 if term.isascii() else 0.5 for term in terms_of_query)
+    least = max(_COVERAGE * len(terms_of_query), 1 if words < _FEW else 2)
+    return bool(terms_of_query) and len(terms_of_query & set(terms(text))) >= least
 
 
 @lru_cache(maxsize=1 << 15)

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
 from agent.assistants.common.records import place_lines
 from agent.assistants.common.services import GetServices, Services
@@ -70,8 +71,12 @@ async def generate_query(
         refuse_without_thread()
     turn = open_turn(state, configuration, services, runtime)
     previous = opened_previous(previous_of(state), turn)
+    readable = await readable_collections(
+        state, configuration, services, runtime, language=turn["language"]
+    )
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous
+    opened["owner"], opened["readable"] = readable.owner, readable.names
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     if lacks_place(turn, previous, configuration):
@@ -97,7 +102,7 @@ async def generate_query(
     opened["turn"], opened["query_list"] = turn, queries
     opened["needs"] = "place" if plan.needs_place else None
     opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
-    opened["gaps"] = replaced(plan.gaps)
+    opened["gaps"] = replaced([*readable.gaps, *plan.gaps])
     opened["usage"] = replaced(meter.usage)
     return opened
 

@@ -77,7 +77,7 @@ def _still_missing(state: OverallState, finished: int) -> str:
     """Return what the last verdict missed, where the round that was to bring it brought nothing."""
     prefixes = {source["id"].partition("-")[0] for source in state.get("sources_gathered", [])}
     rounds = [query["round"] for query in state.get("queries", [])]
-    branches = {f"{kind}{n}" for n, of in enumerate(rounds) if of == finished for kind in "wa"}
+    branches = {f"{kind}{n}" for n, of in enumerate(rounds) if of == finished for kind in "wad"}
     return "" if branches & prefixes else state.get("knowledge_gap", "")
 
 

@@ -12,7 +12,13 @@ from agent.core.budget import no_usage
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import map_task_by_rules, valid_map_task
 from agent.evidence.types import MapTask, Point, Query
-from agent.state import AmapSearchState, OverallState, WebSearchState, WrittenQuery
+from agent.state import (
+    AmapSearchState,
+    DocumentSearchState,
+    OverallState,
+    WebSearchState,
+    WrittenQuery,
+)
 
 _NEEDS_NO_PLACE = {"route", "distance"}
 _MOST_KEYWORDS = 3
@@ -31,7 +37,7 @@ def review_or_research(
 def continue_to_research(
     state: OverallState, runtime: Runtime[Configuration]
 ) -> list[Send] | Literal["finalize_answer"]:
-    """Send every query to the web, and to the map where it helps."""
+    """Send every query to the web, to the map where it helps, to own documents that are named."""
     if state.get("needs"):
         return "finalize_answer"
     return _sends(state, state["query_list"], runtime) or "finalize_answer"
@@ -59,6 +65,12 @@ def _sends(
         if web:
             payload = WebSearchState(search_query=text, id=branch, turn=turn, spent=spent)
             sends.append(Send("web_research", payload))
+        if readable := state.get("readable"):
+            own = DocumentSearchState(
+                search_query=text, id=branch, turn=turn, spent=spent,
+                owner=state["owner"], readable=readable,
+            )  # fmt: skip
+            sends.append(Send("document_research", own))
         if query["map"]:
             task = AmapSearchState(
                 search_query=text, id=branch, task=query["map"], turn=turn, spent=spent,

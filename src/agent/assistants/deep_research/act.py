@@ -12,6 +12,12 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.own_documents import (
+    SEARCH_DOCUMENTS,
+    Documents,
+    next_prefix,
+    search_own,
+)
 from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageReading, wanted_page
 from agent.assistants.common.search import ask_providers, page_row, providers_of, result_element
 from agent.assistants.common.services import GetServices, Services
@@ -50,6 +56,7 @@ from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
+from agent.knowledge.types import Scope
 from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapResult
 from agent.search.hits import MAX_SNIPPET
@@ -198,10 +205,13 @@ class _Step:
         allowed = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
         for thought in _thoughts(allowed):
             self.emit(event("thought", NODE, text=thought))
-        hits, mapped, opened = await asyncio.gather(
-            self._run_searches(allowed), self._ask_map(allowed), self._open_pages(allowed)
+        hits, mapped, opened, own = await asyncio.gather(
+            self._run_searches(allowed),
+            self._ask_map(allowed),
+            self._open_pages(allowed),
+            self._search_own(allowed),
         )
-        results = _Results(hits, mapped, opened)
+        results = _Results(hits, mapped, opened, own)
         answers = [
             self._answer(call, refusal, results)
             for call, refusal in zip(calls, refusals, strict=True)
@@ -219,6 +229,7 @@ class _Step:
             planned=self._planned(),
             reminded=was_reminded(before),
             maps=self._map_names(),
+            documents=bool(state.get("readable")),
         )
 
     def _planned(self) -> list[str]:
@@ -288,6 +299,23 @@ class _Step:
         pages = await reading.open_all(requests, left=left, tokens=tokens)
         return {id(call): page for call, page in zip(calls, pages, strict=True)}
 
+    async def _search_own(self, done: Sequence[ToolCall]) -> dict[int, Documents]:
+        """Return what own documents say, by the identity of the call."""
+        state, calls = self.state, [call for call in done if call["name"] == SEARCH_DOCUMENTS]
+        scope = Scope(tuple(state.get("readable", [])), state.get("owner", ""))
+        first = next_prefix([source["id"] for source in state.get("sources_gathered", [])])
+        language = state["turn"]["language"]
+        results = await asyncio.gather(
+            *(
+                search_own(
+                    " ".join(queries_of(call)), scope, self.services, self.meter,
+                    prefix=f"d{first + n}", language=language,
+                )
+                for n, call in enumerate(calls)
+            )
+        )  # fmt: skip
+        return {id(call): found for call, found in zip(calls, results, strict=True)}
+
     def _report_call(self, text: str) -> None:
         self.emit(event("map_call", NODE, text=text))
 
@@ -311,6 +339,9 @@ class _Step:
             text = cut_to_tokens(results.mapped[id(call)], self._share(len(results)))
         elif page:
             text = page.shown(language)
+        elif own := results.own.get(id(call)):
+            shown = own.shown([source["id"] for source in own.sources], language)
+            text = cut_to_tokens(shown, self._share(len(results)))
         else:
             text = say("deep_research.recorded", language)
         return ToolMessage(
@@ -338,12 +369,15 @@ class _Step:
         opened = [page for page in results.opened.values() if not page.failure]
         intent = _intent_of(calls)
         looked_up = (
-            bool(by_query or opened)
+            bool(by_query or opened or results.own)
             or intent is not None
             or any(c["name"] not in OWN for c in calls)
         )
         gaps: list[Gap] = [gap for each in by_query.values() for gap in each.gaps]
         gaps += [page.gap for page in results.opened.values() if page.gap]
+        gaps += [own.gap for own in results.own.values() if own.gap][:1]
+        queries = [*by_query, *(own.query for own in results.own.values())]
+        passages = [source for own in results.own.values() for source in own.sources]
         round_ = len(state.get("search_results", [])) + 1
         return DeepUpdate(
             messages=cast(list[Any], answers),
@@ -355,8 +389,8 @@ class _Step:
                 *map(_found_page, opened),
             ],
             links_found=[url for page in opened for url in page.links],
-            queries=[PlannedQuery(query=query, map=None, round=round_) for query in by_query],
-            sources_gathered=map_result.sources,
+            queries=[PlannedQuery(query=query, map=None, round=round_) for query in queries],
+            sources_gathered=[*map_result.sources, *passages],
             places=map_result.places,
             routes=map_result.routes,
             weather=map_result.weather,
@@ -375,9 +409,10 @@ class _Results:
     found: dict[str, Found]
     mapped: dict[int, str]
     opened: dict[int, OpenedPage]
+    own: dict[int, Documents]
 
     def __len__(self) -> int:
-        return len(self.found) + len(self.mapped) + len(self.opened)
+        return len(self.found) + len(self.mapped) + len(self.opened) + len(self.own)
 
 
 def _addresses(state: DeepState) -> list[str]:

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import open_turn
@@ -38,9 +39,14 @@ async def begin(
     thread = cast(DeepState, {**state, "messages": messages})
     turn = open_turn(thread, configuration, services, runtime)
     previous = opened_previous(previous_of(thread), turn)
+    readable = await readable_collections(
+        state, configuration, services, runtime, language=turn["language"]
+    )
     opened = new_research()
     opened["turn"], opened["previous"] = turn, previous
     opened["conversation"] = conversation(messages, previous["sources"])
+    opened["owner"], opened["readable"] = readable.owner, readable.names
+    opened["gaps"] = replaced(readable.gaps)
     opened["base"] = len(messages)
     opened["messages"] = cast(
         list[AnyMessage], [RemoveMessage(id=message.id or "") for message in abandoned]

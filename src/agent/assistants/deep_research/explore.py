@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.budget import Share, meter_of, share_spent
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.own_documents import DOCUMENTS
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
 from agent.assistants.common.records import prompt_tokens
@@ -243,6 +244,7 @@ async def _tools(
 ) -> tuple[list[BaseTool], list[Gap]]:
     """Return our own tools, and the map's where a place is named and the map can be had."""
     own = [t for t in EXPLORING if t.name != READ or reads_left(state, configuration)]
+    own += [DOCUMENTS] if state.get("readable") else []
     if not offers_maps(state, configuration):
         return own, []
     turn = state["turn"]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS
 from agent.assistants.common.reading import READ, READING
 from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
@@ -20,7 +21,7 @@ from agent.evidence.queries import clean_text
 
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"
-OWN = (THINK, SEARCH, READ, CHANGE, END)
+OWN = (THINK, SEARCH, READ, SEARCH_DOCUMENTS, CHANGE, END)
 MAX_QUERIES = 5
 _MAX_QUERY, _MAX_TOPIC, _MAX_REASON, _MAX_THOUGHT, _MAX_URLS = 400, 120, 300, 1500, 60
 
@@ -131,6 +132,8 @@ class TopicHistory:
     """Whether an end of this topic was refused before."""
     maps: Collection[str] = ()
     """The names of the map's tools, where they are offered."""
+    documents: bool = False
+    """Whether own documents may be searched."""
 
 
 def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
@@ -183,12 +186,16 @@ class _Order:
         name = call["name"]
         if name not in OWN and name not in self._history.maps:
             return "unknown_tool"
+        if name == SEARCH_DOCUMENTS and not self._history.documents:
+            return "unknown_tool"
         if name in (CHANGE, END):
             return self._closing(call)
         if name == THINK:
             return self._thinking(call)
         if self._leaving:
             return "leaving"
+        if name == SEARCH_DOCUMENTS and not queries_of(call):
+            return "empty_search"
         return self._search(call) if name == SEARCH else None
 
     def _thinking(self, call: ToolCall) -> Refusal | None:

@@ -130,7 +130,21 @@ class _Report:
         ]
         if records := self.draft.record_lines():
             topics.append((say("deep_research.map_topic", self.draft.language), records))
+        if own := self.own_lines():
+            topics.append((say("plan_execute.own", self.draft.language), own))
         return topics if any(notes for _, notes in topics) else []
+
+    def own_lines(self) -> str:
+        """Return the passages of own documents that were found, each page of a document once."""
+        rows = {
+            (source["title"], *source["quotes"]): source
+            for source in reversed(self.state.get("sources_gathered", []))
+            if source["kind"] == "document"
+        }
+        return "\n".join(
+            f"{source['title']}: {source['quotes'][0]} [^{source['id']}]"
+            for source in reversed(rows.values())
+        )
 
     def material(self) -> str:
         return "\n\n".join(f"## {name}\n\n{notes}" for name, notes in self.topics() if notes)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from agent.assistants.common.own_documents import passage_text
 from agent.assistants.common.reading import OpenedPage, canonical, read_whole
 from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.documents import is_scored
@@ -41,11 +42,6 @@ class PageIndex:
     @cached_property
     def _counted(self) -> Bm25:
         return Bm25([passage_text(hit) for hit in self.hits])
-
-
-def passage_text(hit: Hit) -> str:
-    """Return a passage with its headings, as it is ranked."""
-    return "\n".join([*hit.chunk["headings"], hit.chunk["text"]])
 
 
 def pages_to_read(results: Sequence[ExecutorResult], per_task: int) -> list[Document]:

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
 from typing import cast
 
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.own_documents import papers_of
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.state import (
     DownloadedPaper,
@@ -30,23 +30,6 @@ from agent.reading.papers import Paper
 from agent.search.documents import Document
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
-
-PAPERS, SAMPLE_PAPERS = "papers", "sample-papers"
-
-
-def papers_of(mode: str) -> str:
-    """Return the collection of this mode's papers."""
-    return SAMPLE_PAPERS if mode == "offline" else PAPERS
-
-
-def is_own(collection: str) -> bool:
-    """Return True for a collection of the user's documents, not of downloaded papers."""
-    return collection not in (PAPERS, SAMPLE_PAPERS)
-
-
-def read_by_default(names: Iterable[str]) -> list[str]:
-    """Return the collections of own documents: papers of earlier questions have to be named."""
-    return list(filter(is_own, names))
 
 
 async def download(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:

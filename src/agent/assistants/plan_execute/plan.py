@@ -6,18 +6,21 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.own_documents import (
+    SHOWN_COLLECTIONS,
+    is_own,
+    readable_collections,
+)
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
 from agent.assistants.plan_execute.documents import source_name
-from agent.assistants.plan_execute.papers import is_own, read_by_default
 from agent.assistants.plan_execute.state import (
     PlanState,
     PlanUpdate,
@@ -30,8 +33,7 @@ from agent.assistants.plan_execute.subject import MAX_COMPANY, MAX_QUERY, cleane
 from agent.assistants.plan_execute.task_run import REQUIRED, sources_off
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError, InputError
-from agent.core.metadata_keys import OWNER
+from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text, near_duplicate
@@ -42,7 +44,6 @@ from agent.prompts import render
 from agent.state import Turn, replaced
 from agent.texts import say
 from agent.texts.language import Language
-from agent.texts.reasons import reason_of
 
 Mode = Literal["flat", "dag"]
 SPECIAL: Mapping[str, SpecialSource] = {
@@ -206,7 +207,7 @@ def _distinct(tasks: Sequence[Task]) -> list[Task]:
 
 log = logging.getLogger(__name__)
 NODE = "plan"
-_SHOWN_COLLECTIONS = _SHOWN_TITLES = 30
+_SHOWN_TITLES = 30
 _MAX_TITLE = 120
 
 
@@ -216,15 +217,20 @@ async def plan(
     """Open the turn; a failing model leaves the question as the one task."""
     services, configuration, emit = get_services(), configuration_of(runtime), runtime.stream_writer
     turn = open_turn(state, configuration, services, runtime)
-    owner = owner_of(runtime)
-    collections, gaps = await _collections(services, owner, turn["language"])
-    readable = _readable(state.get("collections"), collections, lost=bool(gaps))
+    readable = await readable_collections(
+        state, configuration, services, runtime, language=turn["language"], all_by_default=True
+    )
+    owner, gaps = readable.owner, readable.gaps
     previous = opened_previous(previous_of(state), turn)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
         emit(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
-    own = [each for each in collections if each["name"] in readable and is_own(each["name"])]
+    own = [
+        each
+        for each in readable.collections
+        if each["name"] in readable.names and is_own(each["name"])
+    ]
     titles = await _titles(own, services, Scope(owner=owner), turn, meter)
     offer = _offer(services, configuration, turn["language"], documents=bool(own))
     values = {**offer, "conversation": discussion, "collections": _collection_lines(own, titles)}
@@ -237,36 +243,11 @@ async def plan(
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
     opened["turn"], opened["previous"], opened["conversation"] = turn, previous, discussion
-    opened["owner"], opened["readable"] = owner, readable
+    opened["owner"], opened["readable"] = owner, readable.names
     opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *request.gaps])
     opened["usage"] = replaced(meter.usage)
     return opened
-
-
-async def _collections(
-    services: Services, owner: str, language: Language
-) -> tuple[list[Collected], list[Gap]]:
-    try:
-        return await services.knowledge.collections(owner), []
-    except AgentError as error:
-        return [], [
-            run_gap("plan_execute.knowledge_failed", language, reason=reason_of(error, language))
-        ]
-
-
-def _readable(chosen: object, collections: list[Collected], *, lost: bool) -> list[str]:
-    """Return the collections that this run reads; raise InputError for an unknown one."""
-    names = list(dict.fromkeys(each["name"] for each in collections))
-    if chosen is None or lost:
-        return read_by_default(names)
-    if not isinstance(chosen, list) or not all(isinstance(name, str) for name in chosen):
-        raise InputError("collections", "must be a list of names")
-    for name in chosen:
-        if name not in names:
-            there = ", ".join(sorted(names)[:_SHOWN_COLLECTIONS]) or "none"
-            raise InputError("collections", f"there is no {name[:80]!r}; there are: {there}")
-    return list(dict.fromkeys(chosen))
 
 
 async def _titles(
@@ -290,7 +271,7 @@ async def _titles(
 
 def _collection_lines(own: list[Collected], titles: list[str]) -> str:
     """Return each collection with its number of documents, then titles of documents."""
-    names = [f"{each['name']} ({each['documents']})" for each in own[:_SHOWN_COLLECTIONS]]
+    names = [f"{each['name']} ({each['documents']})" for each in own[:SHOWN_COLLECTIONS]]
     return "\n".join([*names, *(f"- {title}" for title in titles)])
 
 
@@ -424,15 +405,3 @@ def _tell(tasks: list[Task], gaps: list[Gap], emit: Emit) -> None:
         for task in tasks
     ]
     emit(event("tasks", NODE, text="\n".join(lines), count=len(tasks)))
-
-
-def owner_of(runtime: Runtime[Configuration]) -> str:
-    """Return whose documents may be read: the server's user's, or the command line's."""
-    user = runtime.server_info.user if runtime.server_info else None
-    if user is not None:
-        return str(user.identity)
-    config = get_config()
-    # A server hands a user it has stored on as plain data, beside the name alone.
-    stored = (config.get("configurable") or {}).get("langgraph_auth_user_id")
-    # Nobody asked for a run that is continued; the server notes on it whose it was.
-    return str((config.get("metadata") or {}).get(OWNER) or "" if stored is None else stored)

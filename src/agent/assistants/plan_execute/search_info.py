@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
-from pathlib import PurePosixPath, PureWindowsPath
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -14,16 +13,24 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.own_documents import (
+    documents_gap,
+    is_near,
+    is_own,
+    papers_of,
+    passage_source,
+    passage_text,
+    shown_path,
+    with_page,
+)
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.plan_execute.documents import ranked, source_name, whole_text
 from agent.assistants.plan_execute.pages import (
     PAGES,
     PageIndex,
     pages_to_read,
-    passage_text,
     read_pages,
 )
-from agent.assistants.plan_execute.papers import is_own, papers_of
 from agent.assistants.plan_execute.state import (
     Passage,
     PlanState,
@@ -33,7 +40,6 @@ from agent.assistants.plan_execute.state import (
 )
 from agent.assistants.plan_execute.subject import (
     Subject,
-    bears_on,
     companies_of,
     names_company,
     queries_for,
@@ -45,9 +51,9 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
-from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Gap, Query, Source
+from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Hit, KnownDocument, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
@@ -55,12 +61,10 @@ from agent.search.documents import Document
 from agent.search.grounded import beginning
 from agent.search.hits import only_known
 from agent.state import Turn
-from agent.texts import say
 from agent.texts.language import Language
 from agent.texts.reasons import reason_of
 
 _TITLE = 200
-_PDF = "pdf"
 
 
 @dataclass(frozen=True)
@@ -96,20 +100,7 @@ def sources_of(passages: Sequence[tuple[Passage, Hit]], language: Language) -> l
 
 def page_title(passage: Passage, language: Language) -> str:
     """Return `Title, p. 3`."""
-    if passage["page"] is None:
-        return passage["title"]
-    return say("plan_execute.page", language, title=passage["title"], page=str(passage["page"]))
-
-
-def aliases(passages: Sequence[Passage]) -> dict[str, str]:
-    """Return for each passage the first one of the same page of the same document: one citation."""
-    first: dict[tuple[str, str, int | None], str] = {}
-    return {
-        passage["id"]: first.setdefault(
-            (passage["path"], passage["title"], passage["page"]), passage["id"]
-        )
-        for passage in passages
-    }
+    return with_page(passage["title"], passage["page"], language)
 
 
 def _own(each: Found, owner: dict[tuple[str, int], int]) -> list[tuple[Hit, float]]:
@@ -132,34 +123,17 @@ def _passage(name: str, target: str, hit: Hit, score: float) -> Passage:
     )
 
 
-def shown_path(path: str) -> str:
-    """Return the path that others may see: below the ingested folder, else the name."""
-    for kind in (PurePosixPath, PureWindowsPath):
-        if kind(path).is_absolute():
-            return kind(path).name
-    return path
-
-
 def _source(passage: Passage, hit: Hit, language: Language) -> Source:
-    url = link_url(hit.document["url"] or "")
-    if url and passage["page"] and hit.document["kind"] == _PDF:
-        url = f"{url.partition('#')[0]}#page={passage['page']}"
-    quote = beginning(" ".join(passage["text"].split()))
-    named = page_title(passage, language)
-    provider = "documents" if is_own(hit.document["collection"]) else "papers"
+    source = passage_source(passage["id"], hit, language)
     is_page = hit.document["collection"] == PAGES
+    provider = "documents" if is_own(hit.document["collection"]) else "papers"
     if is_page:
         provider = hit.document.get("metadata", {}).get("source", "tavily")
-    if not url and passage["path"] and passage["path"] not in named:
-        named = f"{named} ({passage['path']})"
-    return Source(
-        id=passage["id"],
-        kind="page" if is_page else "document",
-        title=named,
-        url=url,
-        provider=source_name(provider, language),
-        quotes=[quote] if quote else [],
-    )
+    quote = beginning(" ".join(passage["text"].split()))
+    source["kind"] = "page" if is_page else "document"
+    source["provider"] = source_name(provider, language)
+    source["quotes"] = [quote] if quote else []
+    return source
 
 
 def _key(hit: Hit) -> tuple[str, int]:
@@ -174,7 +148,6 @@ _PER_TARGET = 12
 """Passages looked at for one target."""
 _LEAST = 2
 """Passages kept for a target where only words can be counted."""
-_NEAREST = 3
 _NEAR = 15
 """Passages nearest to the question and to each task, whose documents' headings are rewritten."""
 
@@ -322,11 +295,8 @@ class _Searching:
         fields = type(self.configuration).model_fields
         if isinstance(error, ConfigurationError) and error.name in fields:
             raise error
-        log.warning("turn=%s %s: %s", self.turn["id"], NODE, error)
         if not any(gap["code"] == "knowledge_failed" for gap in self.gaps):
-            language = self.turn["language"]
-            reason = reason_of(error, language)
-            self.gaps.append(run_gap("plan_execute.knowledge_failed", language, reason=reason))
+            self.gaps.append(documents_gap(error, self.turn["language"]))
 
     async def _questions(self) -> list[str]:
         """Return questions made of the headings of documents near to the question."""
@@ -474,7 +444,7 @@ class _Searching:
         if whole or background:
             return False
         if not subject.companies:
-            return any(map(_is_near, hits))
+            return any(map(is_near, hits))
         return any([await self._names(document, name) for name in subject.names])
 
     async def _names(self, document: KnownDocument, name: str) -> bool:
@@ -488,12 +458,7 @@ class _Searching:
 
 
 def _may_stay(query: str, hits: Sequence[Hit], place: int) -> bool:
-    return _is_near(hits[place]) or bears_on(query, passage_text(hits[place]))
-
-
-def _is_near(hit: Hit) -> bool:
-    """Return whether its meaning is among the nearest, where vectors were compared."""
-    return hit.ranks.get("vector", _NEAREST + 1) <= _NEAREST
+    return is_near(hits[place]) or bears_on(query, passage_text(hits[place]))
 
 
 def distinct_questions(questions: Sequence[str]) -> list[str]:

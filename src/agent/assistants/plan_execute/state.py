@@ -6,7 +6,6 @@
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, ToolMessage
-from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 from pydantic import Field
@@ -45,13 +44,7 @@ def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
 
 
 class PlanInput(QuestionInput, total=False):
-    """The input of a client: a question, and optionally the collections to read."""
-
-    collections: Annotated[
-        list[str] | None,
-        Field(description="Collections of own documents to read; all one may read if left out."),
-        EphemeralValue,
-    ]
+    """The input of a client; without `collections` all that one may read are read."""
 
 
 class Task(TypedDict):
@@ -136,12 +129,7 @@ class Passage(TypedDict):
 class PlanState(AgentInput, Gathered, total=False):
     """Everything the nodes share."""
 
-    collections: Annotated[list[str] | None, EphemeralValue]
     conversation: str
-    owner: str
-    """Whose documents are read; settled at its start, as who continues a run may be another."""
-    readable: list[str]
-    """The collections this run may read, settled at its start."""
     plan_note: str
     """Why the plan is not as the model wrote it; empty where it is."""
     tasks: list[Task]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agent.assistants.plan_execute.state import Task
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Query
-from agent.knowledge.terms import query_terms, terms
+from agent.knowledge.terms import bears_on, query_terms, terms
 from agent.texts.language import detect_language
 
 MAX_QUERY, MAX_QUERIES, MAX_COMPANY = 300, 3, 200
@@ -24,10 +24,6 @@ _ENDS = "(?=[^\u3400-\u9fff]|$|[的在是和与及有将为于已称对把被从
 """Behind a Chinese name without its legal form: neither 青岚物流 nor 青岚湖 is 青岚公司."""
 _LONG_NAME = 4
 """Characters of a Chinese name that nothing else begins with."""
-_COVERAGE = 0.3
-"""The share of a query's terms a text must have to bear on it: one common word is not enough."""
-_FEW = 3
-"""Of fewer words one may be all that a text shares."""
 
 
 def companies_of(company: str) -> list[tuple[str, ...]]:
@@ -133,12 +129,3 @@ def names_company(name: str, text: str) -> bool:
         return whole in plain or (bool(core) and re.search(pattern, plain) is not None)
     pattern = rf"(?<![a-z0-9]){re.escape(core or whole)}(?![a-z0-9])"
     return bool(core or whole) and re.search(pattern, plain) is not None
-
-
-def bears_on(query: str, text: str) -> bool:
-    """Return True if a text has enough of a query's terms for words to say that it is about it."""
-    terms_of_query = set(query_terms(query))
-    # Of the pairs of a Chinese phrase half straddle two words: 钠电技术 has 电技.
-    words = sum(1 if term.isascii() else 0.5 for term in terms_of_query)
-    least = max(_COVERAGE * len(terms_of_query), 1 if words < _FEW else 2)
-    return bool(terms_of_query) and len(terms_of_query & set(terms(text))) >= least

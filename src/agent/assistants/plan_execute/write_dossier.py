@@ -18,7 +18,7 @@ from agent.assistants.plan_execute.documents import (
     figure_text,
     ids_of,
 )
-from agent.assistants.plan_execute.search_info import aliases, page_title
+from agent.assistants.plan_execute.search_info import page_title
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
     Passage,
@@ -28,7 +28,7 @@ from agent.assistants.plan_execute.state import (
 )
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import Citer, inert
+from agent.evidence.citations import inert
 from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, render
 from agent.search.documents import Document, Figure
@@ -154,8 +154,6 @@ async def write_dossier(
         assistant=ASSISTANT,
         texts=_texts(state),
     )
-    pages = aliases(state.get("passages", []))
-    draft.citer = Citer({**draft.sources, **{n: draft.sources[of] for n, of in pages.items()}})
     dossier = _Dossier(draft, state)
     parts = MessageParts(dossier.body, dossier.sections, dossier.metadata(), dossier.checks())
     closing = await write_message(draft, parts)

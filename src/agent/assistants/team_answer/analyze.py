@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_turn
@@ -93,6 +94,9 @@ async def analyze(
     services, configuration = get_services(), configuration_of(runtime)
     turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
+    readable = await readable_collections(
+        state, configuration, services, runtime, language=turn["language"]
+    )
     previous = opened_previous(previous_of(state), turn)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
@@ -102,12 +106,14 @@ async def analyze(
     analysis, gaps = await _read(
         prompt, turn, requirement, services, meter=meter, configuration=configuration
     )
+    gaps = [*readable.gaps, *gaps]
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("analysis", NODE, text=analysis["asked"]))
     log.info("turn=%s %s: %d steps, map %s",
              turn["id"], NODE, len(analysis["steps"]), analysis["needs_map"])  # fmt: skip
     opened = new_discussion()
+    opened["owner"], opened["readable"] = readable.owner, readable.names
     opened["turn"], opened["previous"], opened["conversation"] = turn, previous, discussion
     opened["analysis"] = analysis
     opened["reasoning_trace"] = replaced([TraceEntry(step=NODE, text=analysis["asked"])])

@@ -31,7 +31,7 @@ SPEAKERS: tuple[Speaker, ...] = ("researcher", "analyst", "verifier")
 
 Verdict = Literal["agree", "disagree", "unsure"]
 Outcome = Literal["answer", "premise_false", "not_found"]
-ToolKind = Literal["search", "page", "map", "code"]
+ToolKind = Literal["search", "page", "documents", "map", "code"]
 
 
 class TeamConfiguration(Configuration):
@@ -76,7 +76,7 @@ class Evidence(TypedDict):
     """The whole result of one tool call."""
 
     id: str
-    """`s3` search, `r0` page, `a1` map, `c0` code; numbered within the turn."""
+    """`s3` search, `r0` page, `d0` documents, `a1` map, `c0` code; numbered within the turn."""
     kind: ToolKind
     tool: str
     asked: str

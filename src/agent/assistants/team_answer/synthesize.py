@@ -214,7 +214,7 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
     """Return calculations, map records and pages, one a line; those in the discussion first."""
     language, turns = state["turn"]["language"], state.get("transcript") or []
     texts = [turn["text"] for turn in turns] + [h["text"] for h in state.get("hypotheses", [])]
-    pages = [s for s in state.get("sources_gathered", []) if s["kind"] == "page"]
+    pages = [s for s in state.get("sources_gathered", []) if s["kind"] in ("page", "document")]
     letters = id_letters(page["id"] for page in pages)
     named = dict.fromkeys(name for text in texts for name in cited_ids(text, letters))
     records = "\n".join(

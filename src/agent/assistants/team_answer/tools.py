@@ -14,6 +14,7 @@ from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.own_documents import DOCUMENTS
 from agent.assistants.common.reading import READING
 from agent.assistants.common.search import SearchResult, page_row, providers_of, result_element
 from agent.assistants.common.services import Services
@@ -266,6 +267,8 @@ async def offered_tools(
     tools = [SEARCHES[name] for name in engines.providers]
     if tools and reads_left(state, configuration):
         tools.append(READING)
+    if state.get("readable"):
+        tools.append(DOCUMENTS)
     if await services.code_runner() is not None:
         tools.append(run_code)
     maps = await _map_tools(state, configuration, services, meter)

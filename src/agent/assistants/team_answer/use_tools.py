@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.budget import meter_of
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, search_own
 from agent.assistants.common.reading import (
     PAGE_TOKENS,
     READ,
@@ -52,6 +53,7 @@ from agent.core.progress import Emit, EventType, event
 from agent.core.strings import valid_text
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Source
+from agent.knowledge.types import Scope
 from agent.mcp.errors import map_gap
 from agent.mcp.types import MapOptions, MapResult
 from agent.prompts import element
@@ -104,6 +106,15 @@ class SourceRegister:
         source["quotes"] = [page.best, *passages, *others]
         return source["id"]
 
+    def add_passages(self, passages: Sequence[Source]) -> list[str]:
+        """Return the id of each passage's source; a known page of a document gains its words."""
+        ids = []
+        for passage in passages:
+            source = self._register(passage)
+            source["quotes"] = list(dict.fromkeys([*source["quotes"], *passage["quotes"]]))
+            ids.append(source["id"])
+        return ids
+
     def add_map_result(self, map_result: MapResult) -> dict[str, str]:
         """Register the sources of a map result; return their ids here by its ids."""
         return {each["id"]: self._register(each)["id"] for each in map_result.sources}
@@ -122,7 +133,9 @@ def _key(source: Source) -> tuple[str, str, str]:
 
 
 MAX_CALLS = 12
-_LETTERS: dict[ToolKind, str] = {"search": "s", "page": "r", "map": "a", "code": "c"}
+_LETTERS: dict[ToolKind, str] = {
+    "search": "s", "page": "r", "documents": "d", "map": "a", "code": "c"
+}  # fmt: skip
 
 
 @dataclass
@@ -217,6 +230,8 @@ class Planner:
         elif name == READ and name in self.offered:
             page = wanted_page(job.call)
             job.kind, job.asked = "page", f"{page.page} {page.looking_for}".strip()
+        elif name == SEARCH_DOCUMENTS and name in self.offered:
+            job.kind, job.asked = "documents", query_of(job.call)
         elif name == CODE and name in self.offered:
             job.kind, job.asked = "code", program_of(job.call)
         elif name.startswith(MAP_PREFIX) and self.maps:
@@ -302,6 +317,8 @@ class ToolExecutor:
     reading: PageReading | None = None
     reads_left: int = 0
     pages: dict[str, OpenedPage] = field(default_factory=dict)
+    scope: Scope = field(default_factory=Scope)
+    documents: dict[str, Documents] = field(default_factory=dict)
 
     async def do(self, job: Job) -> None:
         if job.kind == "search":
@@ -310,6 +327,11 @@ class ToolExecutor:
             await self._ask_map(job)
         elif job.kind == "page":
             await self._open_page(job)
+        elif job.kind == "documents":
+            self.documents[job.id] = await search_own(
+                job.asked, self.scope, self.services, self.meter,
+                prefix=job.id, language=self.turn["language"],
+            )  # fmt: skip
         else:
             await self._run_code(job)
 
@@ -407,6 +429,7 @@ async def use_tools(
         offered=[
             *engines.providers,
             *([READ] if engines.providers else []),
+            *([SEARCH_DOCUMENTS] if state.get("readable") else []),
             *([CODE] if runner else []),
         ],
         maps=offers_maps(state, configuration),
@@ -425,6 +448,7 @@ async def use_tools(
         planner=planner,
         reading=_reading(state, services, meter, configuration),
         reads_left=reads_left(state, configuration),
+        scope=Scope(tuple(state.get("readable", [])), state.get("owner", "")),
     )
     jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))
     await asyncio.gather(*(executor.do(job) for job in jobs if job.is_open))
@@ -471,6 +495,8 @@ class _ResultRecorder:
             self._settle_search(job, self.executor.search_results[job.id])
         elif job.id in self.executor.pages:
             self._settle_page(job, self.executor.pages[job.id])
+        elif job.id in self.executor.documents:
+            self._settle_documents(job, self.executor.documents[job.id])
         elif job.id in self.executor.map_results:
             self._settle_map(job, self.executor.map_results[job.id])
         if job.kind == "search" and job.cached:
@@ -495,6 +521,15 @@ class _ResultRecorder:
             return
         job.source_ids, job.links = [self.register.add_page(job.id, page)], list(page.links)
         job.text = page.shown(self.language, id=job.source_ids[0])
+
+    def _settle_documents(self, job: Job, documents: Documents) -> None:
+        if documents.gap:
+            self.gaps.append(documents.gap)
+            job.fail(documents.gap["message"])
+            return
+        ids = self.register.add_passages(documents.sources)
+        job.source_ids = list(dict.fromkeys(ids))
+        job.text = documents.shown(ids, self.language)
 
     def _failure(self, job: Job, result: SearchResult) -> str:
         """Return why there is no result, and what else the model can do."""

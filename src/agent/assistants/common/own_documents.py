@@ -1,0 +1,253 @@
+"""Read the user's own documents: whose they are, which of them a run may read, what they say.
+
+Every assistant reads the collections that its question or its settings name. Where none is named
+there is no tool and no cost, but for `plan_execute`, which reads all that its owner may read.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath, PureWindowsPath
+
+from langchain_core.tools import BaseTool, tool
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+
+from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.search import page_row, result_element
+from agent.assistants.common.services import Services
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError, InputError
+from agent.core.metadata_keys import OWNER
+from agent.evidence.markdown import link_url
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap, Source
+from agent.knowledge.terms import bears_on
+from agent.knowledge.types import Collected, Hit, Scope
+from agent.search.hits import only_known
+from agent.state import QuestionInput
+from agent.texts import say
+from agent.texts.language import Language
+from agent.texts.reasons import reason_of
+
+SEARCH_DOCUMENTS = "search_documents"
+PAPERS, SAMPLE_PAPERS = "papers", "sample-papers"
+SHOWN_COLLECTIONS = 30
+_LOOKED_AT, _SHOWN, _NEAREST = 20, 6, 3
+_PASSAGE, _TITLE = 1500, 200
+_PDF = "pdf"
+log = logging.getLogger(__name__)
+
+
+@tool(SEARCH_DOCUMENTS)
+def search_documents(query: str) -> str:
+    """Search the user's own documents, by words or a question in their language.
+
+    Brings passages with ids to cite.
+    """
+    return ""
+
+
+DOCUMENTS: BaseTool = search_documents
+
+
+def papers_of(mode: str) -> str:
+    """Return the collection of this mode's papers."""
+    return SAMPLE_PAPERS if mode == "offline" else PAPERS
+
+
+def is_own(collection: str) -> bool:
+    """Return True for a collection of the user's documents, not of downloaded papers."""
+    return collection not in (PAPERS, SAMPLE_PAPERS)
+
+
+def read_by_default(names: Iterable[str]) -> list[str]:
+    """Return the collections of own documents: papers of earlier questions have to be named."""
+    return list(filter(is_own, names))
+
+
+def owner_of(runtime: Runtime[Configuration]) -> str:
+    """Return whose documents may be read: the server's user's, or the command line's."""
+    user = runtime.server_info.user if runtime.server_info else None
+    if user is not None:
+        return str(user.identity)
+    config = get_config()
+    # A server hands a user it has stored on as plain data, beside the name alone.
+    stored = (config.get("configurable") or {}).get("langgraph_auth_user_id")
+    # Nobody asked for a run that is continued; the server notes on it whose it was.
+    return str((config.get("metadata") or {}).get(OWNER) or "" if stored is None else stored)
+
+
+@dataclass(frozen=True)
+class Readable:
+    """Hold whose documents a run reads, and which collections; settled at its start."""
+
+    owner: str
+    names: list[str] = field(default_factory=list)
+    collections: list[Collected] = field(default_factory=list)
+    """All that the owner may read, where they were looked up."""
+    gaps: list[Gap] = field(default_factory=list)
+
+    @property
+    def scope(self) -> Scope | None:
+        return Scope(tuple(self.names), self.owner) if self.names else None
+
+
+async def readable_collections(
+    state: QuestionInput,
+    configuration: Configuration,
+    services: Services,
+    runtime: Runtime[Configuration],
+    *,
+    language: Language,
+    all_by_default: bool = False,
+) -> Readable:
+    """Return what this run may read; raise InputError for a collection that is not there.
+
+    Somebody else's is told as one that nobody has. A knowledge base that fails is a gap.
+    """
+    chosen, owner = _named(state, configuration), owner_of(runtime)
+    if not (chosen or (chosen is None and all_by_default)):
+        return Readable(owner)
+    try:
+        collections = await services.knowledge.collections(owner)
+    except AgentError as error:
+        return Readable(owner, gaps=[documents_gap(error, language)])
+    names = list(dict.fromkeys(each["name"] for each in collections))
+    if chosen is None:
+        return Readable(owner, read_by_default(names), collections)
+    for name in chosen:
+        if name not in names:
+            there = ", ".join(sorted(names)[:SHOWN_COLLECTIONS]) or "none"
+            raise InputError("collections", f"there is no {name[:80]!r}; there are: {there}")
+    return Readable(owner, list(dict.fromkeys(chosen)), collections)
+
+
+def _named(state: QuestionInput, configuration: Configuration) -> list[str] | None:
+    """Return the collections that the input names, else the settings; None where neither does."""
+    chosen: object = state.get("collections")
+    if chosen is None:
+        names = [name.strip() for name in configuration.collections.split(",")]
+        return list(filter(None, names)) or None
+    if not isinstance(chosen, list) or not all(isinstance(name, str) for name in chosen):
+        raise InputError("collections", "must be a list of names")
+    return chosen
+
+
+def documents_gap(error: AgentError, language: Language) -> Gap:
+    """Return the gap of a knowledge base that cannot be used."""
+    log.warning("own documents: %s", error)
+    reason = reason_of(error, language)
+    return run_gap("documents.knowledge_failed", language, reason=reason)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Hold what own documents say on a query: a source for each passage, or why there is none."""
+
+    query: str
+    sources: list[Source] = field(default_factory=list)
+    gap: Gap | None = None
+
+    @property
+    def marked(self) -> str:
+        """Return the passages as marked text."""
+        return "\n\n".join(f"{s['title']}: {s['quotes'][0]} [^{s['id']}]" for s in self.sources)
+
+    def shown(self, ids: Sequence[str], language: Language) -> str:
+        """Return the passages as a model reads them in a tool's result, under these ids."""
+        rows = [
+            page_row(source["quotes"][0], id=name, title=source["title"])
+            for name, source in zip(ids, self.sources, strict=True)
+        ]
+        failure = self.gap["message"] if self.gap else say("tools.nothing", language)
+        return result_element(self.query, rows or [failure], tool=SEARCH_DOCUMENTS)
+
+
+async def search_own(
+    query: str,
+    scope: Scope,
+    services: Services,
+    meter: Meter,
+    *,
+    prefix: str,
+    language: Language,
+) -> Documents:
+    """Return the passages that bear on a query, best first; never raise for a failure."""
+    try:
+        hits = await services.knowledge.search(query, scope, limit=_LOOKED_AT, meter=meter)
+    except AgentError as error:
+        return Documents(query, gap=documents_gap(error, language))
+    bearing = [hit for hit in hits if is_near(hit) or bears_on(query, passage_text(hit))]
+    return Documents(
+        query,
+        [passage_source(f"{prefix}-{n}", hit, language) for n, hit in enumerate(bearing[:_SHOWN])],
+    )
+
+
+def is_near(hit: Hit) -> bool:
+    """Return whether its meaning is among the nearest, where vectors were compared."""
+    return hit.ranks.get("vector", _NEAREST + 1) <= _NEAREST
+
+
+def passage_text(hit: Hit) -> str:
+    """Return a passage with its headings, as it is ranked."""
+    return "\n".join([*hit.chunk["headings"], hit.chunk["text"]])
+
+
+def passage_source(name: str, hit: Hit, language: Language) -> Source:
+    """Return a passage as it is cited: with its page, and an address only where others have it.
+
+    Its words are its quote, under the headings that are not its title.
+    """
+    document, page = hit.document, hit.chunk["page"]
+    path = shown_path(document["path"])
+    title = clean_text(document["title"], _TITLE) or path
+    headings = [clean_text(heading, _TITLE) for heading in hit.chunk["headings"]]
+    under = " › ".join(heading for heading in headings if heading != title)
+    # A document could write our markers to have itself cited under another one's name.
+    text = only_known(" ".join(hit.chunk["text"].split()), ())[:_PASSAGE]
+    url = link_url(document["url"] or "")
+    if url and page and document["kind"] == _PDF:
+        url = f"{url.partition('#')[0]}#page={page}"
+    return Source(
+        id=name,
+        kind="document",
+        title=titled(title, path, page, url, language),
+        url=url,
+        provider=say("plan_execute.sources.documents", language),
+        quotes=[f"{under}: {text}" if under else text],
+    )
+
+
+def titled(title: str, path: str, page: int | None, url: str, language: Language) -> str:
+    """Return `Title, p. 3 (folder/file.pdf)`; the path only where there is no address."""
+    named = with_page(title, page, language)
+    return named if url or not path or path in named else f"{named} ({path})"
+
+
+def with_page(title: str, page: int | None, language: Language) -> str:
+    """Return `Title, p. 3`."""
+    if page is None:
+        return title
+    return say("plan_execute.page", language, title=title, page=str(page))
+
+
+def shown_path(path: str) -> str:
+    """Return the path that others may see: below the ingested folder, else the name."""
+    for kind in (PurePosixPath, PureWindowsPath):
+        if kind(path).is_absolute():
+            return kind(path).name
+    return path
+
+
+def next_prefix(known: Collection[str]) -> int:
+    """Return the first number of ids `d0-0`, `d1-0` … that no known id has."""
+    numbers = [
+        int(head[1:])
+        for name in known
+        for head in [name.partition("-")[0]]
+        if head[:1] == "d" and head[1:].isdigit()
+    ]
+    return max(numbers, default=-1) + 1
