@@ -21,7 +21,7 @@ from typing import cast
 from agent.assistants.common.claims import ClaimCheck
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.types import Place, Source
-from agent.texts.language import Language
+from agent.texts import Language
 from benchmarks.latencies import Latencies
 from benchmarks.table import Line, header, show
 

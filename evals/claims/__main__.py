@@ -20,7 +20,7 @@ from typing import Any, cast
 from agent.evidence.claims.check import Finding, check
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.types import Place
-from agent.texts.language import Language
+from agent.texts import Language
 
 FOLDER = Path(__file__).parent
 LANGUAGES: tuple[Language, ...] = ("zh", "en")

@@ -28,7 +28,7 @@ from agent.evidence.types import (
     Suits,
     Weather,
 )
-from agent.texts.language import Language
+from agent.texts import Language
 
 
 def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:

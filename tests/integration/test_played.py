@@ -25,8 +25,7 @@ from agent.evidence.places import mentioned
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.graph import build_graph
-from agent.texts import say
-from agent.texts.language import detect_language
+from agent.texts import detect_language, say
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
 from tests.support.played import Conversation, PlayedModel, conversations
 

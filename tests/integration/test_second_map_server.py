@@ -13,14 +13,12 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.evidence.types import Location
-from agent.mcp.errors import map_message
 from agent.mcp.map import MapClient, build_map_client
 from agent.mcp.map_server import Catalogue, MapServer, ServerCommand
 from agent.mcp.records import MapRecords, Presentation, compacted, new_place, place_line
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.types import MapOptions, MapResult, map_message
 from agent.settings import Settings
-from agent.texts import table
-from agent.texts.language import Language
+from agent.texts import Language, table
 from tests.support.hut_server import PROVIDER, TOOLS
 from tests.support.map_fixtures import meter
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.budget import meter_of
+from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.assistants.team_answer.tools import offered_tools
 from agent.core.budget import no_usage

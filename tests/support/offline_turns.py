@@ -4,7 +4,7 @@ import re
 
 from agent.prompts import render
 from agent.sample.model.request import Answer, Turn
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.support.prompt_blocks import BLOCKS, HUMAN
 
 TODAY = "2026-11-20"

@@ -16,7 +16,7 @@ from agent.evidence.claims.correct import (
 )
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.types import Place, Source
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.unit.test_claims import LINES, evidence, source
 
 USERS = [

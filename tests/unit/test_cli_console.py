@@ -19,7 +19,7 @@ from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.redaction import hide
 from agent.core.strings import one_line
-from agent.texts.progress_words import event_line
+from agent.texts import event_line
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source
 
 KEYS = [

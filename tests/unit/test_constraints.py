@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.records import place_lines
 from agent.evidence.constraints import (
     check,
     constraints_by_rules,
@@ -13,6 +12,7 @@ from agent.evidence.constraints import (
     opening_hours,
     valid_constraints,
 )
+from agent.evidence.records import place_lines
 from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace

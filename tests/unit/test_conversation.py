@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assistants.common.conversation import conversation
-from agent.assistants.common.records import source_lines
+from agent.evidence.records import source_lines
 from agent.evidence.types import Source
 
 TABLE = "| 店 | 人均 |\n|---|---|\n| 甲 | ¥40 |\n| 乙 | ¥60 |\n| 丙 | ¥80 |"

@@ -6,7 +6,7 @@ import pytest
 
 from agent.evidence.claims.arithmetic import is_estimate
 from agent.prompts import Raw, element, render
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.support.prompt_blocks import BLOCKS as ALL
 
 LANGUAGES: list[Language] = ["zh", "en"]

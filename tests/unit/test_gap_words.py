@@ -22,12 +22,10 @@ from agent.core.errors import (
 )
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
-from agent.mcp.errors import map_message
+from agent.mcp.types import map_message
 from agent.search.types import WebTask, failure_gap, search_gap
 from agent.settings import read_settings
-from agent.texts import table
-from agent.texts.language import Language
-from agent.texts.reasons import problem_text, reason_of
+from agent.texts import Language, problem_text, reason_of, table
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 REASONS = table("reasons", "en")

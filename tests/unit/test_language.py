@@ -1,7 +1,6 @@
 import pytest
 
-from agent.texts import has, say, table
-from agent.texts.language import detect_language, fill
+from agent.texts import detect_language, fill, has, say, table
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.mcp.amap.errors import failure
-from agent.mcp.errors import map_gap, map_message
-from agent.texts import table
-from agent.texts.language import Language
+from agent.mcp.amap.tools import failure
+from agent.mcp.types import map_gap, map_message
+from agent.texts import Language, table
 
 
 @pytest.mark.parametrize(

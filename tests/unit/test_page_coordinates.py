@@ -14,8 +14,7 @@ from agent.evidence.types import Place
 from agent.export.finished import by_mention, cost, metres, rating
 from agent.export.svg_map import nice_step
 from agent.mcp.servers import PHOTO_HOSTS
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")

@@ -9,9 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from agent.core.progress import EventType
-from agent.texts import say, table
-from agent.texts.language import Language
-from agent.texts.progress_words import event_line
+from agent.texts import Language, event_line, say, table
 from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")

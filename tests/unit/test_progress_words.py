@@ -3,7 +3,7 @@
 import pytest
 
 from agent.core.progress import event
-from agent.texts.progress_words import event_line
+from agent.texts import event_line
 
 
 @pytest.mark.parametrize(

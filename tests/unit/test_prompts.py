@@ -5,7 +5,7 @@ import re
 import pytest
 
 from agent.prompts import Raw, element, fence, names, render
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.support.prompt_blocks import BLOCKS
 
 LANGUAGES: list[Language] = ["zh", "en"]

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.records import place_lines, weather_texts
 from agent.assistants.common.writer import record_sections
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.places import mentioned
@@ -13,10 +12,12 @@ from agent.evidence.records import (
     days_asked_for,
     hours_text,
     kind_text,
+    place_lines,
     weather_text,
+    weather_texts,
 )
 from agent.evidence.types import Place, Weather, WeatherDay
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.unit.test_map_places import DETAIL, reader
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.records import route_lines, route_text
 from agent.assistants.common.writer import record_sections
+from agent.evidence.records import route_lines, route_text
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.unit.test_map_places import DETAIL, reader
 
 ENDS = {"origin": "120.212600,30.291100", "destination": "120.148732,30.242834"}

@@ -9,7 +9,7 @@ from agent.evidence.citations import cited_ids
 from agent.prompts import Raw, element
 from agent.sample.model.reply import REPLIES, SampleModel, least
 from agent.sample.model.request import Answer, PastMessage, Tool, ToolResult, Turn
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.support.offline_turns import (
     FINDINGS,
     PLACES,

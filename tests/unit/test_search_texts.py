@@ -8,8 +8,7 @@ import pytest
 
 from agent.evidence.citations import cited_ids
 from agent.search.google import GoogleSearch
-from agent.search.grounded import beginning, quotes_by_id
-from agent.search.hits import make_hit, only_known
+from agent.search.hits import beginning, make_hit, only_known, quotes_by_id
 from agent.search.http import error_message, retry_after
 from agent.search.types import LABELS, WebChoice
 from agent.search.web import REGISTRY, key_variable

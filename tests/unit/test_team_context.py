@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from agent.assistants.common.records import prompt_tokens, tools_tokens
+from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.team_answer.speakers import (
     fitted,
     select_prompt,

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from agent.assistants.common.records import prompt_tokens
+from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.team_answer.analyze import (
     Analyzed,
     analysis_of,
@@ -30,7 +30,7 @@ from agent.assistants.team_answer.synthesize import (
 from agent.core.errors import InputError
 from agent.evidence.types import Source
 from agent.prompts import render
-from agent.texts.language import Language
+from agent.texts import Language
 from tests.support.prompt_blocks import BLOCKS as ALL
 
 LANGUAGES: list[Language] = ["zh", "en"]

@@ -11,8 +11,8 @@ from typing import Any
 
 from langgraph.types import StateSnapshot
 
-from agent.assistants.common.budget import limits_of
 from agent.assistants.common.services import Services
+from agent.assistants.common.turn import limits_of
 from agent.assistants.registry import compiled
 from agent.batch.jobs import Finished, Job, review_error
 from agent.configuration import MODEL_FIELDS, Configuration

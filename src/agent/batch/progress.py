@@ -24,7 +24,7 @@ from agent.batch.answers import Row, Status
 from agent.batch.runner import Counts, Progress
 from agent.batch.scoring import Summary, Tally
 from agent.core.redaction import scrub
-from agent.texts.language import count_noun
+from agent.texts import count_noun
 
 _LONGEST = 160
 _STATUSES: tuple[Status, ...] = ("answered", "no_answer", "failed", "skipped", "paused")

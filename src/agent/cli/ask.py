@@ -24,9 +24,7 @@ from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
 from agent.export.gpx import gpx
 from agent.export.markdown import markdown_document
-from agent.texts import say
-from agent.texts.language import Language, detect_language
-from agent.texts.reasons import stop_of
+from agent.texts import Language, detect_language, say, stop_of
 
 
 def run(arguments: Namespace) -> int:

@@ -10,7 +10,7 @@ from agent.core.strings import one_line, valid_text
 
 if TYPE_CHECKING:
     from agent.core.errors import AgentError
-    from agent.texts.language import Language
+    from agent.texts import Language
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
@@ -37,7 +37,7 @@ def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False)
 
     if not isinstance(message, str):
         from agent.core.errors import ConfigurationError
-        from agent.texts.reasons import problem_text
+        from agent.texts import problem_text
 
         if isinstance(message, ConfigurationError):
             message = problem_text(message, reader_language())

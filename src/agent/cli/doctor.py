@@ -18,8 +18,7 @@ from agent.cli.environment import configure_logging, read_environment
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError
 from agent.settings import Settings, read_settings
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]

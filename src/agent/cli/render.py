@@ -16,8 +16,7 @@ from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.types import Place
 from agent.export.finished import by_mention, credit, metres, rating, without_notice
 from agent.export.markdown import place_table
-from agent.texts import say
-from agent.texts.language import Language, count_noun
+from agent.texts import Language, count_noun, say
 
 MOST_PLACES = 15
 _LINK = re.compile(

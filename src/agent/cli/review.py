@@ -7,8 +7,7 @@ from typing import Any
 
 from agent.client.run_result import Pause
 from agent.core.strings import one_line
-from agent.texts import say
-from agent.texts.language import Language, detect_language
+from agent.texts import Language, detect_language, say
 
 MAX_QUERIES = 10
 """As the assistant takes them."""

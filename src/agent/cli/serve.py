@@ -21,9 +21,7 @@ import httpx
 from agent.cli.console import ANSWERED, FAILED, USAGE, called_as, fail, reader_language
 from agent.cli.environment import read_environment
 from agent.core.errors import AgentError, ConfigurationError
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import problem_text
+from agent.texts import Language, problem_text, say
 
 _NEEDED = ("langgraph_api", "langgraph_runtime_inmem")
 _RUNS_AT_ONCE = 64

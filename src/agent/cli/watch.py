@@ -15,10 +15,7 @@ from rich.text import Text
 from agent.cli.console import printable
 from agent.core.errors import AgentError
 from agent.core.redaction import scrub
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.progress_words import event_line
-from agent.texts.reasons import reason_of
+from agent.texts import Language, event_line, reason_of, say
 
 _TAIL_LINES = 8
 

@@ -10,7 +10,7 @@ from agent.core.strings import valid_json, valid_text
 from agent.evidence.types import Gap, Place, Route, Source, Weather
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import feature_collection
-from agent.texts.language import Language, detect_language
+from agent.texts import Language, detect_language
 
 _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls")
 _CHECKS = ("cited", "unknown_ids_removed", "places_rejected")

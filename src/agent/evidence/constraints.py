@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 from agent.evidence.places import extract_place
 from agent.evidence.records import hours_text
 from agent.evidence.types import Constraints, Place, Suits, Verdict
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _METRES_PER_MINUTE = 80

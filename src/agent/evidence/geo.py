@@ -7,8 +7,7 @@ import re
 from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
 
 from agent.evidence.types import Location, Point
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 
 def wgs84_of(location: Location) -> Point:

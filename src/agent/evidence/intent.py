@@ -25,7 +25,7 @@ from agent.evidence.places import (
 )
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, TravelMode
-from agent.texts.language import Language, detect_language
+from agent.texts import Language, detect_language
 
 _I = re.IGNORECASE
 _COURTESY = re.compile(

@@ -15,7 +15,7 @@ from typing import Any
 
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
-from agent.texts.language import Language
+from agent.texts import Language
 
 _MAX_KEYWORDS = 3
 _GENERIC = frozenset({"sights", "food"})

@@ -5,15 +5,14 @@ Names stay as listed, with an English one in brackets where the map has it.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from importlib.resources import files
 from typing import Any
 
 from agent.evidence.geo import distance_text, duration_text
-from agent.evidence.types import Place, Route, RouteStep, Weather, WeatherDay
-from agent.texts import say
-from agent.texts.language import Language
+from agent.evidence.types import Place, Route, RouteStep, Source, Weather, WeatherDay
+from agent.texts import Language, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -224,3 +223,40 @@ def _weekday(now: date, number: int, *, later: bool) -> date:
     """Return that day of this week, of the next if it is over or `later` is wanted."""
     day = now + timedelta(days=number - now.weekday())
     return day + timedelta(days=7) if later or day < now else day
+
+
+def place_lines(places: Iterable[Place], language: Language) -> str:
+    """Return one line a place, with its id first."""
+    return "\n".join(f"[^{p['source']}] {place_facts(p, language)}" for p in places)
+
+
+def route_lines(routes: Iterable[Route], language: Language) -> str:
+    """Return one line a route: mode, ends, distance, duration, the way."""
+    return "\n".join(f"[^{r['source']}] {route_text(r, language)}" for r in routes)
+
+
+def weather_lines(weather: Iterable[Weather], language: Language) -> str:
+    """Return one line a day."""
+    return "\n".join(
+        f"[^{w['source']}] {line}" for w in weather for line in weather_texts(w, language)
+    )
+
+
+def weather_texts(weather: Weather, language: Language) -> list[str]:
+    """Return each day of a forecast with the city."""
+    city = weather["city"]
+    return [f"{city} {day_text(day, language)}" for day in weather["days"]]
+
+
+def source_lines(sources: Iterable[Source]) -> str:
+    """Return one line a source, with its id and the first sentences it supports."""
+    return "\n".join(
+        " — ".join(filter(None, [f"[^{s['id']}] {s['title']}", _quote(s)])) for s in sources
+    )
+
+
+def _quote(source: Source) -> str:
+    return " / ".join(quote[:_LONGEST_QUOTE] for quote in source["quotes"][:_SHOWN_QUOTES])
+
+
+_SHOWN_QUOTES, _LONGEST_QUOTE = 3, 160

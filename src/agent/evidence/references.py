@@ -8,8 +8,7 @@ from urllib.parse import unquote, urlsplit
 from agent.evidence.markdown import link_url, without_urls
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 _MAX_TITLE = 160
 _MAX_PATH = 60

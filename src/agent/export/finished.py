@@ -7,8 +7,7 @@ from typing import Any
 
 from agent.evidence.records import china_time
 from agent.evidence.types import Place, Source
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from agent.export.finished import (
 from agent.export.geojson import has_sane_axes
 from agent.export.markdown import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; "

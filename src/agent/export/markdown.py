@@ -22,8 +22,7 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 LINK_REL = "noopener nofollow ugc"
 _TOP_LEVEL = 3

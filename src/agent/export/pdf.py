@@ -33,8 +33,7 @@ from agent.export.finished import (
     without_title,
 )
 from agent.export.markdown import answer_parser, place_table
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 LATIN, CHINESE, FIXED = "Helvetica", "STSong-Light", "Courier"
 LINK_COLOUR = "#0b57d0"

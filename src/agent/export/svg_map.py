@@ -9,8 +9,7 @@ from unicodedata import east_asian_width
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import link_url
 from agent.export.finished import metres
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
 _LONGEST = 180.0

@@ -13,10 +13,10 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
-from agent.mcp.errors import NOT_FOUND, NOT_SET_UP, WAITING_HELPS
 from agent.mcp.map_server import MapServer
 from agent.mcp.quota import DailySearches, Pauses, window_pace
 from agent.mcp.records import text_of
+from agent.mcp.types import NOT_FOUND, NOT_SET_UP, WAITING_HELPS
 
 _CACHE_SECONDS = 600.0
 """Of replies whose tool names no time, and of errors that say there is no such place."""

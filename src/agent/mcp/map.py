@@ -17,7 +17,7 @@ from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
 from agent.mcp.types import BranchCalls, MapOptions, MapResult, OnCall
 from agent.settings import Settings
-from agent.texts.language import Language
+from agent.texts import Language
 
 
 class MapClient:

@@ -13,10 +13,9 @@ from mcp.types import Tool
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.evidence.types import MapIntent, MapTask
-from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap
 from agent.mcp.quota import DailyQuota
 from agent.mcp.records import MapRecords, Presentation, json_object
-from agent.mcp.types import BranchCalls, MapResult
+from agent.mcp.types import POINTLESS_TO_GO_ON, BranchCalls, MapResult, map_gap
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.types import Location, Place, Route, Source, Weather
 from agent.mcp.types import MapOptions, MapResult
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 LARGEST = 1 << 20

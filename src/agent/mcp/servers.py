@@ -10,7 +10,6 @@ from typing import Protocol
 
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.core.redaction import hide
-from agent.mcp.amap.errors import failure
 from agent.mcp.amap.install import PROVIDER, Node, Notify, find_node, installed_server
 from agent.mcp.amap.prefetch import AmapPrefetch
 from agent.mcp.amap.records import (
@@ -27,6 +26,7 @@ from agent.mcp.amap.tools import (
     TOOLS_BY_INTENT,
     cache_key,
     clean_arguments,
+    failure,
 )
 from agent.mcp.map_server import MapServer, ServerCommand
 from agent.settings import Settings

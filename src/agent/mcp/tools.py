@@ -14,11 +14,10 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
-from agent.mcp.errors import POINTLESS_TO_GO_ON, map_gap, map_message
 from agent.mcp.map_server import drop_budget_gaps
 from agent.mcp.records import MapRecords, place_line
 from agent.mcp.session import SupervisedSession
-from agent.mcp.types import CallTool
+from agent.mcp.types import POINTLESS_TO_GO_ON, CallTool, map_gap, map_message
 from agent.texts import say
 
 log = logging.getLogger(__name__)

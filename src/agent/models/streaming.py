@@ -34,7 +34,7 @@ from agent.models.catalogue import ModelName
 from agent.models.types import Piece, Request, Thinking, Vendor
 from agent.models.validation import blocked_reply, malformed_reply
 from agent.prompts import render
-from agent.texts.language import detect_language
+from agent.texts import detect_language
 
 Pieces = Callable[[], AsyncIterator[str]]
 

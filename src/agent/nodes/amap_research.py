@@ -13,19 +13,18 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.assistants.common.budget import open_meter
-from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text
+from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Gap, MapTask
-from agent.mcp.errors import map_gap
 from agent.mcp.records import lnglat
-from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult
+from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult, map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render

@@ -5,9 +5,9 @@ import time
 
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import open_meter
 from agent.assistants.common.own_documents import search_own
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.knowledge.types import Scope

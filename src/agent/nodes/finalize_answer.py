@@ -9,7 +9,6 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import gap_lines
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import words_of_user
 from agent.assistants.common.writer import (
@@ -20,6 +19,7 @@ from agent.assistants.common.writer import (
     write_or_quote,
 )
 from agent.configuration import Configuration
+from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import provenance_lines
 from agent.evidence.types import Place
 from agent.prompts import render

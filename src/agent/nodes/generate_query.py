@@ -8,14 +8,18 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
-from agent.assistants.common.records import place_lines
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import lacks_origin, lacks_place, open_turn, refuse_without_thread
+from agent.assistants.common.turn import (
+    lacks_origin,
+    lacks_place,
+    open_meter,
+    open_turn,
+    refuse_without_thread,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -24,6 +28,7 @@ from agent.evidence.constraints import constraints_by_rules, keeps_subject, vali
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, needs_no_search
 from agent.evidence.queries import clean_text, drop_seen, is_visible
+from agent.evidence.records import place_lines
 from agent.evidence.types import Constraints, Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models

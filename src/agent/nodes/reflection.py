@@ -5,19 +5,18 @@ import logging
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, gap_lines
 from agent.assistants.common.previous import NO_PREVIOUS
-from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn import words_of_user
+from agent.assistants.common.turn import open_meter, words_of_user
 from agent.assistants.common.writer import distinct_places
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
 from agent.evidence.constraints import judged
 from agent.evidence.queries import drop_seen, near_duplicate, repeats
+from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import provenance_lines
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING

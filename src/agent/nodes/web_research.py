@@ -5,9 +5,9 @@ import time
 
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import open_meter
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
 from agent.core.progress import event

@@ -8,7 +8,7 @@ is empty is left out.
 import re
 from pathlib import Path
 
-from agent.texts.language import Language
+from agent.texts import Language
 
 __all__ = ["Raw", "element", "fence", "names", "render"]
 

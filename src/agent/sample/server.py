@@ -24,8 +24,7 @@ from agent.sample.scholar import OpenAlexService, SemanticScholarService, Wikipe
 from agent.sample.search import BochaService, SerperService, TavilyService
 from agent.sample.service import Background, Service
 from agent.settings import Settings
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 KEY = "tanlu-sample-key"
 SITE = "https://sample.tanlu.invalid"

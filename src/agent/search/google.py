@@ -19,8 +19,7 @@ from agent.reading.guard import Guard
 from agent.search.hits import MAX_QUERY, make_hit
 from agent.search.http import SearchHttp
 from agent.search.types import Hit, WebResult, WebTask, search_gap
-from agent.texts import say
-from agent.texts.language import detect_language
+from agent.texts import detect_language, say
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 MAX_LINKS = 12

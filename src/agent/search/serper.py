@@ -8,7 +8,7 @@ from agent.core.errors import ProviderError, ProviderRefused
 from agent.search.hits import HitSearch, fields, make_hit, rows
 from agent.search.http import error_message
 from agent.search.types import Hit
-from agent.texts.language import detect_language
+from agent.texts import detect_language
 
 
 class SerperSearch(HitSearch):

@@ -7,9 +7,7 @@ from typing import Literal, Protocol
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.evidence.types import Gap, Source
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of, say
 
 log = logging.getLogger(__name__)
 WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]

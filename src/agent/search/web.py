@@ -17,8 +17,7 @@ from agent.evidence.types import Gap
 from agent.models.types import Models
 from agent.search.bocha import BochaSearch
 from agent.search.google import GoogleHits, GoogleSearch
-from agent.search.grounded import HitWriter
-from agent.search.hits import Endpoint, HitSearch
+from agent.search.hits import Endpoint, HitSearch, HitWriter
 from agent.search.http import SearchHttp
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch

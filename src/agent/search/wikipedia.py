@@ -10,7 +10,7 @@ from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, Ra
 from agent.search.documents import Document, DocumentSearch, make_document
 from agent.search.hits import fields, rows
 from agent.search.http import error_message
-from agent.texts.language import detect_language
+from agent.texts import detect_language
 
 _MAX_QUERY = 300
 # One request at a time is what the service asks of programs; shared by all runs of the process.

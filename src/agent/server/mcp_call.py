@@ -33,9 +33,7 @@ from agent.client.run_result import Outcome, RunName, outcome_of, pause_of
 from agent.core.errors import AgentError, InputError
 from agent.evidence.queries import clean_text
 from agent.server.mcp_tools import AssistantTool, error_result
-from agent.texts import say
-from agent.texts.language import Language, detect_language
-from agent.texts.progress_words import event_line
+from agent.texts import Language, detect_language, event_line, say
 
 QUIET_SECONDS = 15.0
 """Clients give a silent call up, many after 60 s; word from us starts their clock again."""

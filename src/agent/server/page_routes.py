@@ -45,9 +45,7 @@ from agent.server.page_headers import (
 )
 from agent.server.sign_in import SignIn
 from agent.settings import Settings
-from agent.texts import LANGUAGES, say, table
-from agent.texts.language import Language
-from agent.texts.reasons import problem_text
+from agent.texts import LANGUAGES, Language, problem_text, say, table
 
 TYPES: Final = {
     ".html": "text/html; charset=utf-8",

@@ -1,13 +1,65 @@
-"""Say every sentence of the code to a person, by its key in `zh.toml` and `en.toml`."""
+"""Say every sentence of the code to a person, by its key in `zh.toml` and `en.toml`.
 
+The language of a text, what an error means to the person who asked, and a run's progress in words
+are here, too. An error's own text, with model names and HTTP statuses, is for logs and
+`tanlu doctor`.
+"""
+
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from agent.texts.language import Language, fill
+from agent.core.errors import (
+    AgentError,
+    BudgetExceeded,
+    ConfigurationError,
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+    StoreFailed,
+)
+from agent.core.strings import one_line
 
-__all__ = ["LANGUAGES", "has", "say", "table"]
+Language = Literal["zh", "en"]
+
+_URL = re.compile(r"https?://[!-~]+")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
+_WORD = re.compile(r"[A-Za-zÀ-ɏ]+")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_HAN_PER_WORD = 1.5
+_KANA_SHARE = 0.25
+
+
+def detect_language(text: str) -> Language:
+    """Return `zh` if Chinese carries at least half of the text, else `en`.
+
+    One and a half Han characters weigh as much as one Latin word, so that names quoted in
+    the other language do not decide. Text with kana is Japanese and answered in English.
+    """
+    plain = _URL.sub(" ", text)
+    han = len(_HAN.findall(plain))
+    if not han:
+        return "en"
+    if len(_KANA.findall(plain)) >= han * _KANA_SHARE:
+        return "en"
+    words = len(_WORD.findall(plain))
+    return "zh" if han / _HAN_PER_WORD >= words else "en"
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Return the text with its `{name}`s replaced; other braces and those in values stay."""
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+def count_noun(count: int, one: str, many: str = "") -> str:
+    """Return an English noun with its number: `1 search`, `2 searches`; `many` defaults to an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
@@ -48,3 +100,125 @@ def _texts(tables: Mapping[str, Any], begin: str = "") -> Iterator[tuple[str, st
 
 
 _TEXTS = {language: _load(language) for language in LANGUAGES}
+
+
+_SAME = {
+    "model_bad_request": "refused",
+    "model_bad_call": "model_unusable",
+    "model_schema": "model_unusable",
+    "model_no_turn": "model_empty",
+    "search_refused": "refused",
+    "server_refused": "refused",
+    "server_quota": "search_quota",
+    "server_misconfigured": "search_misconfigured",
+}
+_BY_KIND: tuple[tuple[type[AgentError], str], ...] = (
+    (ProviderUnavailable, "unavailable"),
+    (RateLimited, "rate_limited"),
+    (MalformedReply, "malformed"),
+    (ProviderRefused, "refused"),
+    (ConfigurationError, "configuration"),
+)
+_KEYS = {"model:google": "GEMINI_API_KEY", "google": "GEMINI_API_KEY",
+         "model:openai": "OPENAI_API_KEY", "amap": "AMAP_MAPS_API_KEY"}  # fmt: skip
+
+
+REMEDY = " → "
+"""Between a reason and what helps; the page has the same."""
+_REMEDIES = {
+    "unreachable": "network",
+    "proxy": "network",
+    "model_region": "network",
+    "model_key_invalid": "key",
+    "model_forbidden": "key",
+    "search_key_invalid": "key",
+    "model_quota": "quota",
+    "model_quota_day": "quota",
+    "search_quota": "quota",
+}
+
+
+def remedy_of(codes: Sequence[str], language: Language) -> str:
+    """Return what helps where a run failed for these reasons; the first that tells decides."""
+    kind = next((_REMEDIES[code] for code in codes if code in _REMEDIES), "other")
+    return say(f"remedies.{kind}", language)
+
+
+def reason_of(error: AgentError, language: Language) -> str:
+    """Return why something failed and what to do about it, without a full stop."""
+    return say(f"reasons.{_key(error)}", language, **_values(error, language)).rstrip("。.")
+
+
+def problem_text(error: ConfigurationError, language: Language) -> str:
+    """Return the setting and its fault; in English where the fault has no text of its own."""
+    if not has(f"faults.{error.fault}"):
+        return error.message
+    fault = say(f"faults.{error.fault}", language, **error.values)
+    return f"{error.name}{say('punctuation.colon', language)}{fault}"
+
+
+def stop_of(error: StoreFailed, language: Language) -> str:
+    """Return why a run had to end, and what makes it go on."""
+    return say("reasons.store_failed", language, name=error.name, problem=error.problem)
+
+
+def _key(error: AgentError) -> str:
+    """Return the key of the best wording: by the code, else by the kind of error."""
+    if isinstance(error, ConfigurationError):
+        return "web_search" if error.name == "web_search" else "configuration"
+    code = _SAME.get(error.code, error.code)
+    if has(f"reasons.{code}"):
+        return code
+    return next((key for kind, key in _BY_KIND if isinstance(error, kind)), "refused")
+
+
+def _values(error: AgentError, language: Language) -> dict[str, str]:
+    values = {part: say(f"reason_parts.{part}", language) for part in ("doctor", "who")}
+    if isinstance(error, ConfigurationError):
+        is_worded = has(f"faults.{error.fault}")
+        fault = say(f"faults.{error.fault}", language, **error.values) if is_worded else ""
+        # Without a text the problem is told in English.
+        advice = fault or (values["doctor"] if language == "zh" else error.problem)
+        return {**values, "variable": error.name, "advice": advice}
+    if isinstance(error, BudgetExceeded):
+        return {**values, "limit": f"{error.value:g}"}
+    if isinstance(error, ProviderError):
+        if error.provider.startswith("model"):
+            values["who"] = say("reason_parts.model", language)
+        name = error.provider.replace(":", "_").upper()
+        values["variable"] = _KEYS.get(error.provider, f"{name}_API_KEY")
+    return values
+
+
+_WIDEST = 160
+
+
+def event_line(event: Mapping[str, Any], language: Language) -> str:
+    """Return one event in words; empty for those that say nothing new."""
+    kind, text = str(event.get("type", "")), str(event.get("text") or "")
+    if kind == "notice":
+        return one_line(text)
+    if kind == "reflection" and not event.get("count"):
+        kind = "short" if text else "enough"
+    if not has(f"progress.events.{kind}"):
+        return ""
+    if kind == "map_call":
+        text = _map_call(text, language)
+    if kind in ("queries", "sub_questions", "tasks"):
+        text = say("punctuation.semicolon", language).join(text.splitlines())
+    speaker, count = str(event.get("speaker") or ""), event.get("count", 0)
+    if has(f"progress.speakers.{speaker}"):
+        speaker = say(f"progress.speakers.{speaker}", language)
+    line = say(f"progress.events.{kind}", language, count=count, speaker=speaker, text=text)
+    line = one_line(line, longest=_WIDEST)
+    seconds = event.get("seconds")
+    return f"{line} ({seconds:.1f} s)" if isinstance(seconds, int | float) else line
+
+
+def _map_call(text: str, language: Language) -> str:
+    """Return `maps_geo 王府井` in plain words; the text itself for an unknown tool."""
+    tool, _, about = text.partition(" ")
+    for name in (tool, "_".join(tool.split("_")[:2])):
+        if has(f"progress.map_calls.{name}"):
+            return say(f"progress.map_calls.{name}", language, text=about).strip()
+    return text

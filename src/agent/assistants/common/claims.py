@@ -10,7 +10,6 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import known_words
-from agent.assistants.common.records import place_lines, route_lines, weather_lines
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.evidence.claims.check import Finding, check
@@ -33,14 +32,14 @@ from agent.evidence.claims.evidence import Evidence, Record, record
 from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.sentences import numbered
 from agent.evidence.constraints import judged as with_verdicts
+from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import references, resolved, with_targets
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Models
 from agent.prompts import Raw, element, render
 from agent.state import Gathered
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 _MAX_DOUBTS = 12

@@ -1,11 +1,14 @@
-"""Read a thread: the question, and what was said before."""
+"""Read a thread: the question, what was said before, what the last answer cited; its length."""
 
+import json
 import re
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.tools import BaseTool
 
 from agent.core.errors import InputError
+from agent.core.strings import estimated_tokens
 from agent.evidence.citations import renumber_for_prompt
 from agent.evidence.claims.correct import LINKED, is_marked, without_marked
 from agent.evidence.claims.sentences import sentences
@@ -112,3 +115,29 @@ def known_words(messages: Sequence[AnyMessage]) -> list[str]:
         if sentence.citations and not is_marked(sentence.text)
     ]
     return [*questions[-KEPT_MESSAGES:], *cited]
+
+
+_PER_MESSAGE = 8
+_PER_TOOL = 20
+
+
+def prompt_tokens(messages: Sequence[BaseMessage]) -> int:
+    """Return the estimated tokens of a prompt: texts, tool calls and what separates them."""
+    return sum(_message_tokens(message) for message in messages)
+
+
+def tools_tokens(tools: Sequence[BaseTool]) -> int:
+    """Return the estimated tokens that the descriptions of tools add to a prompt."""
+    return sum(_tool_tokens(tool) for tool in tools)
+
+
+def _tool_tokens(tool: BaseTool) -> int:
+    arguments = json.dumps(tool.args, ensure_ascii=False)
+    return estimated_tokens(tool.name + tool.description + arguments) + _PER_TOOL
+
+
+def _message_tokens(message: BaseMessage) -> int:
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    rows = json.dumps([[call["name"], call["args"]] for call in calls], ensure_ascii=False)
+    content = message.content if isinstance(message.content, str) else str(message.content)
+    return estimated_tokens(content) + estimated_tokens(rows if calls else "") + _PER_MESSAGE

@@ -11,9 +11,7 @@ from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
 from agent.search.types import LABELS
 from agent.state import Turn
-from agent.texts import has, say
-from agent.texts.language import Language, detect_language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, detect_language, has, reason_of, say
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -27,9 +27,7 @@ from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Collected, Hit, Scope
 from agent.search.hits import only_known
 from agent.state import QuestionInput
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of, say
 
 SEARCH_DOCUMENTS = "search_documents"
 PAPERS, SAMPLE_PAPERS = "papers", "sample-papers"

@@ -26,9 +26,7 @@ from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.split import Sections, split
 from agent.prompts import element
 from agent.search.hits import only_known
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of, say
 
 READ = "read_page"
 PAGE_TOKENS = 2000

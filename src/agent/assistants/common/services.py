@@ -21,8 +21,7 @@ from agent.search.document_sources import DocumentSources
 from agent.search.google import resolve_links
 from agent.search.web import WebSearch
 from agent.settings import Settings
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 LINK_SECONDS = 2.0
 LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"

@@ -9,17 +9,12 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
-from agent.assistants.common.budget import meter_of
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import gap_of, reader_note
 from agent.assistants.common.previous import NO_PREVIOUS, Knowledge, carried, earlier_pages
-from agent.assistants.common.records import (
-    place_lines,
-    route_lines,
-    weather_lines,
-)
 from agent.assistants.common.services import Services
+from agent.assistants.common.turn import meter_of
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
@@ -27,15 +22,21 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import Citer
 from agent.evidence.constraints import judged
 from agent.evidence.places import mentioned, source_ids
-from agent.evidence.records import china_time, days_asked_for, route_text, weather_text
+from agent.evidence.records import (
+    china_time,
+    days_asked_for,
+    place_lines,
+    route_lines,
+    route_text,
+    weather_lines,
+    weather_text,
+)
 from agent.evidence.references import SourceListFilter, references, resolved
 from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import Gathered, Previous, replaced
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import REMEDY, remedy_of
+from agent.texts import REMEDY, Language, remedy_of, say
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
@@ -21,6 +20,7 @@ from agent.assistants.common.own_documents import (
 from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageReading, wanted_page
 from agent.assistants.common.search import ask_providers, page_row, providers_of, result_element
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import meter_of
 from agent.assistants.deep_research.explore import room, topic_messages, topic_name
 from agent.assistants.deep_research.state import (
     Counts,
@@ -57,8 +57,7 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
-from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.search.hits import MAX_SNIPPET
 from agent.search.types import Hit, SearchProvider, WebChoice
 from agent.search.web import WebSearch

@@ -6,12 +6,11 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import meter_of
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn import open_turn
+from agent.assistants.common.turn import meter_of, open_turn
 from agent.assistants.deep_research.plan import planned_topics
 from agent.assistants.deep_research.state import (
     DeepState,

@@ -9,11 +9,11 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.assistants.common.budget import open_meter
+from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, gap_of, run_gap
 from agent.assistants.common.reading import MAX_TEXT, read_whole
-from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import open_meter
 from agent.assistants.deep_research.state import (
     Counts,
     DeepUpdate,
@@ -35,9 +35,8 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import Raw, element, render
 from agent.reading.reader import Readings
-from agent.search.grounded import beginning, quotes_by_id
-from agent.search.hits import only_known
-from agent.texts.language import Language
+from agent.search.hits import beginning, only_known, quotes_by_id
+from agent.texts import Language
 
 log = logging.getLogger(__name__)
 

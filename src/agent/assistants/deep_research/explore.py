@@ -9,13 +9,13 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from agent.assistants.common.budget import Share, meter_of, share_spent
+from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import DOCUMENTS
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
-from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import Share, meter_of, share_spent
 from agent.assistants.deep_research.plan import begun, next_planned, plan_elements
 from agent.assistants.deep_research.state import (
     Counts,
@@ -32,8 +32,7 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
-from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render

@@ -7,10 +7,10 @@ from typing import Any, cast
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, field_validator
 
-from agent.assistants.common.budget import Share, share_spent
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import Services
+from agent.assistants.common.turn import Share, share_spent
 from agent.assistants.deep_research.state import DeepState, PlannedTopic, TopicStatus
 from agent.assistants.deep_research.tools import same_topic
 from agent.configuration import Configuration

@@ -7,9 +7,9 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import (
     Draft,

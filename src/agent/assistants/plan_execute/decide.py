@@ -36,13 +36,12 @@ from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
-from agent.mcp.errors import map_gap
 from agent.mcp.tools import subject_of
+from agent.mcp.types import map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
-from agent.texts import say
-from agent.texts.language import detect_language
+from agent.texts import detect_language, say
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
 MAX_CALLS = 6

@@ -21,8 +21,7 @@ from agent.knowledge.rerank import BUILT_IN
 from agent.knowledge.types import Ranked, Reranker
 from agent.search.documents import Document, DocumentKind, Figure, coerce_documents
 from agent.search.hits import only_known
-from agent.texts import has, say
-from agent.texts.language import Language
+from agent.texts import Language, has, say
 
 WEB_OFF = "WEB_SEARCH=off"
 _KINDS: dict[str, DocumentKind] = {

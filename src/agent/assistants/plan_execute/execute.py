@@ -19,9 +19,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import meter_of
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
 from agent.assistants.plan_execute.documents import ids_of, merged_over_tasks, source_name
 from agent.assistants.plan_execute.papers import download
@@ -49,9 +49,9 @@ from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.evidence.types import Gap, Source, SourceKind
 from agent.search.documents import Document, DocumentKind
-from agent.search.grounded import beginning
+from agent.search.hits import beginning
 from agent.state import PlannedQuery
-from agent.texts.language import Language
+from agent.texts import Language
 
 R = TypeVar("R")
 Work = Callable[[Task, list[R]], Awaitable[R]]

@@ -7,10 +7,10 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.own_documents import papers_of
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import meter_of
 from agent.assistants.plan_execute.state import (
     DownloadedPaper,
     ExecutorResult,
@@ -28,8 +28,7 @@ from agent.core.progress import event
 from agent.evidence.types import Gap
 from agent.reading.papers import Paper
 from agent.search.documents import Document
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of
 
 
 async def download(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:

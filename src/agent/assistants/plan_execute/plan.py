@@ -9,7 +9,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
-from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
@@ -19,7 +18,7 @@ from agent.assistants.common.own_documents import (
 )
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import open_turn
+from agent.assistants.common.turn import open_meter, open_turn
 from agent.assistants.plan_execute.documents import source_name
 from agent.assistants.plan_execute.state import (
     PlanState,
@@ -42,8 +41,7 @@ from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.state import Turn, replaced
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 Mode = Literal["flat", "dag"]
 SPECIAL: Mapping[str, SpecialSource] = {

@@ -11,7 +11,6 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.budget import meter_of
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     documents_gap,
@@ -24,6 +23,7 @@ from agent.assistants.common.own_documents import (
     with_page,
 )
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import meter_of
 from agent.assistants.plan_execute.documents import ranked, source_name, whole_text
 from agent.assistants.plan_execute.pages import (
     PAGES,
@@ -58,11 +58,9 @@ from agent.knowledge.types import Hit, KnownDocument, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.search.documents import Document
-from agent.search.grounded import beginning
-from agent.search.hits import only_known
+from agent.search.hits import beginning, only_known
 from agent.state import Turn
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of
 
 _TITLE = 200
 

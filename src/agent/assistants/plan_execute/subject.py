@@ -9,7 +9,7 @@ from agent.assistants.plan_execute.state import Task
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Query
 from agent.knowledge.terms import bears_on, query_terms, terms
-from agent.texts.language import detect_language
+from agent.texts import detect_language
 
 MAX_QUERY, MAX_QUERIES, MAX_COMPANY = 300, 3, 200
 _BETWEEN_COMPANIES = re.compile("[;；、\n]")

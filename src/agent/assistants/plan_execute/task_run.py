@@ -22,9 +22,7 @@ from agent.evidence.types import Gap
 from agent.mcp.tools import BranchTools
 from agent.mcp.types import MapOptions, MapResult
 from agent.state import Turn
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of, say
 
 NODE = "execute"
 REQUIRED = ("wikipedia", "openalex", "semantic_scholar", "tavily")

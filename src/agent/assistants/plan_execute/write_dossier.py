@@ -8,9 +8,9 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
 from agent.assistants.plan_execute.documents import (
@@ -32,9 +32,8 @@ from agent.evidence.citations import inert
 from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, render
 from agent.search.documents import Document, Figure
-from agent.search.grounded import beginning
-from agent.texts import say
-from agent.texts.language import Language
+from agent.search.hits import beginning
+from agent.texts import Language, say
 
 NODE = "write_dossier"
 ASSISTANT = "plan_execute"

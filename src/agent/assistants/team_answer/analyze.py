@@ -6,13 +6,12 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.budget import open_meter
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import open_turn
+from agent.assistants.common.turn import open_meter, open_turn
 from agent.assistants.team_answer.state import (
     Analysis,
     TeamState,

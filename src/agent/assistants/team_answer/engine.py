@@ -19,8 +19,7 @@ from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
 from agent.models.catalogue import DEFAULT_THINKING, Role
 from agent.models.types import Models, Reply
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 
 @dataclass(frozen=True)

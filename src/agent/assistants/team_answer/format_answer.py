@@ -38,8 +38,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 NODE = "format_answer"
 ASSISTANT = "team_answer"

@@ -8,9 +8,9 @@ from typing import Any, Literal, cast
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import Share, meter_of, share_spent
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import Share, meter_of, share_spent
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
 from agent.assistants.team_answer.speakers import (
     agreed_of,
@@ -40,9 +40,7 @@ from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, Ma
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.types import Gap
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of, say
 
 
 def after_group_chat(state: TeamState) -> Literal["group_chat", "use_tools", "synthesize"]:

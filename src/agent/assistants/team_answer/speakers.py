@@ -21,8 +21,8 @@ from langchain_core.messages import (
 )
 from langchain_core.tools import BaseTool
 
+from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines
-from agent.assistants.common.records import prompt_tokens, tools_tokens
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
@@ -30,8 +30,7 @@ from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
 from agent.prompts import Raw, element, fence, render
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 if TYPE_CHECKING:
     from agent.assistants.team_answer.state import Hypothesis, Verdict

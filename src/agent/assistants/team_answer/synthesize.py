@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.budget import meter_of
+from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.records import place_lines, prompt_tokens, route_lines, weather_lines
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.answer_form import same_answer
 from agent.assistants.team_answer.speakers import (
     NOT_FOUND,
@@ -41,6 +41,7 @@ from agent.evidence.citations import MARKER, cited_ids, id_letters
 from agent.evidence.claims.facts import Passage
 from agent.evidence.figures import figures
 from agent.evidence.queries import clean_text
+from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render

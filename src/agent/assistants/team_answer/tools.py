@@ -26,14 +26,12 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.types import Gap
-from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.search.hits import MAX_QUERY
 from agent.search.types import SearchProvider, WebChoice, WebTask, search_gap
 from agent.search.web import WebSearch
 from agent.state import Turn
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 GOOGLE, BOCHA, TAVILY = "search_google", "search_bocha", "search_tavily"
 MAX_SHOWN = 6000

@@ -9,7 +9,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.budget import meter_of
+from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, search_own
 from agent.assistants.common.reading import (
     PAGE_TOKENS,
@@ -18,9 +18,9 @@ from agent.assistants.common.reading import (
     PageReading,
     wanted_page,
 )
-from agent.assistants.common.records import prompt_tokens
 from agent.assistants.common.search import SearchResult, ask_providers
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.state import (
     Evidence,
     Speaker,
@@ -54,14 +54,11 @@ from agent.core.strings import valid_text
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
-from agent.mcp.errors import map_gap
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.prompts import element
 from agent.sandbox.programs import CodeResult, CodeRunner
 from agent.state import PlannedQuery, Turn, replaced
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of, say
 
 
 class SourceRegister:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from agent.evidence.claims.check import Finding, Verdict
+from agent.evidence.claims.check import Finding, Verdict, agrees, bears_figures
 from agent.evidence.claims.claim import alike_in_kind, ends_at, figure_words
-from agent.evidence.claims.doubt import agrees, bears_figures
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
 from agent.evidence.claims.sentences import Notation, asserted, sentences

@@ -1,14 +1,190 @@
-"""Statements that records refute: rates, ranks, superlatives, places over a limit."""
+"""Find what records refute: opening hours, rates, ranks, limits, and figures of another subject."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from agent.evidence.claims.arithmetic import CURRENCIES
-from agent.evidence.claims.claim import Claim, ends_at
-from agent.evidence.claims.facts import Passage, amount, clause_spans
+from agent.evidence.claims.claim import Claim, among, ends_at, figure_words, same_kind
+from agent.evidence.claims.facts import (
+    Passage,
+    amount,
+    clause_spans,
+    hedge,
+    names,
+    split_clauses,
+    words,
+)
+from agent.evidence.claims.sentences import Citation
+from agent.evidence.constraints import Outcome, opening_hours, openness
 from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Place
+
+_OPEN = re.compile(
+    r"开放|营业|开门|开着|在开|[能可以]进|\bopen\b|\b(?:get|go|come|let) in\b|\badmitted\b", re.I
+)
+_CLOSED = re.compile(
+    r"不开|未开|没开|不营业|停业|停止|不能进|进不去|[闭休]馆|闭园|关门|关闭|关着|歇业|打烊|休息"
+    r"|\b(?:not|never|no longer)\b|n['’]t\b|\bclosed\b",
+    re.I,
+)
+_NEVER_CLOSED = re.compile(
+    r"(?:不|从不|没有?|未)(?:[闭休]馆|闭园|关门|关闭|停业|歇业|打烊|休息)"
+    r"|(?:\bnever|\bnot|n['’]t) (?:clos|shut)\w*",
+    re.I,
+)
+_UNSURE = re.compile(
+    r"是否|如果|假如|若|可能|或许|不确定|确认|部分|除外"
+    r"|\b(?:if|whether|unless|may|might|check|part\w*|some|except)\b",
+    re.I,
+)
+_PART_OF_DAY = re.compile(
+    r"半天|[上下]午|[晚夜]|凌晨|\b(?:half|morning|afternoon|evening|night)s?\b", re.I
+)
+_AT = re.compile(r"\b(?:at|past|after|by)\s+(?:about |around )?$", re.I)
+_OTHER_AT = re.compile(
+    r"\b(?:clos(?:es?|ing)|shuts?|ends?|starts?|begins?|opens|entry|admission|orders?)\s+"
+    r"\w+\s+(?:about |around )?$",
+    re.I,
+)
+_HAN_AT = re.compile(
+    r"\s*[钟整]?(?:(?:以后|之后|过后|后|的?时候?)|\s*(?:[都也就]?(?:还|仍|依然|照[常样]|能|可以?|已)|只有))"
+)
+_RANGE_END = re.compile(r"(?:[-–—~～至到]|\bto|\buntil|\btill)\s*$")
+_HAN_DAY = r"(?:周|星期|礼拜)([一二三四五六日天])"
+_DAYS = re.compile(rf"{_HAN_DAY}|\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*days?\b", re.I)
+_DAY_RANGE = re.compile(
+    rf"{_HAN_DAY}\s*(?:[-–~至到]|、|和)\s*(?:周|星期)?[一二三四五六日天]|工作日|周末|节假日"
+    r"|day\s*(?:[-–]|to|through|and|or)\s*(?:mon|tue|wed|thu|fri|sat|sun)|\bweekdays?\b|\bweekends?\b",
+    re.I,
+)
+_HAN_ORDER, _ORDER = "一二三四五六日", ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_TODAY_IS = re.compile(
+    rf"\W*(?:[今明]天|后天|today|tomorrow)\s*(?:就?是|为|is)?\s*(?:a\s+)?(?:{_HAN_DAY}|[a-z]+day)\W*",
+    re.I,
+)
+_NEAR = (
+    (re.compile(r"今[天日晚]|\b(?:today|tonight)\b", re.I), 0),
+    (re.compile(r"明[天日晚]|\btomorrow\b", re.I), 1),
+    (re.compile(r"后天", re.I), 2),
+)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Hold one clause on whether places are open on a day, at a time, or both."""
+
+    start: int
+    end: int
+    places: frozenset[str]
+    """The ids of their records."""
+    day: int | None
+    """ISO weekday."""
+    time: int | None
+    """Minutes after midnight."""
+    is_open: bool
+
+
+def openings(claim: Claim) -> Iterator[Opening]:
+    """Yield what a sentence says about when the places that it names are open."""
+    records = [claim.evidence.records.get(name) for name in claim.sentence.cited]
+    if not claim.evidence.places or any(record and not record.place for record in records):
+        return
+    places, of_sentence = frozenset[str](), days_of(claim.text, claim.evidence.today)
+    for start, clause in clause_spans(claim.text):
+        places = frozenset(claim.evidence.places_in(clause)) or places
+        about = places or frozenset(record.id for record in records if record)
+        told = _NEVER_CLOSED.sub("开门", clause)
+        is_closed = _CLOSED.search(told) is not None
+        if not about or not (is_closed or _OPEN.search(told)):
+            continue
+        days = days_of(clause, claim.evidence.today) or of_sentence
+        day = next(iter(days)) if len(days) == 1 else None
+        time = _time_in(clause)
+        if _is_told(clause, day, time):
+            yield Opening(start, start + len(clause), about, day, time, not is_closed)
+
+
+def _is_told(clause: str, day: int | None, time: int | None) -> bool:
+    """Return whether a clause is sure of a time, or of a whole day."""
+    if _UNSURE.search(clause) or _DAY_RANGE.search(clause):
+        return False
+    return time is not None or not (day is None or figures(clause) or _PART_OF_DAY.search(clause))
+
+
+def days_of(text: str, today: str) -> set[int]:
+    """Return the ISO weekdays that a text names, also as today and tomorrow."""
+    days = {
+        1 + (_HAN_ORDER.index(han.replace("天", "日")) if han else _ORDER.index(latin.lower()))
+        for han, latin in _DAYS.findall(text)
+    }
+    try:
+        now = date.fromisoformat(today[:10])
+    except ValueError:
+        return days
+    return days | {
+        (now + timedelta(days=n)).isoweekday() for words, n in _NEAR if words.search(text)
+    }
+
+
+def _time_in(clause: str) -> int | None:
+    """Return the time at which the clause says that something is open or not."""
+    for figure in figures(clause):
+        before, behind = clause[: figure.start], clause[figure.end :]
+        at = _AT.search(before) and not _OTHER_AT.search(before)
+        if figure.clock is not None and (at or _HAN_AT.match(behind)):
+            return None if _RANGE_END.search(before) or figure.ambiguous else figure.clock
+    return None
+
+
+def against_hours(claim: Claim) -> Passage | None:
+    """Return the record of a place whose hours say otherwise than the sentence."""
+    for opening in openings(claim):
+        for name in sorted(opening.places):
+            if _outcome(claim, name, opening) == "violated":
+                return _hours_passage(claim, name)
+    return None
+
+
+def borne_spans(claim: Claim) -> list[tuple[int, int]]:
+    """Return where a sentence has clauses that the hours of its places bear, or today's date."""
+    borne = [
+        (opening.start, opening.end)
+        for opening in openings(claim)
+        if all(_outcome(claim, name, opening) == "satisfied" for name in opening.places)
+    ]
+    return borne + [
+        (start, start + len(clause))
+        for start, clause in clause_spans(claim.text)
+        if _TODAY_IS.fullmatch(clause) and len(days_of(clause, claim.evidence.today)) == 1
+    ]
+
+
+def without_borne_hours(claim: Claim) -> str:
+    """Return the text of a sentence with the clauses blanked that the hours of its places bear."""
+    text = claim.text
+    for start, end in borne_spans(claim):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _outcome(claim: Claim, name: str, opening: Opening) -> Outcome:
+    """Return whether the hours of a place bear a statement about them."""
+    place = claim.evidence.records[name].place
+    hours = opening_hours((place and place.get("open_time")) or "")
+    clock = None if opening.time is None else f"{opening.time // 60}:{opening.time % 60:02}"
+    outcome = openness(hours, clock, [opening.day] if opening.day else None)
+    if opening.is_open or outcome == "unknown":
+        return outcome
+    return "violated" if outcome == "satisfied" else "satisfied"
+
+
+def _hours_passage(claim: Claim, name: str) -> Passage | None:
+    """Return the passage of a place's record that gives its hours."""
+    passages = claim.evidence.records[name].passages
+    timed = [p for p in passages if any(figure.clock is not None for figure in p.figures)]
+    return next(iter([*timed, *passages]), None)
 
 
 @dataclass(frozen=True)
@@ -223,3 +399,89 @@ def _number(rank: re.Match[str]) -> int:
         return 1 + _HAN_ORDINALS.index(han)
     digits = re.sub(r"\D", "", nth or han)
     return int(digits) if digits else 1
+
+
+_NUMBERED_LINE = re.compile(r"\b(?:line|bus|route|exit|terminal) \d{1,3}\b", re.I)
+_LIGHT = words("takes costs needs runs gives goes 需要 花费 时间 费用")
+"""Words that say nothing about what a figure is of."""
+
+
+def _clause_of(claim: Claim, figure: Figure) -> str:
+    """Return the clause a figure stands in; in a table also the row's first cell."""
+    clauses, at = split_clauses(claim.text), 0
+    for clause in clauses:
+        start = claim.text.find(clause, at)
+        at = start + len(clause)
+        if start <= figure.start < at:
+            first = clauses[0] if claim.sentence.row and clause != clauses[0] else ""
+            return f"{first} {clause}".strip()
+    return claim.text
+
+
+def is_swapped(claim: Claim, figure: Figure) -> bool:
+    """Return whether the cited words give the clause's subject another figure of its kind."""
+    clause = _clause_of(claim, figure)
+    own = words(clause) - figure_words(clause) - _LIGHT
+    own_figures = figures(clause)
+    own_names = [*names(clause), *_NUMBERED_LINE.findall(clause)]
+    hedged = hedge(claim.text, figure)
+    bearing, differing = set[Passage](), set[Passage]()
+    for index in claim.evidence.clauses(claim.sentence.cited):
+        these = index.bearing(figure, hedged)
+        bearing |= these
+        for part, rivals in index.of_kind(figure.kind or "").items():
+            if part not in these and not all(among(f, own_figures) for f in rivals):
+                differing.add(part)
+    most = max((len(own & part.words) for part in bearing), default=0)
+    other = max((len(own & part.words) for part in differing), default=0)
+    if other >= 2 and (most == 0 or other >= most + 2):
+        return True
+    return _of_another_day(claim, figure) or any(
+        any(part.names(name) for part in differing)
+        and not any(part.names(name) for part in bearing)
+        for name in own_names
+    )
+
+
+def is_of_another_citation(claim: Claim, figure: Figure) -> bool:
+    """Return whether the citation behind the figure gives another of the sentence's figures."""
+    if (heading := _heading(claim, figure)) and claim.borne(figure, claim.evidence.of(heading.ids)):
+        return False
+    group = _group_behind(claim, figure)
+    cited = claim.evidence.of(name for citation in group for name in citation.ids)
+    if len(group) == len(claim.sentence.citations) or claim.borne(figure, cited):
+        return False
+    rivals = [f for f in claim.facts if f is not figure and same_kind(f, figure)]
+    return any(_group_behind(claim, f) != group and claim.borne(f, cited) for f in rivals)
+
+
+def _heading(claim: Claim, figure: Figure) -> Citation | None:
+    """Return the last citation before a figure, where no figure of its clause precedes it."""
+    start = claim.sentence.start
+    before = [c for c in claim.sentence.citations if c.end - start <= figure.start]
+    if not before:
+        return None
+    clause = re.split(r"[，,；;、：:]", claim.text[: before[-1].start - start])[-1]
+    return None if figures(clause) else before[-1]
+
+
+def _group_behind(claim: Claim, figure: Figure) -> list[Citation]:
+    """Return the citations that follow a figure with nothing but each other in between."""
+    group: list[Citation] = []
+    for citation in claim.sentence.citations:
+        at = citation.start - claim.sentence.start
+        if at >= figure.end and (not group or citation.start <= group[-1].end + 1):
+            group.append(citation)
+    return group
+
+
+def _of_another_day(claim: Claim, figure: Figure) -> bool:
+    """Return whether the figure stands only where another day than the sentence's is told."""
+    days = [f for f in claim.figures if f.date]
+    if len(days) != 1 or figure.date:
+        return False
+    that_day = claim.bearers(days[0])
+    bearing = claim.bearers(figure).intersection(claim.cited)
+    return not that_day.isdisjoint(claim.cited) and all(
+        passage not in that_day and passage.dates for passage in bearing
+    )

@@ -16,12 +16,10 @@ from agent.evidence.types import Location, MapTask, Point, TravelMode
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
-from agent.mcp.errors import NOT_FOUND
 from agent.mcp.map_server import Prefetch
 from agent.mcp.records import MapRecords, lnglat, text_or_none
-from agent.mcp.types import CALLS_FOR_TOOLS, BranchCalls, CallTool, MapHit, MapSearch
-from agent.texts import say
-from agent.texts.language import Language
+from agent.mcp.types import CALLS_FOR_TOOLS, NOT_FOUND, BranchCalls, CallTool, MapHit, MapSearch
+from agent.texts import Language, say
 
 _SUFFIX = re.compile(
     r"(?:特别行政区|维吾尔自治区|壮族自治区|回族自治区|自治区|自治州|地区|新区|省|市|区|县|盟)$"

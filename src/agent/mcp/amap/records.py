@@ -32,8 +32,7 @@ from agent.mcp.records import (
     text_or_none,
     weather_lines,
 )
-from agent.texts import LANGUAGES, say
-from agent.texts.language import Language
+from agent.texts import LANGUAGES, Language, say
 
 
 def _in_all_languages(key: str) -> dict[Language, str]:

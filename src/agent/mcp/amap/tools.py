@@ -1,17 +1,25 @@
-"""Describe Amap's tools: those that fit an intent, their arguments, their quota."""
+"""Know Amap's tools: their catalogue, arguments and quota, their failures by Amap's words."""
 
 import re
 from collections.abc import Mapping
 from datetime import timedelta, timezone
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
-from agent.core.errors import ProviderRefused
+from agent.core.errors import (
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
+from agent.core.redaction import scrub
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import MapIntent, TravelMode
 from agent.mcp.amap.install import PACKAGE_FILES, PROVIDER
 from agent.mcp.map_server import Catalogue
 from agent.mcp.quota import DailyQuota
+from agent.mcp.types import NOT_FOUND, service_words
 
 # Read when imported: later there may be an event loop, which must not wait for files.
 CATALOGUE = Catalogue.from_file(PACKAGE_FILES / "tools.json")
@@ -155,3 +163,69 @@ def _coarse(text: str) -> str:
 
 def _bad(problem: str) -> ProviderRefused:
     return ProviderRefused(PROVIDER, problem, code="map_bad_request")
+
+
+_NETWORK = re.compile(r"request to .* failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate")
+_CRASH = re.compile(
+    r"\bJSON\b|Unexpected (?:end|token)|Cannot read properties|is not iterable|failed: undefined$",
+    re.IGNORECASE,
+)
+
+_RATE = frozenset(f"{who}QPS_HAS_EXCEEDED_THE_LIMIT" for who in ("", "C", "CK", "CU", "K", "U"))
+_BANNED = frozenset({"ACCESS_TOO_FREQUENT"})
+_BUSY = frozenset({"GATEWAY_TIMEOUT", "SERVER_IS_BUSY", "RESOURCE_UNAVAILABLE", "UNKNOWN_ERROR"})
+_DAY = re.compile(r"DAILY_QUERY_OVER_LIMIT|QUOTA_PLAN_RUN_OUT")
+_KEY = frozenset(
+    {
+        "INVALID_USER_KEY", "SERVICE_NOT_AVAILABLE", "INVALID_USER_IP", "INVALID_USER_DOMAIN",
+        "INVALID_USER_SIGNATURE", "INVALID_USER_SCODE", "USERKEY_PLAT_NOMATCH", "NOT_SUPPORT_HTTPS",
+        "INSUFFICIENT_PRIVILEGES", "USER_KEY_RECYCLED", "USER_KEY_DISABLED", "SERVICE_EXPIRED",
+        "ABROAD_QUOTA_PLAN_RUN_OUT", "IP_QUERY_OVER_LIMIT",
+    }
+)  # fmt: skip
+_ABROAD = frozenset({"INSUFFICIENT_ABROAD_PRIVILEGES", "OUT_OF_SERVICE"})
+_NO_ROUTE = frozenset({"NO_ROADS_NEARBY", "ROUTE_FAIL", "OVER_DIRECTION_RANGE"})
+_NOTHING_READ: Final = {
+    "maps_search_detail": "reading 'id'",
+    "maps_weather": "reading 'city'",
+}
+_ROUTES = ("maps_direction_", "maps_bicycling", "maps_distance")
+
+
+def failure(tool: str, text: str) -> ProviderError:
+    """Return the error that the text of a failed call stands for."""
+    message = scrub(text)[:300]
+    for name in service_words(text):
+        if error := _by_word(name, message):
+            return error
+    if (unread := _NOTHING_READ.get(tool)) and unread in text:
+        return ProviderRefused(PROVIDER, "nothing of that name or id", code=NOT_FOUND)
+    if tool.startswith(_ROUTES) and "undefined" in text:
+        return ProviderRefused(PROVIDER, f"no route: {message}", code="map_no_route")
+    if _CRASH.search(text):
+        return MalformedReply(PROVIDER, message, code="map_malformed")
+    if _NETWORK.search(text):
+        return ProviderUnavailable(PROVIDER, message, code="map_network")
+    return ProviderRefused(PROVIDER, message or "failed without a word", code="map_failed")
+
+
+def _by_word(name: str, message: str) -> ProviderError | None:
+    if name in _RATE:
+        return RateLimited(PROVIDER, message, code="map_rate")
+    if name in _BANNED:
+        return RateLimited(PROVIDER, message, retry_after=60, code="map_banned")
+    if name in _BUSY:
+        return ProviderUnavailable(PROVIDER, message, code="map_busy")
+    if _DAY.search(name) and name not in _KEY:
+        return RateLimited(PROVIDER, message, code="map_quota_day")
+    if name in _ABROAD:
+        return ProviderRefused(PROVIDER, message, code="map_not_covered")
+    if name in _KEY:
+        return ProviderRefused(PROVIDER, message, code="map_key_invalid")
+    if name in _NO_ROUTE:
+        return ProviderRefused(PROVIDER, message, code="map_no_route")
+    if name.startswith("ENGINE_"):
+        return ProviderRefused(PROVIDER, message, code=NOT_FOUND)
+    if name.startswith(("INVALID_PARAMS", "MISSING_REQUIRED", "ILLEGAL_REQUEST")):
+        return ProviderRefused(PROVIDER, message, code="map_bad_request")
+    return None

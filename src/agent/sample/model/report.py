@@ -39,8 +39,7 @@ from agent.sample.model.text import (
     short,
     sources,
 )
-from agent.texts import say
-from agent.texts.language import Language, detect_language
+from agent.texts import Language, detect_language, say
 
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"

@@ -31,8 +31,7 @@ from agent.sample.model.text import (
     sentences,
     short,
 )
-from agent.texts import say
-from agent.texts.language import Language, detect_language
+from agent.texts import Language, detect_language, say
 
 PAGES, PER_PAGE, WRITTEN_UP, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 6, 3, 3
 FACTS, ALL_FACTS = 6, 20

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agent.evidence.intent import extract_place
 from agent.evidence.places import landmark_in, without_activities
 from agent.knowledge.terms import terms
-from agent.texts.language import detect_language
+from agent.texts import detect_language
 
 MOST_ASPECTS = 3
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

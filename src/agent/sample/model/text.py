@@ -11,7 +11,7 @@ from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.terms import query_terms
 from agent.sample.model.request import Turn
 from agent.sample.model.subject import Subject
-from agent.texts.language import Language, detect_language
+from agent.texts import Language, detect_language
 
 T = TypeVar("T")
 _TASK = re.compile(r"<task>\s*(\w+)\s*</task>")

@@ -8,7 +8,7 @@ from agent.evidence.figures import UNITS, Figure, figures
 from agent.knowledge.terms import terms
 from agent.sample.model.subject import Subject, clean_question, subject_of
 from agent.sample.model.text import Record
-from agent.texts.language import Language, detect_language
+from agent.texts import Language, detect_language
 
 _WANTED = {
     "rating": r"评分|\brating\b",
