@@ -156,9 +156,14 @@ class Gathered(Records, total=False):
     """The collections this run may read, settled at its start; empty where it reads none."""
     queries: Annotated[list[PlannedQuery], extend]
     geojson: dict[str, Any] | None
+    cancelled: bool
+    """The plan was reviewed and not wanted: nothing was searched."""
 
 
-NOTHING_GATHERED = dict.fromkeys((*Records.__annotations__, "queries", "geojson"))
+NOTHING_GATHERED: dict[str, Any] = {
+    **dict.fromkeys((*Records.__annotations__, "queries", "geojson")),
+    "cancelled": False,
+}
 """An update that empties what the previous question gathered."""
 
 
@@ -170,8 +175,6 @@ class OverallState(AgentInput, Gathered, total=False):
     """Everything the nodes share. The keys the original design names keep their names."""
 
     needs: Needs | None
-    cancelled: bool
-    """The plan was reviewed and not wanted: nothing was searched."""
     query_list: list[Query]
     search_query: Annotated[list[str], extend]
     web_research_result: Annotated[list[str], extend]
@@ -343,7 +346,6 @@ def new_turn() -> Update:
     empty: dict[str, Any] = {
         **NOTHING_GATHERED,
         **dict.fromkeys(own),
-        "cancelled": False,
         "query_list": [],
         "research_loop_count": 0,
         "knowledge_gap": "",

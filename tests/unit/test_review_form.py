@@ -9,6 +9,10 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from agent.assistants.common.review import Part, answer_lines, answer_schema, await_answer
+from agent.assistants.plan_execute.review_plan import read_tasks
+from agent.assistants.plan_execute.state import Task
+from agent.assistants.team_answer.review_plan import read_steps
+from agent.core.errors import InputError
 from agent.state import Estimate, PlanReview, ReviewedPlan
 
 ESTIMATE = Estimate(searches=1, map_calls=0, model_calls=2, cost_usd=None)
@@ -112,3 +116,72 @@ def test_a_decision_that_cannot_be_used_is_asked_for_again_in_both_forms(
     assert again["action_requests"][0]["description"] == again["problem"]
     assert again["queries"] == QUERIES
     assert shown_and_read("queries", QUERIES, answer, decision("approve"))[1] == QUERIES
+
+
+PLANNED = [
+    Task(id="T1", query="cells", dep=[], queries=["sodium cells"], company="CATL"),
+    Task(id="T2", query="prices", dep=["T1"], sources=["map"]),
+    Task(id="T3", query="market", dep=["T1", "T2"]),
+]
+
+
+def test_tasks_come_back_reordered_with_their_dependencies_under_new_ids() -> None:
+    assert read_tasks({"tasks": [*PLANNED]}, PLANNED, 6) == PLANNED
+    swapped = read_tasks({"tasks": [PLANNED[1], PLANNED[0]]}, PLANNED, 6)
+    assert [(task["id"], task["query"], task["dep"]) for task in swapped] == [
+        ("T1", "prices", ["T2"]), ("T2", "cells", []),
+    ]  # fmt: skip
+    assert swapped[0]["sources"] == ["map"]
+
+
+def test_a_dropped_task_is_waited_for_by_nobody_and_new_ones_get_an_id() -> None:
+    tasks = read_tasks({"tasks": [PLANNED[2], "recycling", {"query": "safety"}]}, PLANNED, 6)
+    assert [(task["id"], task["query"], task["dep"]) for task in tasks] == [
+        ("T1", "market", []), ("T2", "recycling", []), ("T3", "safety", []),
+    ]  # fmt: skip
+
+
+def test_a_reworded_task_loses_the_searches_of_its_old_words_only() -> None:
+    (task,) = read_tasks({"tasks": [{**PLANNED[0], "query": "potassium"}]}, PLANNED, 6)
+    assert task == {"id": "T1", "query": "potassium", "dep": [], "company": "CATL"}
+    mine = {**PLANNED[0], "query": "potassium", "queries": ["potassium cells"]}
+    assert read_tasks({"tasks": [mine]}, PLANNED, 6)[0]["queries"] == ["potassium cells"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "named"),
+    [
+        (["a"] * 4, "tasks"),
+        ([{"query": "a", "deps": []}], "tasks[0].deps"),
+        ([{"query": "x" * 301}], "tasks[0].query"),
+        ([{"id": "T1"}], "tasks[0].query"),
+        ([{"id": 1, "query": "a"}], "tasks[0].id"),
+        ([{"id": "T1", "query": "a"}, {"id": "T1", "query": "b"}], "tasks[1].id"),
+        ([{"query": "a", "dep": "T1"}], "tasks[0].dep"),
+        (["a", {"query": "b", "dep": [""]}], "tasks[1].dep"),
+        ([{"query": "a", "dep": ["T9"]}], "tasks[0].dep"),
+        ([{"id": "T1", "query": "a", "dep": ["T1"]}], "tasks[0].dep"),
+        ([{"id": "T1", "query": "a", "dep": ["T2"]}, {"id": "T2", "query": "b", "dep": ["T1"]}],
+         "tasks[0].dep"),
+        ([{"query": "a", "sources": ["bing"]}], "tasks[0].sources"),
+        ([{"query": "a", "company": "x" * 201}], "tasks[0].company"),
+        ([{"query": "a", "queries": ["1", "2", "3", "4"]}], "tasks[0].queries"),
+        ([{"query": "a", "queries": [" "]}], "tasks[0].queries[0]"),
+    ],
+)  # fmt: skip
+def test_tasks_that_cannot_be_used_are_one_line_that_names_the_field(
+    tasks: list[Any], named: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        read_tasks({"tasks": tasks}, PLANNED, 3)
+    assert refused.value.name == named
+    assert "\n" not in refused.value.message
+
+
+def test_steps_are_cleaned_and_bounded() -> None:
+    assert read_steps({"steps": [" who\n built it? ", "when?"]}) == ["who built it?", "when?"]
+    assert read_steps({"cancel": True}) == []
+    for wrong, named in (["a"] * 7, "steps"), ([5], "steps[0]"), (["a", " "], "steps[1]"):
+        with pytest.raises(InputError) as refused:
+            read_steps({"steps": wrong})
+        assert refused.value.name == named

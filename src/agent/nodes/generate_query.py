@@ -12,6 +12,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
+from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import (
     lacks_origin,
@@ -72,8 +73,7 @@ async def generate_query(
     """Open the turn and plan its first round; a failing model leaves the user's own words."""
     services = get_services()
     configuration = runtime.context or Configuration()
-    if configuration.review_plan:
-        refuse_without_thread()
+    refuse_without_thread(configuration)
     turn = open_turn(state, configuration, services, runtime)
     previous = opened_previous(previous_of(state), turn)
     readable = await readable_collections(
@@ -102,8 +102,7 @@ async def generate_query(
         runtime.stream_writer(event("queries", NODE, text=text, count=len(queries)))
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
-    if configuration.review_plan and queries:
-        turn["paused_at"] = services.now().timestamp()
+    turn = waiting(turn, configuration, services) if queries else turn
     opened["turn"], opened["query_list"] = turn, queries
     opened["needs"] = "place" if plan.needs_place else None
     opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])

@@ -20,8 +20,8 @@ from agent.assistants.common.review import (
     await_answer,
     checked_object,
     checked_text,
+    continued,
     estimate,
-    without_the_wait,
 )
 from agent.assistants.common.services import GetServices, Services
 from agent.configuration import Configuration
@@ -186,10 +186,9 @@ async def review_plan(
         lambda answer: read_review(answer, configuration, turn["near"]),
         _SCHEMA,
     )
-    services.budgets.close(turn["id"])
     log.info("turn=%s %s: %d queries", turn["id"], NODE, len(queries))
     update = Update(
-        turn=without_the_wait(turn, services.now().timestamp()),
+        turn=continued(turn, services),
         cancelled=not queries,
         query_list=queries,
         queries=replaced([PlannedQuery(**q, round=1) for q in queries]),

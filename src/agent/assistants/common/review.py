@@ -4,7 +4,7 @@ An assistant's own node `review_plan` says how its plan is shown, estimated and 
 speak LangChain's human-in-the-loop form find it beside ours, and may answer in it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Literal, TypeVar, cast
@@ -13,12 +13,23 @@ from langgraph.types import interrupt
 from pydantic import TypeAdapter
 
 from agent.assistants.common.services import Services
+from agent.assistants.common.writer import Closing, Draft, MessageParts, write_message
 from agent.configuration import Configuration
 from agent.core.budget import Usage, no_usage
 from agent.core.errors import InputError
+from agent.core.progress import Emit
 from agent.evidence.queries import clean_text
 from agent.models.catalogue import parse, price
-from agent.state import ActionRequest, CostRange, Estimate, PlanReview, ReviewConfig, Turn
+from agent.state import (
+    ActionRequest,
+    CostRange,
+    Estimate,
+    Gathered,
+    PlanReview,
+    ReviewConfig,
+    Turn,
+)
+from agent.texts import say
 
 T = TypeVar("T")
 NODE = "review_plan"
@@ -238,13 +249,36 @@ def _reworded(text: str, lines: Sequence[Any], part: Part) -> Any:
     return text
 
 
-def waiting(turn: Turn, now: float) -> Turn:
-    """Return the turn as it pauses for its review."""
-    return Turn(**{**turn, "paused_at": now})
+def waiting(turn: Turn, configuration: Configuration, services: Services) -> Turn:
+    """Return the turn as it pauses for its review; as it is where none is wanted."""
+    if not configuration.review_plan:
+        return turn
+    return Turn(**{**turn, "paused_at": services.now().timestamp()})
 
 
-def without_the_wait(turn: Turn, now: float) -> Turn:
+def continued(turn: Turn, services: Services) -> Turn:
     """Return the turn as if it had begun later, without the time a person took."""
+    services.budgets.close(turn["id"])
+    now = services.now().timestamp()
     waiting_since = turn.get("paused_at", now)
     options = {name: value for name, value in turn.items() if name != "paused_at"}
     return cast(Turn, {**options, "started_at": turn["started_at"] + max(0.0, now - waiting_since)})
+
+
+async def write_stop(
+    state: Gathered,
+    configuration: Configuration,
+    services: Services,
+    emit: Emit,
+    *,
+    assistant: str,
+    metadata: Mapping[str, Any] | None = None,
+) -> Closing:
+    """Write the message of a run whose plan was not wanted, and close its turn."""
+    draft = Draft(state, configuration, services, emit, node=NODE, assistant=assistant)
+
+    async def body() -> AsyncIterator[str]:
+        yield say("answer.cancelled", draft.language)
+
+    parts = MessageParts(body=body, sections=list, metadata=metadata or {})
+    return await write_message(draft, parts)

@@ -131,8 +131,10 @@ def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
     return hashlib.sha256(f"{place}\n{message}\n{length}".encode()).hexdigest()[:32]
 
 
-def refuse_without_thread() -> None:
-    """Raise ConfigurationError, before anything is paid, where a run keeps no thread."""
+def refuse_without_thread(configuration: Configuration) -> None:
+    """Raise ConfigurationError, before anything is paid, where a review has no thread."""
+    if not configuration.review_plan:
+        return
     if get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER) is None:
         raise ConfigurationError(
             "review_plan", "needs a thread to come back to, and this run keeps none"

@@ -2,6 +2,8 @@
 
 plan ─ execute ─ build_knowledge ─ search_info ─ write_dossier
           └ for each task: llm_decision ⇄ optional_tools ─ search ─ clean_and_rerank ─ download
+
+With `review_plan` the run pauses between plan and execute.
 """
 
 from functools import partial
@@ -14,6 +16,7 @@ from agent.assistants.common.services import GetServices
 from agent.assistants.plan_execute.execute import build_executor, execute
 from agent.assistants.plan_execute.papers import build_knowledge
 from agent.assistants.plan_execute.plan import plan
+from agent.assistants.plan_execute.review_plan import after_plan, after_review, review_plan
 from agent.assistants.plan_execute.search_info import search_info
 from agent.assistants.plan_execute.state import PlanConfiguration, PlanInput, PlanState
 from agent.assistants.plan_execute.write_dossier import write_dossier
@@ -29,6 +32,8 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     carried_out = partial(execute, get_services=get_services, executor=build_executor())
 
     graph.add_node("plan", partial(plan, get_services=get_services), input_schema=PlanState)
+    graph.add_node("review_plan", partial(review_plan, get_services=get_services),
+                   input_schema=PlanState)  # fmt: skip
     graph.add_node("execute", carried_out, input_schema=PlanState)
     graph.add_node("build_knowledge", partial(build_knowledge, get_services=get_services),
                    input_schema=PlanState)  # fmt: skip
@@ -39,7 +44,8 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
                    input_schema=PlanState)  # fmt: skip
 
     graph.add_edge(START, "plan")
-    graph.add_edge("plan", "execute")
+    graph.add_conditional_edges("plan", after_plan, ["review_plan", "execute"])
+    graph.add_conditional_edges("review_plan", after_review, ["execute", END])
     graph.add_edge("execute", "build_knowledge")
     graph.add_edge("build_knowledge", "search_info")
     graph.add_edge("search_info", "write_dossier")

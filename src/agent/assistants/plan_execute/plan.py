@@ -17,8 +17,9 @@ from agent.assistants.common.own_documents import (
     readable_collections,
 )
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
+from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import open_meter, open_turn
+from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
 from agent.assistants.plan_execute.documents import source_name
 from agent.assistants.plan_execute.state import (
     PlanState,
@@ -214,6 +215,7 @@ async def plan(
 ) -> PlanUpdate:
     """Open the turn; a failing model leaves the question as the one task."""
     services, configuration, emit = get_services(), configuration_of(runtime), runtime.stream_writer
+    refuse_without_thread(configuration)
     turn = open_turn(state, configuration, services, runtime)
     readable = await readable_collections(
         state, configuration, services, runtime, language=turn["language"], all_by_default=True
@@ -240,7 +242,8 @@ async def plan(
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
-    opened["turn"], opened["previous"], opened["conversation"] = turn, previous, discussion
+    opened["turn"] = waiting(turn, configuration, services)
+    opened["previous"], opened["conversation"] = previous, discussion
     opened["owner"], opened["readable"] = owner, readable.names
     opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *request.gaps])
@@ -398,8 +401,13 @@ def _note(problems: list[Problem], language: Language, limit: int) -> str:
 def _tell(tasks: list[Task], gaps: list[Gap], emit: Emit) -> None:
     for gap in gaps:
         emit(event("gap", NODE, text=gap["message"]))
+    tell_tasks(tasks, emit, NODE)
+
+
+def tell_tasks(tasks: Sequence[Task], emit: Emit, node: str) -> None:
+    """Emit the plan as people read it."""
     lines = [
         f"{task['id']} {task['query']}" + (f" ← {', '.join(task['dep'])}" if task["dep"] else "")
         for task in tasks
     ]
-    emit(event("tasks", NODE, text="\n".join(lines), count=len(tasks)))
+    emit(event("tasks", node, text="\n".join(lines), count=len(tasks)))

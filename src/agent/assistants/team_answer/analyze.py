@@ -11,7 +11,7 @@ from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import open_meter, open_turn
+from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
 from agent.assistants.team_answer.state import (
     Analysis,
     TeamState,
@@ -35,7 +35,8 @@ from agent.state import Turn, replaced
 MAX_REQUIREMENT = 2000
 """Characters of a format requirement."""
 MAX_STEPS = 6
-_MAX_ASKED = 1000
+MAX_ASKED = 1000
+"""Characters of a step."""
 
 
 class Analyzed(BaseModel):
@@ -63,9 +64,9 @@ def checked_requirement(requirement: object) -> str:
 
 def analysis_of(analyzed: Analyzed, question: str, requirement: str) -> Analysis:
     """Return a model's reading, checked; the caller's requirement wins over the model's."""
-    steps = (clean_text(text, _MAX_ASKED) for text in analyzed.steps)
+    steps = (clean_text(text, MAX_ASKED) for text in analyzed.steps)
     return Analysis(
-        asked=clean_text(analyzed.asked, _MAX_ASKED) or clean_text(question, _MAX_ASKED),
+        asked=clean_text(analyzed.asked, MAX_ASKED) or clean_text(question, MAX_ASKED),
         format_requirement=requirement or clean_text(analyzed.format_requirement, MAX_REQUIREMENT),
         needs_map=analyzed.needs_map,
         steps=list(dict.fromkeys(filter(None, steps)))[:MAX_STEPS],
@@ -75,7 +76,7 @@ def analysis_of(analyzed: Analyzed, question: str, requirement: str) -> Analysis
 def analysis_by_rules(question: str, requirement: str) -> Analysis:
     """Return the question as it stands."""
     return Analysis(
-        asked=clean_text(question, _MAX_ASKED),
+        asked=clean_text(question, MAX_ASKED),
         format_requirement=requirement,
         needs_map=detect_location_query(question),
         steps=[],
@@ -91,6 +92,7 @@ async def analyze(
 ) -> TeamUpdate:
     """Open the turn; where the model fails, leave the question as it stands."""
     services, configuration = get_services(), configuration_of(runtime)
+    refuse_without_thread(configuration)
     turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
     readable = await readable_collections(

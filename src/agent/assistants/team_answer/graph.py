@@ -3,6 +3,8 @@
 analyze ─ decompose ─ group_chat ─ synthesize ─ format_answer
                         ⟲   ⇅
                      (next) use_tools
+
+With `review_plan` the run pauses between decompose and group_chat.
 """
 
 from functools import partial
@@ -16,6 +18,7 @@ from agent.assistants.team_answer.analyze import analyze
 from agent.assistants.team_answer.decompose import decompose
 from agent.assistants.team_answer.format_answer import format_answer
 from agent.assistants.team_answer.group_chat import after_group_chat, group_chat
+from agent.assistants.team_answer.review_plan import after_decompose, after_review, review_plan
 from agent.assistants.team_answer.state import TeamConfiguration, TeamInput, TeamState
 from agent.assistants.team_answer.synthesize import synthesize
 from agent.assistants.team_answer.use_tools import use_tools
@@ -28,7 +31,7 @@ Compiled = CompiledStateGraph[TeamState, TeamConfiguration, TeamInput, TeamState
 def build_graph(get_services: GetServices = process_services) -> Graph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
     graph = StateGraph(TeamState, context_schema=TeamConfiguration, input_schema=TeamInput)
-    nodes = (analyze, decompose, group_chat, use_tools, synthesize, format_answer)
+    nodes = (analyze, decompose, review_plan, group_chat, use_tools, synthesize, format_answer)
     for node in nodes:
         graph.add_node(
             node.__name__, partial(node, get_services=get_services), input_schema=TeamState
@@ -36,7 +39,8 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
     graph.add_edge(START, "analyze")
     graph.add_edge("analyze", "decompose")
-    graph.add_edge("decompose", "group_chat")
+    graph.add_conditional_edges("decompose", after_decompose, ["review_plan", "group_chat"])
+    graph.add_conditional_edges("review_plan", after_review, ["group_chat", END])
     graph.add_conditional_edges(
         "group_chat", after_group_chat, ["group_chat", "use_tools", "synthesize"]
     )

@@ -1,0 +1,210 @@
+"""Show the tasks to a person before anything is searched, and go on with those they want."""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, NotRequired, cast, get_args
+
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from agent.assistants.common.review import (
+    NODE,
+    WEB_CALL,
+    Calls,
+    Size,
+    answer_lines,
+    answer_schema,
+    await_answer,
+    checked_object,
+    checked_text,
+    continued,
+    estimate,
+    searched_by_google,
+    write_stop,
+)
+from agent.assistants.common.services import GetServices, Services
+from agent.assistants.plan_execute.plan import in_order, tell_tasks
+from agent.assistants.plan_execute.state import (
+    PlanState,
+    PlanUpdate,
+    SpecialSource,
+    Task,
+    configuration_of,
+)
+from agent.assistants.plan_execute.subject import MAX_COMPANY, MAX_QUERIES, MAX_QUERY, queries_of
+from agent.assistants.plan_execute.task_run import REQUIRED, sources_off
+from agent.assistants.plan_execute.write_dossier import ASSISTANT
+from agent.configuration import Configuration
+from agent.core.errors import InputError
+from agent.evidence.queries import clean_text
+from agent.state import Estimate, PlanReview, Reviewed
+
+log = logging.getLogger(__name__)
+_DECIDED = (Size(800, 200), Size(4000, 800))
+_WRITTEN = (Size(5000, 1500), Size(25_000, 6000))
+_MAX_ID = 40
+
+
+class ReviewedTask(TypedDict):
+    """A task as a person wants it; all but the query may be left out."""
+
+    query: str
+    id: NotRequired[str]
+    dep: NotRequired[list[str]]
+    """Ids of tasks whose results it needs; they may make no circle."""
+    sources: NotRequired[list[SpecialSource] | None]
+    company: NotRequired[str]
+    queries: NotRequired[list[str]]
+
+
+class ReviewedTasks(Reviewed, total=False):
+    """The answer to a review of `plan_execute`."""
+
+    tasks: list[ReviewedTask]
+    """1 to `max_tasks`."""
+
+
+_SCHEMA = answer_schema(ReviewedTasks)
+_FIELDS = frozenset(ReviewedTask.__annotations__)
+
+
+def after_plan(state: PlanState) -> Literal["review_plan", "execute"]:
+    """Route to a person first, where that is wanted."""
+    return "review_plan" if "paused_at" in state["turn"] else "execute"
+
+
+def after_review(state: PlanState) -> Literal["execute", "__end__"]:
+    """Route to the tasks, unless the plan was not wanted."""
+    return "__end__" if state.get("cancelled") else "execute"
+
+
+def read_tasks(answer: Any, planned: Sequence[Task], limit: int) -> list[Task]:
+    """Return the tasks of an answer as `T1`…, none if cancelled; raise InputError naming a field.
+
+    A task that was left out is nobody's dependency any more; searches planned for other words
+    than a task has now are written anew.
+    """
+    lines = answer_lines(answer, "tasks", limit)
+    shown = {task["id"]: task for task in planned}
+    tasks = [_task(line, f"tasks[{place}]", shown) for place, line in enumerate(lines)]
+    ids = [task["id"] for task in tasks if task["id"]]
+    for place, task in enumerate(tasks):
+        if task["id"] and task["id"] in [earlier["id"] for earlier in tasks[:place]]:
+            raise InputError(f"tasks[{place}].id", f"{task['id']} is there twice")
+        task["dep"] = _dependencies(task, f"tasks[{place}].dep", ids, shown)
+    _refuse_circle(tasks)
+    names = {task["id"]: f"T{number}" for number, task in enumerate(tasks, 1) if task["id"]}
+    return [
+        cast(Task, {**task, "id": f"T{number}", "dep": [names[dep] for dep in task["dep"]]})
+        for number, task in enumerate(tasks, 1)
+    ]
+
+
+def _task(value: Any, where: str, shown: Mapping[str, Task]) -> Task:
+    """Return a task under the id it came with, empty where it has none."""
+    value = {"query": value} if isinstance(value, str) else value
+    fields = checked_object(value, where, _FIELDS)
+    name = fields.get("id") or ""
+    if not isinstance(name, str) or clean_text(name, _MAX_ID) != name:
+        raise InputError(f"{where}.id", "must be a task's id, such as T1")
+    query = checked_text(fields.get("query"), f"{where}.query", MAX_QUERY)
+    task = Task(id=name, query=query, dep=_texts(fields, "dep", where, most=_MAX_ID))
+    if (sources := fields.get("sources")) is not None:
+        task["sources"] = _sources(sources, f"{where}.sources")
+    if company := fields.get("company"):
+        task["company"] = checked_text(company, f"{where}.company", MAX_COMPANY)
+    queries = [
+        checked_text(text, f"{where}.queries[{place}]", MAX_QUERY)
+        for place, text in enumerate(_texts(fields, "queries", where, most=MAX_QUERIES))
+    ]
+    before = shown.get(name)
+    if queries and not (before and before["query"] != query and before.get("queries") == queries):
+        task["queries"] = queries
+    return task
+
+
+def _texts(fields: Mapping[str, Any], name: str, where: str, *, most: int) -> list[str]:
+    value = fields.get(name) or []
+    if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+        raise InputError(f"{where}.{name}", "must be a list of texts")
+    if len(value) > most:
+        problem = f"has {len(value)} entries; at most {most} are allowed"
+        raise InputError(f"{where}.{name}", problem)
+    return list(dict.fromkeys(value))
+
+
+def _sources(value: Any, where: str) -> list[SpecialSource]:
+    known = get_args(SpecialSource)
+    if not isinstance(value, list) or any(name not in known for name in value):
+        raise InputError(where, f"must be a list of {', '.join(known)}")
+    return list(dict.fromkeys(value))
+
+
+def _dependencies(
+    task: Task, where: str, ids: Collection[str], shown: Collection[str]
+) -> list[str]:
+    for dep in task["dep"]:
+        if dep not in ids and dep not in shown:
+            raise InputError(where, f"{clean_text(dep, _MAX_ID)!r} is no task of this plan")
+    return [dep for dep in task["dep"] if dep in ids]
+
+
+def _refuse_circle(tasks: Sequence[Task]) -> None:
+    ordered = in_order(tasks)
+    for place, task in enumerate(tasks):
+        if task not in ordered:
+            raise InputError(f"tasks[{place}].dep", "makes a circle of tasks that wait for another")
+
+
+async def review_plan(
+    state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
+) -> PlanUpdate:
+    """Pause the run until the tasks are answered; pause again where the answer is invalid."""
+    services, configuration = get_services(), configuration_of(runtime)
+    planned, emit = state["tasks"], runtime.stream_writer
+    review = PlanReview(
+        tasks=[dict(task) for task in planned],
+        estimate=_estimate(planned, state, configuration, services),
+    )
+    tasks = await_answer(
+        review,
+        "tasks",
+        lambda answer: read_tasks(answer, planned, configuration.max_tasks),
+        _SCHEMA,
+    )
+    turn = continued(state["turn"], services)
+    log.info("turn=%s %s: %d tasks", turn["id"], NODE, len(tasks))
+    if not tasks:
+        stopped = cast(PlanState, {**state, "turn": turn})
+        closing = await write_stop(stopped, configuration, services, emit, assistant=ASSISTANT)
+        return cast(PlanUpdate, {**closing, "turn": turn, "cancelled": True, "tasks": []})
+    tell_tasks(tasks, emit, NODE)
+    return PlanUpdate(turn=turn, tasks=tasks)
+
+
+def _estimate(
+    tasks: Sequence[Task], state: PlanState, configuration: Configuration, services: Services
+) -> Estimate:
+    """Estimate a dossier: each task's decisions and searches, then headings and the text."""
+    off = sources_off(services, configuration)
+    asked = [name for name in REQUIRED if name not in off]
+    special = sum(len(set(task.get("sources", [])) & {"filings", "akshare"}) for task in tasks)
+    queries = sum(len(queries_of(task)) for task in tasks)
+    undecided = sum("sources" not in task for task in tasks) + sum(bool(t["dep"]) for t in tasks)
+    web = queries if "tavily" in asked and searched_by_google(configuration) else 0
+    model, count = state["turn"]["reasoning_model"] or configuration.answer_model, len(tasks)
+    calls = [
+        Calls(configuration.research_model, _DECIDED, (undecided, 2 * count)),
+        Calls(configuration.research_model, WEB_CALL, (web, 3 * web)),
+        Calls(configuration.query_generator_model, _DECIDED, (1, 1)),
+        Calls(model, _WRITTEN, (1, 1)),
+    ]
+    return estimate(
+        calls,
+        state["turn"],
+        configuration,
+        services,
+        state.get("usage"),
+        searches=queries * len(asked) + special,
+        map_calls=5 * sum("map" in task.get("sources", []) for task in tasks),
+    )
