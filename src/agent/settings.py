@@ -39,7 +39,16 @@ class AccessSettings(BaseSettings):
                 hide(value.get_secret_value())
 
 
-class Settings(AccessSettings):
+class RetentionSettings(BaseSettings):
+    """Decide what is kept of threads; apart, as a server reads it whatever else is wrong."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
+
+    tanlu_keep_history: bool = False
+    """Keep a checkpoint of each turn and the one before it: for Studio's time travel."""
+
+
+class Settings(AccessSettings, RetentionSettings):
     """Read from the environment; empty values count as unset."""
 
     gemini_api_key: SecretStr | None = None

@@ -123,6 +123,14 @@ def test_the_batch_benchmark_prints_its_ratio_and_its_memory() -> None:
         assert figure in table
 
 
+def test_a_thread_of_two_turns_is_measured_and_keeps_one_checkpoint() -> None:
+    table = table_of("thread_size", "--turns", "2")
+    rows = [line for line in table.splitlines() if line[:4].strip().isdigit()]
+    assert len([row for row in rows if "turns" not in row]) == 2
+    assert line_of(table, "2 turns", "bytes on disk, MB").startswith("✓"), table
+    assert line_of(table, "2 turns", "checkpoints").split()[3] == "1"
+
+
 def test_the_benchmark_of_the_check_of_claims_prints_its_cpu_in_both_languages() -> None:
     table = table_of("claim_check", "--runs", "1", "--sources", "8", "--characters", "800")
     for language in ("zh", "en"):

@@ -216,7 +216,10 @@ async def test_cancel_stops_spending_at_once(clients: Clients, probe: Probe) -> 
     assert sum(n for name, n in probe.arrived.items() if name.startswith("cancelled/")) == spent
 
 
-async def test_every_run_writes_its_steps_before_it_goes_on(clients: Clients, probe: Probe) -> None:
+async def test_every_run_writes_its_steps_before_it_goes_on_and_keeps_the_last(
+    clients: Clients, probe: Probe
+) -> None:
+    probe.held = {"written/work-1"}
     client = await clients.open()
     thread = await client.threads.create()
     run = await client.runs.create(
@@ -224,8 +227,12 @@ async def test_every_run_writes_its_steps_before_it_goes_on(clients: Clients, pr
     )
     stored = await client.runs.get(thread["thread_id"], run["run_id"])
     assert stored["kwargs"]["durability"] == "sync"  # type: ignore[typeddict-item]
+    await asyncio.to_thread(probe.wait_for, "written/work-1")
+    assert len(await client.threads.get_history(thread["thread_id"], limit=20)) > 1
+    probe.held = set()
     await client.runs.join(thread["thread_id"], run["run_id"])
-    assert len(await client.threads.get_history(thread["thread_id"], limit=20)) > 3
+    (last,) = await client.threads.get_history(thread["thread_id"], limit=20)
+    assert last["next"] == []
 
 
 async def test_a_protocol_v2_run_is_continued_too(clients: Clients, probe: Probe) -> None:

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from starlette.authentication import SimpleUser
+from starlette.exceptions import HTTPException
 
 from agent.core.errors import ConfigurationError
 from agent.runs.run_log import AcceptedRun
+from agent.runs.threads import open_saver, serve_from
 
 with pytest.MonkeyPatch.context() as environment:
     # As `langgraph dev` sets them; the server's modules read them when they are imported.
@@ -182,6 +185,64 @@ async def test_the_end_of_a_run_is_written_down(
     )
     assert watch.ends == [(str(run["run_id"]), end)]
     assert server.store["runs"][0]["status"] == status
+
+
+@pytest.fixture(name="shortened")
+def shortened_fixture(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Stands in for the saver: remembers what it is to shorten."""
+    heard: list[tuple[str, str]] = []
+
+    async def shorten(thread_id: str, run_id: str) -> None:
+        heard.append((thread_id, run_id))
+
+    monkeypatch.setattr("agent.engines.langgraph.accepted_runs.shorten", shorten)
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("status", "following", "others", "is_shortened"),
+    [
+        ("success", [], 0, True),
+        ("success", ["review_plan"], 0, False),
+        ("success", [], 1, False),
+        ("interrupted", ["work"], 0, False),
+        ("error", [], 0, False),
+    ],
+)
+async def test_a_thread_is_shortened_when_its_turn_has_ended_and_nothing_waits(
+    server: Any,
+    watch: Heard,
+    shortened: list[tuple[str, str]],
+    status: str,
+    following: list[str],
+    others: int,
+    is_shortened: bool,
+) -> None:
+    (run,) = await put(server, {"input": "q"})
+    run["status"] = "running"
+    for _ in range(others):
+        await put(server, {"input": "another"})
+    checkpoint = {"next": following, "values": {}, "tasks": []}
+    await ops.Threads.set_joint_status(
+        server, THREAD, run["run_id"], status, "agent", checkpoint=checkpoint
+    )
+    assert shortened == ([(str(THREAD), str(run["run_id"]))] if is_shortened else [])
+
+
+async def test_a_run_from_a_checkpoint_that_is_gone_is_refused_in_words(
+    server: Any, watch: Heard, tmp_path: Path
+) -> None:
+    """The server would begin it with an empty thread: the conversation would be gone."""
+    configurable = {"checkpoint_id": str(uuid4())}
+    async with open_saver(tmp_path) as saver:
+        serve_from(saver)
+        try:
+            with pytest.raises(HTTPException, match="TANLU_KEEP_HISTORY=1") as refused:
+                await put(server, {"input": "q", "config": {"configurable": configurable}})
+        finally:
+            serve_from(None)
+    assert refused.value.status_code == 409
+    assert (watch.runs, server.store["runs"]) == ([], [])
 
 
 async def test_a_cancelled_run_makes_the_watch_look(server: Any, watch: Heard) -> None:

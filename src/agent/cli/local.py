@@ -19,7 +19,7 @@ from agent.cli.watch import Watcher
 from agent.client.run_result import Outcome, Pause, RunName, outcome_of, pause_of
 from agent.core.errors import InputError, StoreFailed
 from agent.runs.run_log import AcceptedRun, End
-from agent.runs.threads import Threads, continue_interrupted, open_threads, run_config
+from agent.runs.threads import Threads, continue_interrupted, open_threads, run_config, shorten
 from agent.services import close_process_services
 from agent.settings import read_settings
 
@@ -135,6 +135,8 @@ class LocalRun:
             raise
         finally:
             await self._close(run.run_id, status)
+        if status == "success":
+            await shorten(run.thread_id, run.run_id, self._threads.saver)
         return values
 
     async def _close(self, run_id: str, status: End) -> None:

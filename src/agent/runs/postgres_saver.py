@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import INTERRUPT
 from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError
@@ -34,12 +35,14 @@ log = logging.getLogger(__name__)
 _CONNECTIONS = 4
 
 _BY_RUN = "CREATE INDEX IF NOT EXISTS checkpoints_by_run ON checkpoints ((metadata ->> 'run_id'))"
+_NOT_THE_BASE = " AND NOT (c.parent_checkpoint_id IS NULL AND c.metadata ->> 'source' = 'loop')"
+"""What a shortened thread rests on stays, whichever run made it: nothing would be left."""
 _FORGET_RUNS = (
-    "DELETE FROM checkpoint_writes AS w USING checkpoints AS c"
-    " WHERE c.metadata ->> 'run_id' = ANY(%(runs)s) AND w.thread_id = c.thread_id"
+    "DELETE FROM checkpoint_writes AS w USING checkpoints AS c"  # noqa: S608
+    f" WHERE c.metadata ->> 'run_id' = ANY(%(runs)s){_NOT_THE_BASE} AND w.thread_id = c.thread_id"
     " AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.checkpoint_id",
-    "WITH gone AS (DELETE FROM checkpoints WHERE metadata ->> 'run_id' = ANY(%(runs)s)"
-    " RETURNING thread_id) SELECT DISTINCT thread_id FROM gone",
+    "WITH gone AS (DELETE FROM checkpoints AS c WHERE c.metadata ->> 'run_id' = ANY(%(runs)s)"  # noqa: S608
+    f"{_NOT_THE_BASE} RETURNING thread_id) SELECT DISTINCT thread_id FROM gone",
 )
 _ASKERS = "SELECT DISTINCT coalesce(metadata ->> %s, '') FROM checkpoints WHERE thread_id = %s"
 _UNUSED_VALUES = (
@@ -47,6 +50,28 @@ _UNUSED_VALUES = (
     "SELECT 1 FROM checkpoints AS c WHERE c.thread_id = b.thread_id"
     " AND c.checkpoint_ns = b.checkpoint_ns"
     " AND c.checkpoint -> 'channel_versions' ->> b.channel = b.version)"
+)
+
+_LAST_OF_RUN = (
+    "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %(thread)s"
+    " AND checkpoint_ns = '' AND metadata ->> 'run_id' = %(run)s"
+)
+_WAITS = (
+    "SELECT 1 FROM checkpoint_writes WHERE thread_id = %(thread)s"
+    " AND checkpoint_id = %(last)s AND channel = %(waits)s"
+)
+_TURN_ENDS = (
+    "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %(thread)s"
+    " AND checkpoint_ns = '' GROUP BY metadata ->> 'run_id'"
+)
+_ENDS_AND_PARENTS = (
+    f"{_TURN_ENDS} UNION SELECT parent_checkpoint_id FROM checkpoints WHERE thread_id = %(thread)s"  # noqa: S608
+    f" AND parent_checkpoint_id IS NOT NULL AND checkpoint_id IN ({_TURN_ENDS})"
+)
+_EARLIER = "thread_id = %(thread)s AND checkpoint_id = ANY(%(gone)s)"
+_WITHOUT_PARENT = (
+    "UPDATE checkpoints SET parent_checkpoint_id = NULL"
+    " WHERE thread_id = %(thread)s AND parent_checkpoint_id = ANY(%(gone)s)"
 )
 
 
@@ -141,6 +166,33 @@ class PostgresThreads(BasePostgresSaver):
         """Leave each thread its last checkpoint (`keep_latest`) or nothing (`delete_all`)."""
         how = "delete" if strategy == "delete_all" else strategy
         await self._saved(lambda saver: saver.prune(list(thread_ids), strategy=how))
+
+    async def shorten(self, thread_id: str, run_id: str, *, keep_history: bool = False) -> None:
+        """Leave a thread the last checkpoint of a run that has ended; nothing where it waits.
+
+        What a later run has written stays. `keep_history` leaves that of each run, with the one
+        before it, from which its answer was written.
+        """
+        values: dict[str, Any] = {"thread": thread_id, "run": run_id, "waits": INTERRUPT}
+        kept = f" AND checkpoint_id NOT IN ({_ENDS_AND_PARENTS})" if keep_history else ""
+
+        def work(connection: Connection) -> None:
+            with connection.transaction():
+                (values["last"],) = connection.execute(_LAST_OF_RUN, values).fetchone() or (None,)
+                if values["last"] is None or connection.execute(_WAITS, values).fetchone():
+                    return
+                earlier = (
+                    "SELECT checkpoint_id FROM checkpoints"  # noqa: S608
+                    f" WHERE thread_id = %(thread)s AND checkpoint_id < %(last)s{kept}"
+                )
+                rows = connection.execute(earlier, values).fetchall()
+                gone = {**values, "gone": [checkpoint for (checkpoint,) in rows]}
+                connection.execute(f"DELETE FROM checkpoint_writes WHERE {_EARLIER}", gone)  # noqa: S608
+                connection.execute(f"DELETE FROM checkpoints WHERE {_EARLIER}", gone)  # noqa: S608
+                connection.execute(_WITHOUT_PARENT, gone)
+                connection.execute(_UNUSED_VALUES, ([thread_id],))
+
+        await self._run(work)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

@@ -92,6 +92,8 @@ def connect(path: Path) -> sqlite3.Connection:
         private_data(path.parent)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
         with _closed_on_failure(connection):
+            # Only heeded before a new file's first table: what is deleted can be given back then.
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
     except (OSError, sqlite3.Error) as error:
@@ -132,6 +134,19 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+_FREE_PAGES = 64
+"""Left in a file for what is written next; the rest of its free pages is given back."""
+
+
+def give_back(connection: sqlite3.Connection) -> None:
+    """Shrink a file by its free pages, between two transactions; old files keep their size."""
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    if free > _FREE_PAGES:
+        with contextlib.suppress(sqlite3.OperationalError):
+            # `execute` would do one page of them.
+            connection.executescript(f"PRAGMA incremental_vacuum({free - _FREE_PAGES})")
 
 
 class SqliteFile:

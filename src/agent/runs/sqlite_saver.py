@@ -16,14 +16,40 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent.core.metadata_keys import OWNER
-from agent.runs.sql import BUSY_SECONDS, SqliteFile, connect, failures_of
+from agent.runs.sql import BUSY_SECONDS, SqliteFile, connect, failures_of, give_back
 
 T = TypeVar("T")
 THREADS_FILE = "threads.sqlite"
+
+_OF_RUN = "json_extract(CAST(metadata AS TEXT), '$.run_id')"
+_LAST_OF_RUN = (
+    "SELECT max(checkpoint_id) FROM checkpoints"  # noqa: S608
+    f" WHERE thread_id = ? AND checkpoint_ns = '' AND {_OF_RUN} = ?"
+)
+_WAITS = "SELECT 1 FROM writes WHERE thread_id = ? AND checkpoint_id = ? AND channel = ?"
+_TURN_ENDS = (
+    "SELECT id FROM (SELECT max(checkpoint_id) AS id FROM checkpoints"  # noqa: S608
+    f" WHERE thread_id = :thread AND checkpoint_ns = '' GROUP BY {_OF_RUN})"
+)
+_ENDS_AND_PARENTS = (
+    f"{_TURN_ENDS} UNION SELECT parent_checkpoint_id FROM checkpoints WHERE thread_id = :thread"  # noqa: S608
+    f" AND parent_checkpoint_id IS NOT NULL AND checkpoint_id IN ({_TURN_ENDS})"
+)
+_WITHOUT_PARENT = (
+    "UPDATE checkpoints SET parent_checkpoint_id = NULL"
+    " WHERE thread_id = :thread AND parent_checkpoint_id IS NOT NULL AND parent_checkpoint_id"
+    " NOT IN (SELECT checkpoint_id FROM checkpoints WHERE thread_id = :thread)"
+)
+_NOT_THE_BASE = (
+    " AND NOT (parent_checkpoint_id IS NULL"
+    " AND json_extract(CAST(metadata AS TEXT), '$.source') = 'loop')"
+)
+"""What a shortened thread rests on stays, whichever run made it: nothing would be left."""
 
 
 class ThreadSaver(AsyncSqliteSaver):
@@ -83,9 +109,7 @@ class ThreadSaver(AsyncSqliteSaver):
         await self.setup()
         async with self._own_connection():
             for run_id in run_ids:
-                await self._delete(
-                    "json_extract(CAST(metadata AS TEXT), '$.run_id') = ?", (str(run_id),)
-                )
+                await self._delete(f"{_OF_RUN} = ?{_NOT_THE_BASE}", (str(run_id),))
 
     async def askers(self, thread_id: str) -> set[str]:
         """Return whose keys a thread's steps were made with; "" for steps without one."""
@@ -109,6 +133,31 @@ class ThreadSaver(AsyncSqliteSaver):
             for thread_id in thread_ids:
                 condition = "thread_id = ?" + ("" if strategy == "delete_all" else keep)
                 await self._delete(condition, (str(thread_id),))
+
+    async def shorten(self, thread_id: str, run_id: str, *, keep_history: bool = False) -> None:
+        """Leave a thread the last checkpoint of a run that has ended; nothing where it waits.
+
+        What a later run has written stays. `keep_history` leaves that of each run, with the one
+        before it, from which its answer was written.
+        """
+        names = {"thread": thread_id}
+
+        def work(db: sqlite3.Connection) -> None:
+            (last,) = db.execute(_LAST_OF_RUN, (thread_id, run_id)).fetchone()
+            if last is None or db.execute(_WAITS, (thread_id, last, INTERRUPT)).fetchone():
+                return
+            kept = f" AND checkpoint_id NOT IN ({_ENDS_AND_PARENTS})" if keep_history else ""
+            chosen = f"thread_id = :thread AND checkpoint_id < :last{kept}"
+            found = db.execute(f"SELECT checkpoint_id FROM checkpoints WHERE {chosen}",  # noqa: S608
+                               {**names, "last": last}).fetchall()  # fmt: skip
+            for table in ("writes", "checkpoints"):
+                db.executemany(f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_id = ?",  # noqa: S608
+                               [(thread_id, gone) for (gone,) in found])  # fmt: skip
+            db.execute(_WITHOUT_PARENT, names)
+            db.commit()
+            give_back(db)
+
+        await self._file.run(work)
 
     @asynccontextmanager
     async def _own_connection(self) -> AsyncIterator[None]:

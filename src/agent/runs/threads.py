@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import AcceptedRun, End, RunLog
 from agent.runs.sql import Place
 from agent.runs.sqlite_saver import ThreadSaver, open_folder
-from agent.settings import Settings
+from agent.settings import RetentionSettings, Settings
 
 if TYPE_CHECKING:
     from agent.runs.postgres_saver import PostgresThreads
@@ -41,6 +42,8 @@ Saver: TypeAlias = "ThreadSaver | PostgresThreads"
 Opened = contextlib.AbstractAsyncContextManager[Saver]
 
 
+_SHORTEN_SECONDS = 5.0
+"""Who waits for the end of a run waits for this, too."""
 _of_server: "Saver | None" = None
 
 
@@ -69,6 +72,28 @@ def serve_from(saver: "Saver | None") -> None:
 def serving() -> bool:
     """Return whether a server of this process has its threads in a saver of ours."""
     return _of_server is not None
+
+
+async def shorten(thread_id: str, run_id: str, saver: "Saver | None" = None) -> None:
+    """Leave a thread its last checkpoint, after a run that ended and waits for nobody.
+
+    A failure is logged: the next run's end makes up for it, as it does for a killed process.
+    """
+    if (saver := saver or _of_server) is None:
+        return
+    try:
+        keep = RetentionSettings().tanlu_keep_history
+        async with asyncio.timeout(_SHORTEN_SECONDS):
+            await saver.shorten(thread_id, run_id, keep_history=keep)
+    except (AgentError, StoreFailed, sqlite3.Error, ValueError, TimeoutError) as error:
+        reason = str(error) or f"not done in {_SHORTEN_SECONDS:g} s"
+        log.warning("the earlier checkpoints of thread=%s stay: %s", thread_id, reason)
+
+
+async def has_checkpoint(thread_id: str, position: Mapping[str, Any]) -> bool:
+    """Return whether the server's saver has the checkpoint that a run is to begin from."""
+    config = RunnableConfig(configurable={"thread_id": thread_id, **position})
+    return _of_server is None or await _of_server.aget_tuple(config) is not None
 
 
 async def askers_of(thread_id: str) -> set[str]:
@@ -173,4 +198,6 @@ async def _to_the_end(threads: Threads, run: AcceptedRun, graph: Pregel[Any, Any
     except Exception:
         log.exception("run=%s failed", run.run_id)
     await threads.runs.finish(run.run_id, status)
+    if status == "success":
+        await shorten(run.thread_id, run.run_id, threads.saver)
     return status

@@ -14,17 +14,23 @@ from typing import Any
 
 from langgraph_api.utils import get_auth_ctx  # type: ignore[import-untyped]
 from langgraph_runtime_inmem import ops  # type: ignore[import-untyped]
+from starlette.exceptions import HTTPException
 
 from agent.core.metadata_keys import MARK
 from agent.engines.langgraph.dev_server import check_runtime
 from agent.engines.langgraph.recovery import RunWatch
 from agent.runs.run_log import AcceptedRun, End
+from agent.runs.threads import has_checkpoint, shorten
 
 _WRAPPED = "ce20cb9ebd764015"
 """Digest of the sources of `_functions()`."""
 _EVENT_PROTOCOL = "__event_streaming_v2"
 """Set by the server on runs of the event protocol, whose stream modes its REST routes refuse."""
 _POSITION = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
+_NOT_KEPT = (
+    "this thread does not keep that checkpoint any more: ask without one, or have earlier ones"
+    " kept from now on with TANLU_KEEP_HISTORY=1"
+)
 _INTERNAL = ("thread_id", "run_id", *_POSITION)
 _SERVERS_OWN = ("__", "langgraph_")
 """How names begin that the server sets, as the caller's: for a continued run nobody would."""
@@ -42,6 +48,7 @@ def recorded(watch: RunWatch) -> Iterator[None]:
     async def put_and_record(
         conn: Any, assistant_id: Any, kwargs: Any, **options: Any
     ) -> AsyncIterator[Any]:
+        await _refuse_without_checkpoint(kwargs, options.get("thread_id"))
         # The new run, if it was inserted, and those that the thread had before.
         runs = [run async for run in await put(conn, assistant_id, kwargs, **options)]
         inserted = bool(runs) and runs[0]["run_id"] == options["run_id"]
@@ -54,6 +61,8 @@ def recorded(watch: RunWatch) -> Iterator[None]:
         checkpoint = call.get("checkpoint")
         paused = bool(checkpoint and checkpoint["next"])
         await watch.ended(str(call["run_id"]), end_of(call["run_status"], paused=paused))
+        if call["run_status"] == "success" and not paused and not _others_wait(call):
+            await shorten(str(call["thread_id"]), str(call["run_id"]))
         await end(*arguments, **options)
 
     async def cancel_and_look(*arguments: Any, **options: Any) -> None:
@@ -65,6 +74,32 @@ def recorded(watch: RunWatch) -> Iterator[None]:
         yield
     finally:
         _replace(put, end, cancel)
+
+
+async def _refuse_without_checkpoint(kwargs: Mapping[str, Any], thread_id: Any) -> None:
+    """Raise HTTPException where a run is to begin from a checkpoint that is not kept any more.
+
+    The server would begin with an empty thread, and the conversation would be gone.
+    """
+    position = _position((kwargs.get("config") or {}).get("configurable") or {})
+    if "checkpoint_id" not in position or thread_id is None:
+        return
+    if not await has_checkpoint(str(thread_id), position):
+        raise HTTPException(409, _NOT_KEPT)
+
+
+def _position(configurable: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: configurable[name] for name in _POSITION if configurable.get(name)}
+
+
+def _others_wait(call: Mapping[str, Any]) -> bool:
+    """Return whether further runs of the thread wait: one may begin from an earlier checkpoint."""
+    thread_id, run_id = str(call["thread_id"]), str(call["run_id"])
+    return any(
+        str(run["thread_id"]) == thread_id and str(run["run_id"]) != run_id
+        for run in call["conn"].store["runs"]
+        if run["status"] == "pending"
+    )
 
 
 def accepted_run(
@@ -104,7 +139,7 @@ def _options(
         name: kwargs.get(name) for name in ("command", "interrupt_before", "interrupt_after")
     }
     options["metadata"] = dict(metadata)
-    options["checkpoint"] = {name: configurable[name] for name in _POSITION if name in configurable}
+    options["checkpoint"] = _position(configurable)
     if not configurable.get(_EVENT_PROTOCOL):
         options["stream_mode"] = kwargs.get("stream_mode")
         options["stream_subgraphs"] = kwargs.get("subgraphs")
