@@ -1,18 +1,20 @@
 """What every test gets: an environment without keys, settings or a `.env`, and its own data."""
 
 import gc
+import itertools
 import logging
 import os
 import signal
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from agent.cli import environment as logs
 from agent.configuration import Configuration
-from agent.core import redaction
+from agent.core import calls, redaction
+from agent.core.errors import ProviderError
 from agent.server.auth.api_keys import access
 from agent.settings import Settings
 
@@ -24,11 +26,26 @@ sys.dont_write_bytecode = False
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_backoff = calls._delay
+
+
 def pytest_configure() -> None:
     """Let tests see and break what the sample mode runs."""
     from tests.support.standins import observe_sample
 
     observe_sample()
+    calls._delay = _delay
+
+
+def _delay(policy: calls.Policy, error: ProviderError, attempt: int) -> float | None:
+    """Wait a hundredth as long before another attempt; what a service asks for is waited whole."""
+    return _backoff(replace(policy, base_delay=policy.base_delay / 100), error, attempt)
+
+
+@pytest.fixture
+def whole_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let retries wait as they do for a user."""
+    monkeypatch.setattr(calls, "_delay", _backoff)
 
 
 def pytest_collection_finish() -> None:
@@ -58,16 +75,24 @@ _FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY
 _PROXIES = {f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")}
 
 
+_NO_PART_OF_A_TEST = _OURS | _FOREIGN | _PROXIES
+_numbers = itertools.count()
+
+
 def _told_by_environment() -> list[str]:
-    return [name for name in os.environ if name.upper() in _OURS | _FOREIGN | _PROXIES]
+    return [name for name in os.environ if name.upper() in _NO_PART_OF_A_TEST]
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def clean_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """No test sees the machine's keys or proxies, and none writes to the user's data."""
     for name in _told_by_environment():
         monkeypatch.delenv(name)
-    monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
+    # A folder of its own that is there once somebody writes: most write nothing.
+    data = tmp_path_factory.getbasetemp() / "data" / str(next(_numbers))
+    monkeypatch.setenv("TANLU_DATA_DIR", str(data))
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     # What a test before this one made the process remember is no part of this one.
     monkeypatch.setattr(redaction, "_secrets", set(redaction._secrets))
@@ -85,8 +110,11 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterat
 
 def _hear_every_logger() -> None:
     """Commands tried in this process add a writer and set levels; later tests read warnings."""
-    logging.disable(logging.NOTSET)
-    logging.root.setLevel(logging.WARNING)
+    # Each of these clears what every logger remembers; there are hundreds.
+    if logging.root.manager.disable:
+        logging.disable(logging.NOTSET)
+    if logging.root.level != logging.WARNING:
+        logging.root.setLevel(logging.WARNING)
     for writer in list(logging.root.handlers):
         # It scrubs a record before pytest's own writers have it: a key in a log would not show.
         if getattr(writer, "tanlu", False):
@@ -96,4 +124,5 @@ def _hear_every_logger() -> None:
         if name.partition(".")[0] == "agent" or name in logs._LOUD:
             logger = logging.getLogger(name)
             logger.disabled, logger.propagate = False, True
-            logger.setLevel(logging.NOTSET)
+            if logger.level != logging.NOTSET:
+                logger.setLevel(logging.NOTSET)

@@ -2,14 +2,14 @@
 
 import ast
 
-from tests.architecture.tree import module_name, python_files
+from tests.architecture.tree import module_name, nodes, python_files, syntax
 
 
 def read_at_import() -> list[str]:
     """Places where importing a module reads a variable."""
     found = []
     for path in python_files("src/agent"):
-        for node in _at_import(ast.parse(path.read_text("utf-8"))):
+        for node in _at_import(syntax(path)):
             if _is_environ(node):
                 found.append(f"{module_name(path)}:{node.lineno}")
     return found
@@ -19,9 +19,8 @@ def variables_read() -> dict[str, str]:
     """Name → module of every variable read under a literal or constant name."""
     found: dict[str, str] = {}
     for path in python_files("src/agent"):
-        tree = ast.parse(path.read_text("utf-8"))
-        constants = _constants(tree)
-        for node in ast.walk(tree):
+        constants = _constants(syntax(path))
+        for node in nodes(path):
             if (key := _key(node)) is None:
                 continue
             name = key.value if isinstance(key, ast.Constant) else constants.get(_id(key), "")

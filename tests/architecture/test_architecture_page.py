@@ -11,7 +11,7 @@ from agent.assistants.plan_execute.state import PlanState
 from agent.assistants.team_answer.state import TeamState
 from agent.core.progress import EventType
 from agent.state import OverallState
-from tests.architecture.tree import ROOT, SOURCE, python_files
+from tests.architecture.tree import ROOT, SOURCE, nodes, python_files
 
 PAGE = (ROOT / "docs/reference.md").read_text("utf-8")
 TREE = (ROOT / "docs/architecture.md").read_text("utf-8")
@@ -26,7 +26,7 @@ def codes() -> set[str]:
     for path in python_files("src/agent"):
         if "offline" in path.parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             if (isinstance(node, ast.keyword) and node.arg == "code") or (
                 isinstance(node, ast.Assign) and _names(node) == ["code"] and "errors" in path.stem
             ):

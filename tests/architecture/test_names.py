@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tests.architecture.tree import ROOT, python_files
+from tests.architecture.tree import ROOT, nodes, python_files
 
 NO_BEGINNINGS = {"What", "Whether", "Where", "How", "That"}
 PARTICIPLES = frozenset(
@@ -25,11 +25,12 @@ PARTICIPLES = frozenset(
 BINDINGS_SHARE, FUNCTIONS_SHARE = 0.003, 0.04
 
 
-def nodes() -> Iterator[tuple[str, ast.AST]]:
+def all_nodes() -> Iterator[tuple[str, ast.AST]]:
     """Yield every node of our modules with the file it stands in."""
     for path in python_files("src/agent"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            yield str(path.relative_to(ROOT)), node
+        file = str(path.relative_to(ROOT))
+        for node in nodes(path):
+            yield file, node
 
 
 def bindings(node: ast.AST) -> Iterator[str]:
@@ -48,14 +49,14 @@ def docstring(node: ast.AST) -> str:
 def test_no_docstring_opens_with_a_question_word() -> None:
     wrong = [
         f"{file}: {text.splitlines()[0]}"
-        for file, node in nodes()
+        for file, node in all_nodes()
         if (text := docstring(node)) and text.split()[0].strip(",:") in NO_BEGINNINGS
     ]
     assert wrong == []
 
 
 def test_hardly_a_local_is_named_by_a_bare_participle() -> None:
-    names = [(file, name) for file, node in nodes() for name in bindings(node)]
+    names = [(file, name) for file, node in all_nodes() for name in bindings(node)]
     wrong = [(file, name) for file, name in names if name in PARTICIPLES]
     assert len(names) > 1000
     assert len(wrong) <= BINDINGS_SHARE * len(names), wrong
@@ -64,7 +65,7 @@ def test_hardly_a_local_is_named_by_a_bare_participle() -> None:
 def test_few_functions_are_named_by_a_bare_participle() -> None:
     names = [
         (file, node.name.strip("_"))
-        for file, node in nodes()
+        for file, node in all_nodes()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     wrong = [

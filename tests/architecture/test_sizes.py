@@ -4,7 +4,15 @@ import ast
 import functools
 from pathlib import Path
 
-from tests.architecture.tree import ROOT, imports, modules, python_files, tracked_files
+from tests.architecture.tree import (
+    ROOT,
+    imports,
+    modules,
+    nodes,
+    python_files,
+    syntax,
+    tracked_files,
+)
 
 PRODUCT = ("src", "tools", "examples", "evals", "benchmarks")
 FOLDERS = (*PRODUCT, "tests")
@@ -17,8 +25,7 @@ PAGE_COLUMNS = 110
 
 @functools.cache
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    tree = ast.parse(path.read_text("utf-8"))
-    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [n for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def named(path: Path, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
@@ -78,11 +85,11 @@ def _same_folder(module: str, other: str) -> bool:
 
 def _lists(module: str) -> bool:
     """Say whether a module lists others: it builds a graph, or it holds a registry of services."""
-    tree = ast.parse(modules()[module].read_text("utf-8"))
-    builds = any(isinstance(n, ast.Name) and n.id == "StateGraph" for n in ast.walk(tree))
+    path = modules()[module]
+    builds = any(isinstance(n, ast.Name) and n.id == "StateGraph" for n in nodes(path))
     tables = {
         target.id
-        for node in tree.body
+        for node in syntax(path).body
         for target in (
             node.targets
             if isinstance(node, ast.Assign)
@@ -97,11 +104,12 @@ def _lists(module: str) -> bool:
 
 def test_no_function_is_longer_than_40_lines() -> None:
     lengths = {
-        named(path, node): (node.end_lineno or 0) - node.lineno + 1
+        named(path, node): lines
         for path in python_files(*FOLDERS)
         for node in functions(path)
+        if (lines := (node.end_lineno or 0) - node.lineno + 1) > FUNCTION_LINES
     }
-    assert {name: lines for name, lines in lengths.items() if lines > FUNCTION_LINES} == {}
+    assert lengths == {}
 
 
 def test_beyond_five_parameters_they_are_keyword_only() -> None:

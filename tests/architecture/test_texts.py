@@ -5,11 +5,12 @@ import functools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.architecture.tree import SOURCE, python_files
+from tests.architecture.tree import SOURCE, nodes, python_files
 
 LANGUAGES = ("zh", "en")
 PAGE = SOURCE / "agent" / "page" / "js"
@@ -44,21 +45,13 @@ def leaves(tables: Mapping[str, Any], begin: str = "") -> Iterator[tuple[str, st
 
 
 @functools.cache
-def trees() -> dict[str, ast.Module]:
-    """Return the syntax of the product's modules."""
-    return {
-        str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8"))
-        for path in python_files("src/agent")
-    }
-
-
-@functools.cache
 def calls() -> tuple[Call, ...]:
-    return tuple(call for file, tree in trees().items() for call in calls_of(tree, file))
+    return tuple(call for path in python_files("src/agent") for call in calls_of(path))
 
 
-def calls_of(tree: ast.AST, file: str) -> Iterator[Call]:
-    for node in ast.walk(tree):
+def calls_of(path: Path) -> Iterator[Call]:
+    file = path.relative_to(SOURCE)
+    for node in nodes(path):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
         if (name := node.func.id) not in ("say", "has", "run_gap", "table"):
@@ -161,8 +154,8 @@ def test_every_key_that_the_code_names_has_a_text() -> None:
 
 def test_every_text_is_said_somewhere() -> None:
     said = {key for call in calls() for key in keys_meant(call.key)}
-    for tree in trees().values():
-        for node in ast.walk(tree):
+    for path in python_files("src/agent"):
+        for node in nodes(path):
             if isinstance(node, ast.JoinedStr | ast.Constant):
                 said.update(key for literal in keys_in(node) for key in keys_meant(literal))
     assert sorted(texts("en").keys() - said - keys_of_the_page()) == []

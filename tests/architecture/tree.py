@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import gc
 import subprocess
 import tomllib
 from pathlib import Path
@@ -33,6 +34,24 @@ def pyproject() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 
+@functools.cache
+def syntax(path: Path) -> ast.Module:
+    """Return what a file of Python says, parsed once for all tests."""
+    gc.disable()
+    try:
+        return ast.parse(path.read_text("utf-8"))
+    finally:
+        # Else each of the collections that a thousand new nodes set off looks at all others again.
+        gc.freeze()
+        gc.enable()
+
+
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return every node of a file, breadth first."""
+    return tuple(ast.walk(syntax(path)))
+
+
 def module_name(path: Path) -> str:
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -52,7 +71,7 @@ def imports() -> dict[str, frozenset[str]]:
 
 def _imported(path: Path, ours: frozenset[str]) -> frozenset[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -145,6 +145,7 @@ async def test_a6_a_bicycle_route_that_fails_without_a_reason_is_no_route(lab: M
     assert caught.value.code == "map_no_route"
 
 
+@pytest.mark.usefixtures("whole_back_off")
 async def test_a7_a_refusal_for_frequency_is_waited_out(map_server_script: Path) -> None:
     async with map_lab() as lab:
         lab.amap.qps = 1

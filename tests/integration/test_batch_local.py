@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -66,8 +67,9 @@ def gemini(services: Services) -> GeminiService:
     return found
 
 
-def count(tmp_path: Path, file: str, what: str) -> int:
-    with contextlib.closing(sqlite3.connect(tmp_path / "data" / file)) as db:
+def count(file: str, what: str) -> int:
+    folder = Path(os.environ["TANLU_DATA_DIR"])
+    with contextlib.closing(sqlite3.connect(folder / file)) as db:
         return int(db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
 
 
@@ -148,12 +150,12 @@ async def test_thread_and_paid_replies_stay_until_the_row_is_written(
     given = job(tmp_path)
     async with working(services) as worker:
         finished = await worker.work(given)
-        assert count(tmp_path, "threads.sqlite", "checkpoints") > 3
-        assert count(tmp_path, "runs.sqlite", "replies") > 2
+        assert count("threads.sqlite", "checkpoints") > 3
+        assert count("runs.sqlite", "replies") > 2
         await worker.forget(given, finished)
     for table in ("checkpoints", "writes"):
-        assert count(tmp_path, "threads.sqlite", table) == 0
-    assert count(tmp_path, "runs.sqlite", "replies") == 0
+        assert count("threads.sqlite", table) == 0
+    assert count("runs.sqlite", "replies") == 0
     assert services.budgets._open == {}
 
 
