@@ -8,6 +8,7 @@ from langgraph.types import Command
 
 from agent.core.errors import ConfigurationError
 from agent.sample.model.request import Answer
+from tests.support.deep_lab import DeepLab, Researcher, deep_laboratory
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, plan_laboratory
 from tests.support.team_lab import ZH, Team, TeamLab, team_laboratory
@@ -34,6 +35,12 @@ async def team() -> AsyncIterator[TeamLab]:
 async def dossier() -> AsyncIterator[PlanLab]:
     async with plan_laboratory(Planner(*TASKS)) as lab:
         lab.context["plan_mode"] = "dag"
+        yield lab
+
+
+@pytest.fixture
+async def report() -> AsyncIterator[DeepLab]:
+    async with deep_laboratory(Researcher("成本", "安全", "应用")) as lab:
         yield lab
 
 
@@ -65,6 +72,33 @@ async def test_a_team_waits_with_its_steps_and_goes_on_with_those_it_is_given(
     assert "桥有多长？" in team.brain.asked("team_researcher")[0].user
     assert told(state)["final_answer"] == "1987年"
     assert "paused_at" not in state["turn"]
+
+
+async def test_a_report_waits_with_its_topics_and_goes_on_with_those_it_is_given(
+    report: DeepLab,
+) -> None:
+    shown = await paused(report)
+    assert [topic["name"] for topic in shown["topics"]] == ["成本", "安全", "应用"]
+    assert shown["estimate"]["model_calls"] >= 6
+    assert report.brain.asked("deep_explore") == []
+    again = (await resumed(report, {"topics": ["成本", "成本"]}))["__interrupt__"][0].value
+    assert again["problem"] == "topics[1].name: is there twice"
+    report.brain.topics = ("回收", "成本")
+    state = await resumed(report, {"topics": ["回收", shown["topics"][0]]})
+    assert [(topic["id"], topic["name"]) for topic in state["plan"]] == [
+        ("T1", "回收"), ("T2", "成本"),
+    ]  # fmt: skip
+    assert [entry["topic"] for entry in state["search_results"]] == ["回收", "成本"]
+    assert told(state)["sources"]
+
+
+async def test_a_report_that_no_model_planned_is_reviewed_as_one_topic() -> None:
+    brain = Researcher("成本", deep_plan=lambda turn: Answer(finish="PROMPT_BLOCKED"))
+    async with deep_laboratory(brain) as lab:
+        (topic,) = (await paused(lab))["topics"]
+        assert topic["name"].startswith("钠离子电池")
+        state = await resumed(lab, APPROVED)
+        assert state["plan"][0]["name"] == topic["name"]
 
 
 async def test_a_dossier_waits_with_its_tasks_and_goes_on_with_those_it_is_given(
@@ -101,9 +135,9 @@ async def test_a_plan_approved_in_langchains_form_goes_on_as_it_was_shown(
 
 
 async def test_a_plan_that_is_not_wanted_ends_politely_and_searches_nothing(
-    team: TeamLab, dossier: PlanLab
+    team: TeamLab, dossier: PlanLab, report: DeepLab
 ) -> None:
-    labs: list[Any] = [team, dossier]
+    labs: list[Any] = [team, dossier, report]
     for lab in labs:
         await paused(lab)
         state = await resumed(lab, {"cancel": True})
@@ -119,11 +153,11 @@ async def test_a_plan_that_is_not_wanted_ends_politely_and_searches_nothing(
 
 
 async def test_without_a_thread_a_review_is_refused_before_anything_is_paid(
-    team: TeamLab, dossier: PlanLab
+    team: TeamLab, dossier: PlanLab, report: DeepLab
 ) -> None:
-    labs: list[Any] = [team, dossier]
+    labs: list[Any] = [team, dossier, report]
     for lab in labs:
         graph = lab.graph.builder.compile()
         with pytest.raises(ConfigurationError, match="review_plan: needs a thread"):
-            await graph.ainvoke({"messages": ZH}, context=lab.configured(review_plan=True))
+            await graph.ainvoke({"messages": "?"}, context=lab.configured(review_plan=True))
         assert lab.brain.turns == []

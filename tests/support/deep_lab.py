@@ -176,9 +176,15 @@ class DeepLab:
         """The state after a run; None goes on with the thread."""
         given: Any = None if question is None else {"messages": question}
         state: dict[str, Any] = await self.graph.ainvoke(
-            given, {"configurable": {"thread_id": thread}}, context=DeepConfiguration(**context)
+            given, self.where(thread), context=self.configured(**context)
         )
         return state
+
+    def where(self, thread: str = "t") -> Any:
+        return {"configurable": {"thread_id": thread}}
+
+    def configured(self, **context: Any) -> DeepConfiguration:
+        return DeepConfiguration(**context)
 
     def calls(self, path: str) -> list[Any]:
         """The bodies of the requests to the search service's path."""

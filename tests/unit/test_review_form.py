@@ -9,6 +9,7 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from agent.assistants.common.review import Part, answer_lines, answer_schema, await_answer
+from agent.assistants.deep_research.review_plan import read_topics
 from agent.assistants.plan_execute.review_plan import read_tasks
 from agent.assistants.plan_execute.state import Task
 from agent.assistants.team_answer.review_plan import read_steps
@@ -185,3 +186,29 @@ def test_steps_are_cleaned_and_bounded() -> None:
         with pytest.raises(InputError) as refused:
             read_steps({"steps": wrong})
         assert refused.value.name == named
+
+
+def test_topics_keep_the_persons_order_and_what_is_to_be_found() -> None:
+    wanted = {"id": "T2", "name": "cost", "what_to_find": "per kWh"}
+    assert read_topics({"topics": [wanted, " safety\n "]}, 3) == [
+        {"id": "T1", "name": "cost", "what_to_find": "per kWh", "status": "planned"},
+        {"id": "T2", "name": "safety", "what_to_find": "", "status": "planned"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("topics", "named"),
+    [
+        (["a"] * 4, "topics"),
+        ([{"name": "a", "status": "done"}], "topics[0].status"),
+        ([{"what_to_find": "a"}], "topics[0].name"),
+        (["a", "A"], "topics[1].name"),
+        ([{"name": "a", "what_to_find": "x" * 301}], "topics[0].what_to_find"),
+    ],
+)
+def test_topics_that_cannot_be_used_are_one_line_that_names_the_field(
+    topics: list[Any], named: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        read_topics({"topics": topics}, 3)
+    assert refused.value.name == named

@@ -9,9 +9,10 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_of
+from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn import meter_of, open_turn
-from agent.assistants.deep_research.plan import planned_topics
+from agent.assistants.common.turn import meter_of, open_turn, refuse_without_thread
+from agent.assistants.deep_research.plan import planned_topics, tell_topics
 from agent.assistants.deep_research.state import (
     DeepState,
     DeepUpdate,
@@ -32,6 +33,7 @@ async def begin(
 ) -> DeepUpdate:
     """Open the turn and plan it; without a plan the model names its topics one by one."""
     services, configuration = get_services(), configuration_of(runtime)
+    refuse_without_thread(configuration)
     abandoned = _abandoned_messages(state)
     gone = {message.id for message in abandoned}
     messages = [message for message in state["messages"] if message.id not in gone]
@@ -42,10 +44,10 @@ async def begin(
         state, configuration, services, runtime, language=turn["language"]
     )
     opened = new_research()
-    opened["turn"], opened["previous"] = turn, previous
+    opened["turn"] = waiting(turn, configuration, services)
+    opened["previous"] = previous
     opened["conversation"] = conversation(messages, previous["sources"])
     opened["owner"], opened["readable"] = readable.owner, readable.names
-    opened["gaps"] = replaced(readable.gaps)
     opened["base"] = len(messages)
     opened["messages"] = cast(
         list[AnyMessage], [RemoveMessage(id=message.id or "") for message in abandoned]
@@ -56,10 +58,8 @@ async def begin(
     log.info("turn=%s %s: %d characters asked", turn["id"], NODE, len(turn["question"]))
     meter = meter_of(opened, configuration, services)
     opened["plan"], gaps = await planned_topics(opened, configuration, services, meter)
-    opened["gaps"], opened["usage"] = replaced(gaps), replaced(meter.usage)
-    lines = [f"{topic['id']} {topic['name']}" for topic in opened["plan"]]
-    if lines:
-        runtime.stream_writer(event("tasks", NODE, text="\n".join(lines), count=len(lines)))
+    opened["gaps"], opened["usage"] = replaced([*readable.gaps, *gaps]), replaced(meter.usage)
+    tell_topics(opened["plan"], runtime.stream_writer, NODE)
     return opened
 
 

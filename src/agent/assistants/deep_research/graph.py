@@ -5,6 +5,8 @@ begin ─ explore ⇄ act                      (thinking, searching, the map)
            └─ switch_topic ─ explore …     (archive the topic, forget its messages)
                     │
                     └─ compress_topic ×n ─ write_report
+
+With `review_plan` the run pauses between begin and explore.
 """
 
 from functools import partial
@@ -18,6 +20,7 @@ from agent.assistants.deep_research.act import act
 from agent.assistants.deep_research.begin import begin
 from agent.assistants.deep_research.compress_topic import compress_topic
 from agent.assistants.deep_research.explore import explore
+from agent.assistants.deep_research.review_plan import after_begin, after_review, review_plan
 from agent.assistants.deep_research.routing import after_act, after_explore, after_switch
 from agent.assistants.deep_research.state import (
     DeepConfiguration,
@@ -42,6 +45,8 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     written = partial(write_report, get_services=get_services, lanes=lanes)
 
     graph.add_node("begin", partial(begin, get_services=get_services), input_schema=DeepState)
+    graph.add_node("review_plan", partial(review_plan, get_services=get_services),
+                   input_schema=DeepState)  # fmt: skip
     graph.add_node("explore", partial(explore, get_services=get_services), input_schema=DeepState)
     graph.add_node("act", partial(act, get_services=get_services), input_schema=DeepState)
     graph.add_node("switch_topic", partial(switch_topic, get_services=get_services),
@@ -50,7 +55,8 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     graph.add_node("write_report", written, input_schema=DeepState)
 
     graph.add_edge(START, "begin")
-    graph.add_edge("begin", "explore")
+    graph.add_conditional_edges("begin", after_begin, ["review_plan", "explore"])
+    graph.add_conditional_edges("review_plan", after_review, ["explore", END])
     graph.add_conditional_edges("explore", after_explore, ["act", "switch_topic", "explore"])
     graph.add_conditional_edges("act", after_act, ["switch_topic", "explore"])
     graph.add_conditional_edges(

@@ -15,6 +15,7 @@ from agent.assistants.deep_research.state import DeepState, PlannedTopic, TopicS
 from agent.assistants.deep_research.tools import same_topic
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
+from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
@@ -23,7 +24,7 @@ from agent.prompts import Raw, element, render
 
 log = logging.getLogger(__name__)
 NODE = "begin"
-MAX_NAME, _MAX_WANTED = 120, 300
+MAX_NAME, MAX_WANTED = 120, 300
 _LEFT_TO_OTHERS = Share(4, 0.7, 0.6)
 """Nothing is planned where little more than the report could be paid."""
 
@@ -83,6 +84,13 @@ async def planned_topics(
     return with_topics([], topics, configuration.max_topics), gaps
 
 
+def tell_topics(plan: Sequence[PlannedTopic], emit: Emit, node: str) -> None:
+    """Emit the plan as people read it."""
+    if plan:
+        lines = [f"{topic['id']} {topic['name']}" for topic in plan]
+        emit(event("tasks", node, text="\n".join(lines), count=len(plan)))
+
+
 def with_topics(
     plan: Sequence[PlannedTopic], topics: Sequence[TopicToPlan], most: int
 ) -> list[PlannedTopic]:
@@ -91,7 +99,7 @@ def with_topics(
     for topic in topics:
         name = clean_text(topic.name, MAX_NAME)
         if name and not topic_named(longer, name) and len(left_in(longer)) < most:
-            wanted = clean_text(topic.what_to_find, _MAX_WANTED)
+            wanted = clean_text(topic.what_to_find, MAX_WANTED)
             longer.append(
                 PlannedTopic(
                     id=f"T{len(longer) + 1}", name=name, what_to_find=wanted, status="planned"
