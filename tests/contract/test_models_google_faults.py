@@ -15,7 +15,14 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.models.client import ModelClient
-from tests.support.gemini_client import FLASH, LITE, brain_fixture, client_fixture, gemini_fixture
+from tests.support.gemini_client import (
+    FLASH,
+    LITE,
+    brain_fixture,
+    client_fixture,
+    gemini_fixture,
+    said,
+)
 from tests.support.scripted import ASK, KEY, Scripted, client_for, meter
 from tests.support.standins import GeminiService, gemini_error
 
@@ -132,9 +139,28 @@ async def test_a_missing_key_names_its_variable() -> None:
         await ModelClient(Settings(), Calls()).ask(LITE, ASK, meter=meter())
 
 
-async def test_a_retired_model_names_its_successor(client: ModelClient) -> None:
-    with pytest.raises(ProviderRefused, match=r"gemini-3\.5-flash-lite"):
+async def test_a_retired_model_is_served_by_its_successor_and_the_log_says_so_once(
+    client: ModelClient, gemini: GeminiService, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
         await client.ask("gemini-2.0-flash", ASK, meter=meter())
+    assert models_asked(gemini) == [LITE, LITE]
+    assert caplog.text.count("asked for gemini-2.0-flash, served by gemini-3.5-flash-lite") == 1
+
+
+@pytest.mark.parametrize(("fallback", "asked"), [(FLASH, [LITE, FLASH]), (LITE, [LITE])])
+async def test_a_retired_model_is_never_its_own_fallback(
+    client: ModelClient, gemini: GeminiService, fallback: str, asked: list[str]
+) -> None:
+    gemini.fail("status", status=404, body=gemini_error(404), times=len(asked))
+    with pytest.raises(ProviderRefused):
+        await said(client, "gemini-2.0-flash", fallback)
+    assert models_asked(gemini) == asked
+
+
+def models_asked(gemini: GeminiService) -> list[str]:
+    """The models in the order in which the service was asked for them."""
+    return [request.path.split("/models/")[1].split(":")[0] for request in gemini.requests]
 
 
 async def test_doctor_learns_which_models_the_service_knows(client: ModelClient) -> None:

@@ -124,6 +124,12 @@ def _show(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def current(name: ModelName) -> ModelName:
+    """Return the model that serves a name: the successor of a retired one, else the same."""
+    successor = retirement(name.id) if name.provider == "google" else None
+    return ModelName("google", successor) if successor else name
+
+
 def retirement(model: str) -> str | None:
     """Return the successor of a model that is shut down or routed elsewhere; None if it is not."""
     return RETIRED.get(model.removeprefix("models/"))

@@ -119,7 +119,7 @@ class ModelClient:
         thinking: Thinking | None = None,
     ) -> Reply[S]:
         """Return one reply; see Models.ask."""
-        name = parse(model)
+        name = self._current(model)
         if search and name.provider != "google":
             raise ConfigurationError("web_search", f"{model} cannot search with Google")
         request = Request(name.id, tuple(messages), schema, tuple(tools), search, thinking)
@@ -181,9 +181,9 @@ class ModelClient:
         thinking: Thinking | None = None,
     ) -> AsyncIterator[str]:
         """Yield the text as it comes; see Models.stream."""
-        names = [parse(model)]
-        if fallback and parse(fallback) != names[0]:
-            names.append(parse(fallback))
+        names = [self._current(model)]
+        if fallback and (second := self._current(fallback)) != names[0]:
+            names.append(second)
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
         answer_stream = AnswerStream(
             self._calls, self._vendor, self._policy, self._account, meter=meter, thinking=level
@@ -198,6 +198,13 @@ class ModelClient:
         finally:
             took = time.monotonic() - began
             record(Exchange(f"model:{names[0].provider}", request, written, seconds=took))
+
+    def _current(self, model: str) -> ModelName:
+        """Return the model to ask, which is the successor where the named one is retired."""
+        named = parse(model)
+        if (name := catalogue.current(named)) != named:
+            self._tell_served(named.id, name.id)
+        return name
 
     def _policy(self, name: ModelName) -> Policy:
         """Return the policy of one call."""

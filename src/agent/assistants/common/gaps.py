@@ -9,6 +9,7 @@ from agent.core.errors import AgentError, ConfigurationError
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
+from agent.models.catalogue import current, parse
 from agent.search.types import LABELS
 from agent.state import Turn
 from agent.texts import Language, detect_language, has, reason_of, say
@@ -134,6 +135,17 @@ def run_gap(
     assistant, _, code = key.partition(".")
     message = say(f"{assistant}.gaps.{code}", language, **values)
     return Gap(query=query, provider=provider or assistant, code=code, message=message)
+
+
+def model_gaps(turn: Turn) -> list[Gap]:
+    """Return the note that the chosen model is retired, where its successor answers for it."""
+    if not (chosen := turn["reasoning_model"]):
+        return []
+    named = parse(chosen)
+    if (name := current(named)) == named:
+        return []
+    message = say("gaps.model_retired", turn["language"], model=named.id, successor=name.id)
+    return [Gap(query="", provider="model", code="model_retired", message=message, recovered=True)]
 
 
 async def ask_or_gap(

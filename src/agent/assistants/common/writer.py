@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
 from agent.assistants.common.conversation import EXTENT
-from agent.assistants.common.gaps import gap_of, reader_note
+from agent.assistants.common.gaps import gap_of, model_gaps, reader_note
 from agent.assistants.common.previous import NO_PREVIOUS, Knowledge, carried, earlier_pages
 from agent.assistants.common.services import Services
 from agent.assistants.common.turn import meter_of
@@ -143,7 +143,7 @@ class Draft:
         self.claims: ClaimCheck | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
-        self.gaps: list[Gap] = list(state.get("gaps", []))
+        self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
         self.degraded = False
         self.unfinished = False
         """Characters between the notice and the sections that code adds, as far as written."""
@@ -391,7 +391,7 @@ async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) ->
         chosen or configuration.answer_model,
         prompt,
         meter=draft.meter,
-        fallback=chosen or configuration.reflection_model,
+        fallback=configuration.reflection_model,
     )
     try:
         async for chunk in stream:

@@ -342,13 +342,10 @@ class _Synthesis:
 
     async def run(self) -> tuple[SynthesizedAnswer, list[Gap]]:
         """Return what can be kept of the answer, and gaps."""
-        prompt, model = (
-            settle_prompt(self.state, self.configuration),
-            self.state["turn"]["reasoning_model"],
-        )
-        models = [model] if model else [
-            self.configuration.answer_model, self.configuration.reflection_model
-        ]  # fmt: skip
+        configuration = self.configuration
+        prompt = settle_prompt(self.state, configuration)
+        chosen = self.state["turn"]["reasoning_model"] or configuration.answer_model
+        models = [chosen, configuration.reflection_model]
         gaps: list[Gap] = []
         for name in dict.fromkeys(models):
             reply, gaps = await self._ask(name, prompt)
