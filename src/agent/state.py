@@ -4,12 +4,13 @@ What accumulates during a turn is emptied by the turn's first node (`new_turn`),
 question on a thread starts clean; only `messages` and `previous` live on.
 """
 
+from collections import deque
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
-from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
@@ -32,13 +33,19 @@ from agent.texts import Language
 
 
 def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:
-    """Reduce what accumulates in a turn: append; None empties."""
-    return [] if new is None else [*(old or []), *new]
+    """Reduce what accumulates in a turn: append; None empties, a deque replaces."""
+    if new is None or isinstance(new, deque):
+        return list(new or ())
+    return [*(old or []), *new]
 
 
-def replaced(value: Any) -> Any:
-    """Return an update that replaces what a reducer has gathered, instead of adding to it."""
-    return Overwrite(value)
+def replaced(values: Iterable[Any]) -> Any:
+    """Return an update that replaces what `extend` has gathered, instead of adding to it.
+
+    A deque is a plain list to clients, and survives in the pending writes of a checkpoint, where a
+    list's subclass becomes a list that would be appended again.
+    """
+    return deque(values)
 
 
 class QuestionInput(TypedDict, total=False):
@@ -335,8 +342,6 @@ class AmapSearchState(TypedDict):
     spent: Usage
     map_calls: int
     """This branch's share of the map calls that are left."""
-    alone: NotRequired[bool]
-    """Whether the web is not asked for this query, so that this branch counts it."""
 
 
 def new_turn() -> Update:

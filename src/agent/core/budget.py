@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NotRequired
+from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -20,6 +20,8 @@ class Usage(TypedDict):
     searches: int
     map_calls: int
     cost_usd: NotRequired[float | None]
+    first: NotRequired[bool]
+    """The first account of a turn: it replaces that of the turn before."""
 
 
 Spending = Literal["model_calls", "searches", "map_calls"]
@@ -36,8 +38,9 @@ def add_usage(old: Usage | None, new: Usage | None) -> Usage:
     """Return the sum of two accounts, as a reducer; None empties, an unknown cost stays so."""
     if new is None:
         return no_usage()
-    if not new or not old:
-        return new or old or no_usage()
+    if not new or not old or new.get("first"):
+        account = new or old or no_usage()
+        return cast(Usage, {name: value for name, value in account.items() if name != "first"})
     costs = (old.get("cost_usd", 0.0), new.get("cost_usd", 0.0))
     return Usage(
         model_calls=old["model_calls"] + new["model_calls"],

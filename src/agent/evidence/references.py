@@ -35,6 +35,11 @@ def references(used: Sequence[Source], language: Language, *, unresolved: str = 
     return "\n".join([say("answer.sources", language), "", *lines])
 
 
+def labelled(sources: Iterable[Source]) -> list[Source]:
+    """Return the sources with their titles as labels, too."""
+    return [Source(**{**source, "label": source["title"]}) for source in sources]
+
+
 def strip_references(answer: str) -> str:
     """Return an answer without the list of sources at its end."""
     lists = list(_LIST_BEGINS.finditer(answer))

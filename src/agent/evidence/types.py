@@ -37,6 +37,8 @@ class Source(TypedDict):
     provider: str
     quotes: list[str]
     """The sentences this source supports."""
+    label: NotRequired[str]
+    """Its title once more, under the name by which front ends of Google's quickstart list it."""
     number: NotRequired[int | None]
     """Its number in the answer, by first use; absent until cited."""
     site: NotRequired[str]

@@ -22,6 +22,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.references import labelled
 from agent.evidence.types import Gap, MapTask
 from agent.mcp.records import lnglat
 from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult, map_gap
@@ -60,9 +61,8 @@ async def amap_research(
         event("map_done", NODE, id=branch.id, text=branch.query, count=count, seconds=seconds)
     )
     return Update(
-        search_query=[branch.query] if state.get("alone") else [],
         amap_research_result=list(filter(None, [branch.record_text(map_result)])),
-        sources_gathered=map_result.sources,
+        sources_gathered=labelled(map_result.sources),
         places=map_result.places,
         routes=map_result.routes,
         weather=map_result.weather,

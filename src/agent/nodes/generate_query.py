@@ -22,7 +22,7 @@ from agent.assistants.common.turn import (
     refuse_without_thread,
 )
 from agent.configuration import Configuration
-from agent.core.budget import Meter
+from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.evidence.constraints import constraints_by_rules, keeps_subject, valid_constraints
@@ -105,9 +105,10 @@ async def generate_query(
     turn = waiting(turn, configuration, services) if queries else turn
     opened["turn"], opened["query_list"] = turn, queries
     opened["needs"] = "place" if plan.needs_place else None
+    opened["search_query"] = replaced(query["query"] for query in queries)
     opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
     opened["gaps"] = replaced([*readable.gaps, *plan.gaps])
-    opened["usage"] = replaced(meter.usage)
+    opened["usage"] = Usage(**meter.usage, first=True)
     return opened
 
 

@@ -67,6 +67,7 @@ async def reflection(
         is_sufficient=verdict.is_sufficient,
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
+        search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=meter.usage,
     )

@@ -74,7 +74,7 @@ def _sends(
         if query["map"]:
             task = AmapSearchState(
                 search_query=text, id=branch, task=query["map"], turn=turn, spent=spent,
-                map_calls=share, alone=not web,
+                map_calls=share,
             )  # fmt: skip
             maps.append(Send("amap_research", task))
     return sends + maps

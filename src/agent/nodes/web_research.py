@@ -11,6 +11,7 @@ from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
 from agent.core.progress import event
+from agent.evidence.references import labelled
 from agent.search.types import WebResult, WebTask
 from agent.state import Update, WebSearchState
 
@@ -48,9 +49,8 @@ async def web_research(
         event("search_done", NODE, id=task.prefix, text=query, count=count, seconds=seconds)
     )
     return Update(
-        search_query=[query],
         web_research_result=[web_result.text] if web_result.text else [],
-        sources_gathered=web_result.sources,
+        sources_gathered=labelled(web_result.sources),
         search_entry_points=web_result.search_entry_points,
         gaps=web_result.gaps,
         usage=meter.usage,

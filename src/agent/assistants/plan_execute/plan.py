@@ -32,7 +32,7 @@ from agent.assistants.plan_execute.state import (
 from agent.assistants.plan_execute.subject import MAX_COMPANY, MAX_QUERY, cleaned_queries
 from agent.assistants.plan_execute.task_run import REQUIRED, sources_off
 from agent.configuration import Configuration
-from agent.core.budget import Meter
+from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
@@ -247,7 +247,7 @@ async def plan(
     opened["owner"], opened["readable"] = owner, readable.names
     opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *request.gaps])
-    opened["usage"] = replaced(meter.usage)
+    opened["usage"] = Usage(**meter.usage, first=True)
     return opened
 
 

@@ -21,7 +21,7 @@ from agent.assistants.team_answer.state import (
     new_discussion,
 )
 from agent.configuration import Configuration
-from agent.core.budget import Meter
+from agent.core.budget import Meter, Usage
 from agent.core.errors import InputError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
@@ -118,7 +118,7 @@ async def analyze(
     opened["turn"], opened["previous"], opened["conversation"] = turn, previous, discussion
     opened["analysis"] = analysis
     opened["reasoning_trace"] = replaced([TraceEntry(step=NODE, text=analysis["asked"])])
-    opened["gaps"], opened["usage"] = replaced(gaps), replaced(meter.usage)
+    opened["gaps"], opened["usage"] = replaced(gaps), Usage(**meter.usage, first=True)
     return opened
 
 
