@@ -16,14 +16,15 @@ from tests.support.server_fixtures import client_fixture, server_fixture
 __all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
-ASSISTANTS = {"agent", "deep_research", "team_answer", "plan_execute"}
+ASSISTANTS = ["agent", "deep_research", "team_answer", "plan_execute"]
+"""The cheapest first: a model may take the first tool it sees."""
 OWN = {"question", "thread_id", "user_location", "answer_language"}
 
 
 async def test_every_assistant_is_a_tool_that_needs_only_a_question(server: DevServer) -> None:
     async with connected(server.url) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-    assert set(tools) == ASSISTANTS
+    assert list(tools) == ASSISTANTS
     for tool in tools.values():
         assert tool.outputSchema is not None
         for schema in (tool.inputSchema, tool.outputSchema):
@@ -152,7 +153,7 @@ async def test_a_new_assistant_appears_by_itself_and_keeps_the_old_names(
         answer = structured(await session.call_tool("Brief", {"question": ZH}))
     for assistant in made:
         await client.assistants.delete(assistant["assistant_id"])
-    assert set(tools) == ASSISTANTS | {"Brief", f"agent-{made[1]['assistant_id'][:8]}"}
+    assert set(tools) == {*ASSISTANTS} | {"Brief", f"agent-{made[1]['assistant_id'][:8]}"}
     assert tools["Brief"].description == "In English."
     assert "Chinese" in str(tools["agent"].description)
     assert "**Sources**" in answer["answer"]
@@ -182,7 +183,7 @@ async def test_langchain_s_mcp_adapters_call_a_tool(server: DevServer) -> None:
         {"tanlu": {"transport": "streamable_http", "url": f"{server.url}/mcp"}}
     )
     tools = {tool.name: tool for tool in await adapters.get_tools()}
-    assert set(tools) == ASSISTANTS
+    assert list(tools) == ASSISTANTS
     call = {"type": "tool_call", "id": "1", "name": "agent", "args": {"question": ZH}}
     reply = await tools["agent"].ainvoke(call)
     assert "**来源**" in str(reply.content)

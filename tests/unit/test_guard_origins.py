@@ -32,6 +32,16 @@ async def test_a_page_of_a_foreign_origin_gets_nothing(origin: str, method: str)
     assert [name for name in reply.headers if name.startswith("access-control")] == []
 
 
+async def test_the_log_names_the_origin_that_was_refused_and_where_to_add_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level("WARNING"):
+        await ask("POST", headers={"origin": "http://localhost:5173"})
+        await ask("POST", headers={"origin": "null"})
+    (line,) = caplog.messages
+    assert line.endswith("to let its pages in, add http://localhost:5173 to TANLU_CORS_ORIGINS")
+
+
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )

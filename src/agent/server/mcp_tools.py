@@ -10,6 +10,7 @@ from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import MAX_QUESTION
+from agent.assistants.registry import ASSISTANTS
 from agent.client.follow import max_run_seconds
 from agent.client.run_result import Outcome
 from agent.core.redaction import scrub
@@ -197,9 +198,13 @@ class Catalogue:
         return self._schemas[key]
 
 
-def _order(assistant: Mapping[str, Any]) -> tuple[bool, str]:
+def _order(assistant: Mapping[str, Any]) -> tuple[bool, int, str]:
+    """Sort the server's own first, as they are registered: the quick and cheap one leads."""
     own = (assistant.get("metadata") or {}).get("created_by") == "system"
-    return not own, str(assistant["created_at"])
+    known = list(ASSISTANTS)
+    graph = assistant["graph_id"]
+    place = known.index(graph) if own and graph in known else len(known)
+    return not own, place, str(assistant["created_at"])
 
 
 def assistant_tool(

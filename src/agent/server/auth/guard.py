@@ -99,6 +99,8 @@ class Refusal:
     status: int
     detail: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    remedy: str = ""
+    """What the operator can do about it; for the log alone."""
 
 
 _TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
@@ -238,13 +240,15 @@ def _through_a_proxy(connection: HTTPConnection) -> bool:
 def _of_origin(connection: HTTPConnection, rules: Access) -> Refusal | None:
     """Keep pages of others from driving the server with their visitor's access."""
     if "origin" not in connection.headers:
-        foreign = _led_here(connection)
+        origin, foreign = None, _led_here(connection)
     else:
         origin = _origin(connection)
         foreign = not origin or not (_own(origin, connection) or _is_listed(origin, rules))
     if not foreign:
         return None
-    return Refusal(403, "pages of this origin may not call the server: see TANLU_CORS_ORIGINS")
+    detail = "pages of this origin may not call the server: see TANLU_CORS_ORIGINS"
+    remedy = f"to let its pages in, add {origin} to TANLU_CORS_ORIGINS" if origin else ""
+    return Refusal(403, detail, remedy=remedy)
 
 
 def _of_length(connection: HTTPConnection) -> Refusal | None:
@@ -330,7 +334,9 @@ def _in_process(scope: Scope) -> bool:
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    log.info("%s for %r: %s", refusal.status, _path(scope)[:200], refusal.detail)
+    level = logging.WARNING if refusal.remedy else logging.INFO
+    words = "; ".join(filter(None, (refusal.detail, refusal.remedy)))
+    log.log(level, "%s for %r: %s", refusal.status, _path(scope)[:200], words)
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": refusal.detail})
         return
