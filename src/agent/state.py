@@ -5,7 +5,7 @@ question on a thread starts clean; only `messages` and `previous` live on.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
@@ -39,7 +39,7 @@ def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:
     return [*(old or []), *new]
 
 
-def replaced(values: Iterable[Any]) -> Any:
+def replaced(values: Sequence[Any]) -> Any:
     """Return an update that replaces what `extend` has gathered, instead of adding to it.
 
     A deque is a plain list to clients, and survives in the pending writes of a checkpoint, where a

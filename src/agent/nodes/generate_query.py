@@ -103,13 +103,19 @@ async def generate_query(
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
     turn = waiting(turn, configuration, services) if queries else turn
-    opened["turn"], opened["query_list"] = turn, queries
-    opened["needs"] = "place" if plan.needs_place else None
-    opened["search_query"] = replaced(query["query"] for query in queries)
-    opened["queries"] = replaced([PlannedQuery(**q, round=1) for q in queries])
+    opened["turn"], opened["needs"] = turn, "place" if plan.needs_place else None
     opened["gaps"] = replaced([*readable.gaps, *plan.gaps])
     opened["usage"] = Usage(**meter.usage, first=True)
+    opened.update(_first_round(queries))
     return opened
+
+
+def _first_round(queries: list[Query]) -> Update:
+    return Update(
+        query_list=queries,
+        search_query=replaced([query["query"] for query in queries]),
+        queries=replaced([PlannedQuery(**query, round=1) for query in queries]),
+    )
 
 
 def _prompt(

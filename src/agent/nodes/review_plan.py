@@ -191,7 +191,7 @@ async def review_plan(
         turn=continued(turn, services),
         cancelled=not queries,
         query_list=queries,
-        search_query=replaced(query["query"] for query in queries),
+        search_query=replaced([query["query"] for query in queries]),
         queries=replaced([PlannedQuery(**q, round=1) for q in queries]),
     )
     if queries:

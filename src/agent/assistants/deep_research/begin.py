@@ -20,6 +20,7 @@ from agent.assistants.deep_research.state import (
     new_research,
 )
 from agent.configuration import Configuration
+from agent.core.budget import Usage
 from agent.core.progress import event
 from agent.state import replaced
 from agent.texts import say
@@ -58,7 +59,8 @@ async def begin(
     log.info("turn=%s %s: %d characters asked", turn["id"], NODE, len(turn["question"]))
     meter = meter_of(opened, configuration, services)
     opened["plan"], gaps = await planned_topics(opened, configuration, services, meter)
-    opened["gaps"], opened["usage"] = replaced([*readable.gaps, *gaps]), replaced(meter.usage)
+    opened["gaps"] = replaced([*readable.gaps, *gaps])
+    opened["usage"] = Usage(**meter.usage, first=True)
     tell_topics(opened["plan"], runtime.stream_writer, NODE)
     return opened
 
