@@ -84,11 +84,8 @@ async def generate_query(
     opened["owner"], opened["readable"] = readable.owner, readable.names
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
-    if lacks_place(turn, previous, configuration):
-        opened["needs"] = "place"
-        return opened
-    if lacks_origin(turn, configuration):
-        opened["needs"] = "origin"
+    if lacks_place(turn, previous, configuration) or lacks_origin(turn, configuration):
+        opened["needs"] = "place" if lacks_place(turn, previous, configuration) else "origin"
         return opened
     meter = open_meter(turn, configuration, services, spent=None)
     position = await _position(turn, configuration, services, meter)
