@@ -5,6 +5,7 @@ import threading
 
 from agent.assistants.common.services import Services, no_model
 from agent.core.calls import Calls
+from agent.core.concurrency import Lazy
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
@@ -32,18 +33,19 @@ def build_services(settings: Settings, *, reply_cache: ReplyCache | None = None)
     calls = Calls(reply_cache=reply_cache)
     models = ModelClient(used, calls)
     web = WebSearch(used, models, calls)
+    origins = sample.origins if sample else None
     return Services(
         settings=used,
         mode=settings.mode,
         models=models,
         web=web,
-        library=DocumentSources(used, calls, web),
         maps=build_map_client(used, calls, redirect=sample.amap_url if sample else None),
-        reader=build_reader(used, calls, origins=sample.origins if sample else None),
-        papers=build_papers(used, calls, origins=sample.origins if sample else None),
-        reranker=RerankClient(used, calls),
-        knowledge=build_knowledge(used, calls),
-        code=CodeSandbox(used),
+        library=Lazy(lambda: DocumentSources(used, calls, web)),
+        reader=Lazy(lambda: build_reader(used, calls, origins=origins)),
+        papers=Lazy(lambda: build_papers(used, calls, origins=origins)),
+        reranker=Lazy(lambda: RerankClient(used, calls)),
+        knowledge=Lazy(lambda: build_knowledge(used, calls)),
+        code=Lazy(lambda: CodeSandbox(used)),
         calls=calls,
         reply_cache=reply_cache,
         sample=sample,

@@ -10,6 +10,7 @@ from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
 from agent.core.calls import Calls
+from agent.core.concurrency import Lazy
 from agent.reading.reader import Article, Reader
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import Answer, FunctionCall, Turn
@@ -62,7 +63,7 @@ class Steps(Researcher):
 
 
 async def research(lab: DeepLab, reader: Any, **context: Any) -> dict[str, Any]:
-    services: Any = replace(lab.services, reader=reader)
+    services: Any = replace(lab.services, reader=Lazy(lambda: reader))
     graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
     given: Any = {"messages": ZH}
     state: dict[str, Any] = await graph.ainvoke(

@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
+from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, MapResult
@@ -206,7 +207,7 @@ async def test_without_tavily_our_own_reader_reads_and_says_what_it_could_not() 
     with serve(found.app) as serper:
         where = {"serper_api_key": KEY, "serper_base_url": serper.url, "tavily_api_key": None}
         async with deep_laboratory(Researcher("成本"), **where) as lab:
-            services: Any = replace(lab.services, reader=reader)  # type: ignore[arg-type]
+            services: Any = replace(lab.services, reader=Lazy(lambda: reader))
             graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
             given: Any = {"messages": ZH}
             where_: Any = {"configurable": {"thread_id": "r"}}

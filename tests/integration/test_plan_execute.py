@@ -298,7 +298,7 @@ async def test_the_pool_has_the_tasks_and_the_rewritten_headings(lab: PlanLab) -
 
 
 async def test_only_the_collections_that_were_asked_for_are_read(lab: PlanLab) -> None:
-    lab.services.knowledge.put("别的笔记", NOTE, collection="other")
+    lab.services.knowledge().put("别的笔记", NOTE, collection="other")
     state = await lab.ask(inputs={"collections": ["other"]})
     assert own_titles(state) == {"别的笔记"}
     assert state["readable"] == ["other"]
@@ -315,7 +315,7 @@ async def test_the_best_web_pages_of_a_task_are_read_whole_and_cited(lab: PlanLa
 
 
 async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
-    document, chunks = lab.services.knowledge.held["own/钠离子电池笔记"]
+    document, chunks = lab.services.knowledge().held["own/钠离子电池笔记"]
     for chunk in chunks:
         chunk["headings"] = [document["title"], "风险（我方判断）"]
     brain = plays(lab)
@@ -325,7 +325,7 @@ async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
 
 
 async def test_papers_that_earlier_questions_left_do_not_pass(lab: PlanLab) -> None:
-    lab.services.knowledge.put("锂电池的技术路线与同行比较", NOTE, collection="papers")
+    lab.services.knowledge().put("锂电池的技术路线与同行比较", NOTE, collection="papers")
     state = await lab.ask()
     assert "锂电池的技术路线与同行比较" not in {p["title"] for p in state["passages"]}
     named = await lab.ask(thread="named", inputs={"collections": ["own"]})
@@ -333,7 +333,7 @@ async def test_papers_that_earlier_questions_left_do_not_pass(lab: PlanLab) -> N
 
 
 async def test_own_documents_of_another_company_do_not_pass(lab: PlanLab) -> None:
-    knowledge = lab.services.knowledge
+    knowledge = lab.services.knowledge()
     knowledge.put(
         "年度报告摘要", "青岚公司钠离子电池业务。\n\n最大客户占收入的 64%，电池交付延期。"
     )
@@ -371,7 +371,7 @@ async def test_an_unknown_collection_is_refused_by_name(lab: PlanLab) -> None:
 
 
 async def test_documents_of_somebody_else_are_not_read(lab: PlanLab) -> None:
-    lab.services.knowledge.put("别人的", NOTE, collection="secret", owner="eve")
+    lab.services.knowledge().put("别人的", NOTE, collection="secret", owner="eve")
     state = await lab.ask()
     assert state["readable"] == ["own"]
 
@@ -380,11 +380,11 @@ async def test_documents_of_somebody_else_are_not_read(lab: PlanLab) -> None:
 async def test_a_user_of_a_server_reads_their_own_documents_only(
     lab: PlanLab, given: dict[str, Any]
 ) -> None:
-    lab.services.knowledge.put("伊芙的", NOTE, collection="hers", owner="eve")
+    lab.services.knowledge().put("伊芙的", NOTE, collection="hers", owner="eve")
     where = {"configurable": {"thread_id": "t", **given}}
     state = await lab.graph.ainvoke({"messages": ZH}, where, context=lab.configured())
     assert (state["owner"], state["readable"]) == ("eve", ["hers"])
-    assert {scope.owner for _, scope in lab.services.knowledge.searched} == {"eve"}
+    assert {scope.owner for _, scope in lab.services.knowledge().searched} == {"eve"}
 
 
 async def test_progress_tells_plan_tasks_papers_and_passages(lab: PlanLab) -> None:
@@ -431,7 +431,7 @@ async def test_the_knowledge_base_of_the_process_keeps_papers_by_page(shared: Wo
     async with plan_process(shared, real=True) as lab:
         state = await lab.ask(EN)
         again = await lab.ask(EN, thread="again")
-        known = await lab.services.knowledge.collections()
+        known = await lab.services.knowledge().collections()
     assert [(each["name"], each["documents"]) for each in known] == [("papers", 3)]
     assert {p["page"] for p in state["passages"] if "pages." not in p["path"]} <= {1, 2, 3}
     assert any("#page=" in source["url"] for source in told(state)["sources"])
@@ -443,7 +443,7 @@ async def test_the_knowledge_base_of_the_process_keeps_papers_by_page(shared: Wo
 
 
 async def test_a_paper_in_another_language_is_found_by_its_own_headings(lab: PlanLab) -> None:
-    lab.services.knowledge.held.clear()
+    lab.services.knowledge().held.clear()
     state = await lab.ask(max_downloads=1)
     titles = [paper["title"] for paper in state["downloaded_papers"]]
     assert set(state["question_pool"]) >= {f"{title}是什么" for title in titles}

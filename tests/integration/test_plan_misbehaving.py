@@ -285,7 +285,7 @@ async def test_a_knowledge_base_that_cannot_be_had_is_a_gap(lab: PlanLab) -> Non
     async def fails(*given: Any, **more: Any) -> Any:
         raise ProviderUnavailable("knowledge", "the file is locked")
 
-    knowledge = lab.services.knowledge
+    knowledge = lab.services.knowledge()
     for name in ("search", "headings", "collections", "add_pdf"):
         setattr(knowledge, name, fails)
     state = await lab.ask()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.core.concurrency import Lazy
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
 
@@ -146,7 +147,7 @@ async def test_an_optional_source_that_fails_is_told_to_the_model_and_to_the_rea
     ids=["text", "list", "dict"],
 )
 async def test_a_source_may_answer_in_any_of_the_three_shapes(lab: PlanLab, value: Any) -> None:
-    library = lab.services.library
+    library = lab.services.library()
 
     class Odd:
         async def search(self, name: str, query: str, **more: Any) -> Any:
@@ -155,14 +156,14 @@ async def test_a_source_may_answer_in_any_of_the_three_shapes(lab: PlanLab, valu
         def __getattr__(self, name: str) -> Any:
             return getattr(library, name)
 
-    lab.services.library = Odd()
+    lab.services.library = Lazy(Odd)
     state = await lab.ask()
     # Both tasks found it; it stays with one of them.
     assert of_source(state, "openalex") == ["技术路线 同行比较"]
 
 
 async def test_a_source_with_a_defect_does_not_end_the_run(lab: PlanLab) -> None:
-    library = lab.services.library
+    library = lab.services.library()
 
     class Broken:
         async def search(self, name: str, query: str, **more: Any) -> Any:
@@ -173,7 +174,7 @@ async def test_a_source_with_a_defect_does_not_end_the_run(lab: PlanLab) -> None
         def __getattr__(self, name: str) -> Any:
             return getattr(library, name)
 
-    lab.services.library = Broken()
+    lab.services.library = Lazy(Broken)
     state = await lab.ask()
     (gap,) = told(state)["gaps"]
     assert (gap["provider"], gap["code"]) == ("wikipedia", "source_failed")

@@ -16,6 +16,7 @@ from aiohttp import web
 
 from agent.assistants.common.services import Services
 from agent.core.calls import Calls
+from agent.core.concurrency import Lazy
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
@@ -85,13 +86,13 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
         mode="offline",
         models=models,
         web=searches,
-        library=DocumentSources(settings, calls, searches),
+        library=Lazy(lambda: DocumentSources(settings, calls, searches)),
         maps=maps,
-        reader=build_reader(settings, calls, origins=origins),
-        papers=build_papers(settings, calls, origins=origins),
-        reranker=RerankClient(settings, calls),
-        knowledge=build_knowledge(settings, calls),
-        code=code,
+        reader=Lazy(lambda: build_reader(settings, calls, origins=origins)),
+        papers=Lazy(lambda: build_papers(settings, calls, origins=origins)),
+        reranker=Lazy(lambda: RerankClient(settings, calls)),
+        knowledge=Lazy(lambda: build_knowledge(settings, calls)),
+        code=Lazy(lambda: code),
         calls=calls,
         reply_cache=reply_cache,
         sample=world.sample,

@@ -51,7 +51,7 @@ def dossiers(folder: Path) -> Dossiers:
 async def _ask_all(folder: Path) -> Dossiers:
     services = _services(folder)
     try:
-        ingest = await services.knowledge.ingest([sample_documents()], target=Target("own"))
+        ingest = await services.knowledge().ingest([sample_documents()], target=Target("own"))
         assert not (await ingest.run()).failed
         states = await asyncio.gather(*(_ask(services, question) for question in SUBJECTS))
         nothing = await _ask(services, UNKNOWN)
@@ -148,10 +148,10 @@ def test_sample_papers_and_documents_stay_out_of_the_operators_own_knowledge(
 async def test_statements_of_chinese_companies_need_no_library_offline(folder: Path) -> None:
     services = _services(folder)
     try:
-        assert "akshare" in services.library.offered()
-        found = await services.library.search("akshare", "比亚迪 营收", meter=meter())
+        assert "akshare" in services.library().offered()
+        found = await services.library().search("akshare", "比亚迪 营收", meter=meter())
         assert [document["kind"] for document in found] == ["statement", "page"]
         assert found[0]["figures"][0]["unit"] == "亿元"
-        assert await services.library.search("akshare", "无名公司", meter=meter()) == []
+        assert await services.library().search("akshare", "无名公司", meter=meter()) == []
     finally:
         await services.aclose()

@@ -9,6 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from agent.assistants.team_answer.tools import MAX_SHOWN, searches_saved
+from agent.core.concurrency import Lazy
 from agent.core.strings import estimated_tokens
 from agent.sample.records import Page
 from agent.sandbox.programs import CodeResult
@@ -303,7 +304,7 @@ async def test_a_step_repeated_after_a_crash_pays_for_no_search_again(tmp_path: 
 async def test_a_page_is_opened_by_its_id_and_what_was_read_can_be_cited() -> None:
     reader = LinkedPages()
     async with team_laboratory() as lab:
-        services: Any = replace(lab.services, reader=reader)  # type: ignore[arg-type]
+        services: Any = replace(lab.services, reader=Lazy(lambda: reader))
         steps = Steps(services)
         await steps.do(call("search_google", query=Q))
         opened = await steps.do(call("read_page", url="s0-0", looking_for="许可费用"))
@@ -325,7 +326,7 @@ async def test_a_page_is_opened_by_its_id_and_what_was_read_can_be_cited() -> No
 async def test_no_page_is_opened_that_nobody_showed_or_beyond_the_limit() -> None:
     reader = LinkedPages()
     async with team_laboratory() as lab:
-        services: Any = replace(lab.services, reader=reader)  # type: ignore[arg-type]
+        services: Any = replace(lab.services, reader=Lazy(lambda: reader))
         steps = Steps(services, {"max_page_reads": 1})
         await steps.do(call("search_google", query=Q))
         state = await steps.do(

@@ -11,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import PlanConfiguration
+from agent.core.concurrency import Lazy
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block, lines, task_of
@@ -257,8 +258,8 @@ async def plan_process(
         kept = ReplyCache(reply_cache) if reply_cache else None
         services = _impatient(build_services(world.settings(**settings), reply_cache=kept), world)
         stack.push_async_callback(services.aclose)
-        held = services.knowledge if real else knowledge or MemoryKnowledge()
-        given: Any = With(services, knowledge=held)
+        held = services.knowledge() if real else knowledge or MemoryKnowledge()
+        given: Any = With(services, knowledge=Lazy(lambda: held))
         graph = build_graph(lambda: given).compile(checkpointer=saver or InMemorySaver())
         yield PlanLab(given, graph, world)
 
@@ -272,7 +273,12 @@ def _impatient(built: Services, world: World) -> Services:
             vars(source)[name] = replace(vars(source)[name], base_delay=0.005)
     reader = build_reader(built.settings, built.calls, origins={PAGES: world.urls["site"]})
     shelf = build_papers(built.settings, built.calls, origins={HOST: world.urls["site"]})
-    return replace(services, library=library, papers=shelf, reader=reader)
+    return replace(
+        services,
+        library=Lazy(lambda: library),
+        papers=Lazy(lambda: shelf),
+        reader=Lazy(lambda: reader),
+    )
 
 
 @asynccontextmanager

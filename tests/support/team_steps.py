@@ -13,6 +13,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration, TeamState
 from agent.assistants.team_answer.use_tools import use_tools
 from agent.core.budget import Meter
+from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, MapResult
@@ -110,7 +111,7 @@ class Runner:
 
 
 def with_runner(services: Services, runner: Any) -> Services:
-    return replace(services, code=runner)
+    return replace(services, code=Lazy(lambda: runner))
 
 
 @tool

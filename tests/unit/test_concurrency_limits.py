@@ -2,9 +2,46 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
-from agent.core.concurrency import BoundedCache, SharedSemaphore, SlidingWindow
+import pytest
+
+from agent.core.concurrency import BoundedCache, Lazy, SharedSemaphore, SlidingWindow
 from agent.reading.fetch import HostLimits
+
+
+def test_a_lazy_value_is_built_once_for_all_threads_and_not_before_it_is_used() -> None:
+    together, builds = threading.Barrier(4), []
+
+    def build() -> object:
+        builds.append(object())
+        return builds[-1]
+
+    lazy = Lazy(build)
+    assert lazy.built is None
+
+    def use(_: int) -> object:
+        together.wait(10)
+        return lazy()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(use, range(4))) == {lazy.built}
+    assert len(builds) == 1
+
+
+def test_a_lazy_value_that_cannot_be_built_is_tried_again_at_the_next_use() -> None:
+    replies = iter([ValueError("a bad setting"), "built"])
+
+    def build() -> str:
+        reply = next(replies)
+        if isinstance(reply, ValueError):
+            raise reply
+        return str(reply)
+
+    lazy = Lazy(build)
+    with pytest.raises(ValueError, match="a bad setting"):
+        lazy()
+    assert (lazy(), lazy()) == ("built", "built")
 
 
 def test_a_host_is_shared_by_the_loops_of_several_threads() -> None:

@@ -233,11 +233,11 @@ async def _search(services: Any, configuration: Configuration) -> list[Check]:
 
 
 async def _sources(services: Any) -> list[Check]:
-    return [_check_of(report, "source") for report in await services.library.health()]
+    return [_check_of(report, "source") for report in await services.library().health()]
 
 
 async def _reranking(services: Any) -> list[Check]:
-    return [_check_of(await services.reranker.health(), "reranking")]
+    return [_check_of(await services.reranker().health(), "reranking")]
 
 
 async def _embeddings(services: Any) -> list[Check]:
@@ -253,12 +253,12 @@ async def _embeddings(services: Any) -> list[Check]:
 
 
 async def _knowledge(services: Any) -> list[Check]:
-    reports = await services.knowledge.health()
+    reports = await services.knowledge().health()
     return [_check_of(report, "knowledge base") for report in reports]
 
 
 async def _code(services: Any, settings: Settings) -> list[Check]:
-    works, detail = await services.code.health()
+    works, detail = await services.code().health()
     if works:
         return [check("code", "ok", f"runs in a sandbox: {detail}")]
     if settings.code_sandbox == "off":

@@ -17,6 +17,22 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
+class Lazy(Generic[T]):
+    """Build a value at the first call, once for all threads; return the same one ever after."""
+
+    def __init__(self, build: Callable[[], T]) -> None:
+        self._build = build
+        self._guard = threading.Lock()
+        self.built: T | None = None
+
+    def __call__(self) -> T:
+        """Return the value; what building it raises is raised, and the next call tries again."""
+        with self._guard:
+            if self.built is None:
+                self.built = self._build()
+            return self.built
+
+
 class _Slot(Generic[T]):
     def __init__(self) -> None:
         self.lock = asyncio.Lock()

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import logging
 import os
-import threading
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
-from agent.core.concurrency import SingleFlight
+from agent.core.concurrency import Lazy, SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
 from agent.knowledge.embeddings import build_embedder
 from agent.knowledge.files import FileRegister, Filing, Source, Target, Tools
@@ -23,19 +22,6 @@ from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.sqlite import SqliteKnowledgeStore
 from agent.knowledge.types import Collected, Hit, KnowledgeStore, KnownDocument, Scope
 from agent.settings import Settings
-
-
-def build_store(settings: Settings, *, embedder: str = "") -> KnowledgeStore:
-    """Return the store of KNOWLEDGE_STORE, with vectors where an embedder's model is named.
-
-    Nothing is opened yet. Raises ConfigurationError for Chroma without its extra or an embedder.
-    """
-    if settings.knowledge_store == "sqlite":
-        return SqliteKnowledgeStore(settings.tanlu_data_dir, embedder=embedder)
-    from agent.knowledge.chroma import ChromaKnowledgeStore
-
-    return ChromaKnowledgeStore(settings.tanlu_data_dir, embedder=embedder, url=settings.chroma_url)
-
 
 log = logging.getLogger(__name__)
 PAPER = b"\0paper:"
@@ -48,9 +34,7 @@ class KnowledgeBase:
 
     def __init__(self, open_tools: Callable[[], Tools], limits: ReadLimits | None = None) -> None:
         """Open nothing yet; `open_tools` is called once, at the first use, outside of loops."""
-        self._open_tools = open_tools
-        self._opened: Tools | None = None
-        self._lock = threading.Lock()
+        self._opened = Lazy(open_tools)
         self._limits = limits
         self._flights = SingleFlight()
 
@@ -141,23 +125,18 @@ class KnowledgeBase:
 
     async def aclose(self) -> None:
         """Close the files and connections, as far as they were opened."""
-        if self._opened is None:
+        tools = self._opened.built
+        if tools is None:
             return
-        await self._opened.store.aclose()
-        await self._opened.register.aclose()
-        if closing := getattr(self._opened.embedder, "aclose", None):
+        await tools.store.aclose()
+        await tools.register.aclose()
+        if closing := getattr(tools.embedder, "aclose", None):
             await closing()
 
     async def _tools(self) -> Tools:
         """Raise ConfigurationError where the settings of store or embedder do not work."""
-        opened = self._opened
-        return opened if opened is not None else await asyncio.to_thread(self._open)
-
-    def _open(self) -> Tools:
-        with self._lock:
-            opened: Tools = self._opened or self._open_tools()
-            self._opened = opened
-            return opened
+        opened = self._opened.built
+        return opened if opened is not None else await asyncio.to_thread(self._opened)
 
     async def _paper(self, source: Source, target: Target, meter: Meter) -> KnownDocument:
         tools = await self._tools()
@@ -188,6 +167,18 @@ class KnowledgeBase:
                 entry = source.entry(status="failed", code=code)
                 await tools.register.save(target.owner, target.collection, entry)
             raise _refusal(code) from None
+
+
+def build_store(settings: Settings, *, embedder: str = "") -> KnowledgeStore:
+    """Return the store of KNOWLEDGE_STORE, with vectors where an embedder's model is named.
+
+    Nothing is opened yet. Raises ConfigurationError for Chroma without its extra or an embedder.
+    """
+    if settings.knowledge_store == "sqlite":
+        return SqliteKnowledgeStore(settings.tanlu_data_dir, embedder=embedder)
+    from agent.knowledge.chroma import ChromaKnowledgeStore
+
+    return ChromaKnowledgeStore(settings.tanlu_data_dir, embedder=embedder, url=settings.chroma_url)
 
 
 def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeBase:

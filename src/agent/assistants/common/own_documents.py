@@ -109,7 +109,7 @@ async def readable_collections(
     if not (chosen or (chosen is None and all_by_default)):
         return Readable(owner)
     try:
-        collections = await services.knowledge.collections(owner)
+        collections = await services.knowledge().collections(owner)
     except AgentError as error:
         return Readable(owner, gaps=[documents_gap(error, language)])
     names = list(dict.fromkeys(each["name"] for each in collections))
@@ -174,7 +174,7 @@ async def search_own(
 ) -> Documents:
     """Return the passages that bear on a query, best first; never raise for a failure."""
     try:
-        hits = await services.knowledge.search(query, scope, limit=_LOOKED_AT, meter=meter)
+        hits = await services.knowledge().search(query, scope, limit=_LOOKED_AT, meter=meter)
     except AgentError as error:
         return Documents(query, gap=documents_gap(error, language))
     bearing = [hit for hit in hits if is_near(hit) or bears_on(query, passage_text(hit))]

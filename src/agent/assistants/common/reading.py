@@ -162,7 +162,7 @@ async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
     Our own reader comes first, as it brings links; where it fails, the search service reads.
     """
     try:
-        article = await services.reader.read(url, meter=meter)
+        article = await services.reader().read(url, meter=meter)
     except ProviderError:
         if not services.web.can_extract:
             raise

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from agent.core.budget import Budgets, Usage
 from agent.core.calls import Calls
+from agent.core.concurrency import Lazy
 from agent.core.errors import ConfigurationError
 from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.rerank import RerankClient
@@ -35,19 +36,22 @@ def no_model() -> ConfigurationError:
 
 @dataclass(frozen=True)
 class Services:
-    """Hold the adapters of one process; close them when it ends."""
+    """Hold the adapters of one process; close them when it ends.
+
+    Those that only some questions use are built by the first that does: `services.reader()`.
+    """
 
     settings: Settings
     mode: str
     models: ModelClient
     web: WebSearch
-    library: DocumentSources
     maps: MapClient
-    reader: Reader
-    papers: PaperStore
-    reranker: RerankClient
-    knowledge: KnowledgeBase
-    code: CodeSandbox
+    library: Lazy[DocumentSources]
+    reader: Lazy[Reader]
+    papers: Lazy[PaperStore]
+    reranker: Lazy[RerankClient]
+    knowledge: Lazy[KnowledgeBase]
+    code: Lazy[CodeSandbox]
     calls: Calls
     reply_cache: ReplyCache | None = None
     sample: SampleServices | None = None
@@ -78,7 +82,7 @@ class Services:
 
     async def code_runner(self) -> CodeRunner | None:
         """Return what runs a model's code; None where no safe way exists, then none is run."""
-        return await self.code.runner()
+        return await self.code().runner()
 
     async def close_turn(self, turn_id: str) -> None:
         """Forget what was kept for a turn that is over."""
@@ -88,10 +92,12 @@ class Services:
 
     async def aclose(self) -> None:
         """Close clients and files, end the map server, stop the sample services."""
-        await self.code.aclose()
+        if self.code.built:
+            await self.code.built.aclose()
         await self.maps.aclose()
-        await self.reranker.aclose()
-        await self.knowledge.aclose()
+        for adapter in (self.reranker.built, self.knowledge.built):
+            if adapter:
+                await adapter.aclose()
         await self.web.aclose()
         await self.models.aclose()
         if self.reply_cache:

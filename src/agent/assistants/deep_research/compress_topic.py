@@ -64,7 +64,7 @@ async def read_pages(
             extracted = await services.web.extract(urls, meter=meter)
             texts |= {content.url: (content.text, False) for content in extracted}
         else:
-            readings = await services.reader.read_many(urls, meter=meter)
+            readings = await services.reader().read_many(urls, meter=meter)
             texts |= {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
             gaps = _failures(readings, language)
     except AgentError as error:

@@ -75,7 +75,7 @@ async def _one(run: ExecutorRun, document: Document) -> DownloadedPaper:
         error=None,
     )
     try:
-        stored = await run.services.papers.get(url, meter=run.meter)
+        stored = await run.services.papers().get(url, meter=run.meter)
     except AgentError as error:
         paper["error"] = reason_of(error, run.language)
     else:
@@ -149,8 +149,8 @@ async def _read(
     """Return the document's id in the knowledge base, or the problem with it."""
     stored = Paper(paper["url"], paper["sha256"] or "", 0)
     try:
-        document = await services.knowledge.add_pdf(
-            services.papers.path(stored),
+        document = await services.knowledge().add_pdf(
+            services.papers().path(stored),
             title=paper["title"],
             url=paper["url"],
             collection=papers_of(services.mode),

@@ -257,7 +257,7 @@ async def _titles(
     """Return the titles of own documents, those nearest to the question first."""
     if not own:
         return []
-    knowledge, few = services.knowledge, sum(each["documents"] for each in own) <= _SHOWN_TITLES
+    knowledge, few = services.knowledge(), sum(each["documents"] for each in own) <= _SHOWN_TITLES
     scope = replace(scope, collections=tuple(dict.fromkeys(each["name"] for each in own)))
     try:
         hits = await knowledge.search(turn["question"], scope, limit=2 * _SHOWN_TITLES, meter=meter)

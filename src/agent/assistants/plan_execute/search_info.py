@@ -283,7 +283,9 @@ class _Searching:
         if scope is None:
             return []
         try:
-            return await self.services.knowledge.search(query, scope, limit=limit, meter=self.meter)
+            return await self.services.knowledge().search(
+                query, scope, limit=limit, meter=self.meter
+            )
         except AgentError as error:
             self._fail(error)
             return []
@@ -322,7 +324,7 @@ class _Searching:
             owner=scopes[0].owner,
             documents=tuple(dict.fromkeys(documents)),
         )
-        headings = await self.services.knowledge.headings(close, limit=MAX_HEADINGS)
+        headings = await self.services.knowledge().headings(close, limit=MAX_HEADINGS)
         nearest = [heading for hits in near for hit in hits for heading in hit.chunk["headings"]]
         # Titles too: a paper in another language is near to no question until it is asked in it.
         lines = [*nearest, *self.papers.values(), *sorted(headings)]
@@ -371,7 +373,7 @@ class _Searching:
         room = MAX_TARGETS - len(tasks)
         if len(others) <= room:
             return [*tasks, *others]
-        ranking = await self.services.reranker.rerank(
+        ranking = await self.services.reranker().rerank(
             self.turn["question"], others, meter=self.meter, top_n=room
         )
         return [*tasks, *(others[place] for place, _ in ranking.order)]
@@ -403,7 +405,7 @@ class _Searching:
         texts, best = [passage_text(hit) for hit in hits], dict[int, float]()
         for query in variants if hits else []:
             ranking = await ranked(
-                self.services.reranker,
+                self.services.reranker(),
                 query,
                 texts,
                 meter=self.meter,

@@ -70,7 +70,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     ranked, note = list[Document](), ""
     if papers:
         ranking = await ranked_by(
-            run.services.reranker,
+            run.services.reranker(),
             query,
             [whole_text(paper) for paper in papers],
             meter=run.meter,

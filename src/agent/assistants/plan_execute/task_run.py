@@ -107,7 +107,7 @@ log = logging.getLogger(__name__)
 
 def sources_off(services: Services, configuration: Configuration) -> dict[str, str]:
     """Return why sources are off in this run, by name; the log is told, not the reader."""
-    off = dict(services.library.off(configuration.research_model))
+    off = dict(services.library().off(configuration.research_model))
     if configuration.web_search == "off":
         off["tavily"] = WEB_OFF
     for name, why in off.items():
@@ -135,7 +135,7 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
 
 
 async def _search_source(run: ExecutorRun, source: str, query: str) -> Any:
-    return await run.services.library.search(
+    return await run.services.library().search(
         source,
         query,
         meter=run.meter,
