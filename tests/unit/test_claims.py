@@ -383,6 +383,13 @@ def test_a_negation_goes_to_the_model() -> None:
     assert only("The tower has not been 330 m tall since March 2022 [^w0-1].").doubt >= 4
 
 
+def test_a_month_s_abbreviation_before_its_day_ends_no_sentence() -> None:
+    text = "It came out on Oct. 2, 2023, before Nov. 12. It is open on Sun. Closed on Mon."
+    assert [s.text for s in sentences(text, MARKED)] == [
+        "It came out on Oct. 2, 2023, before Nov. 12.", "It is open on Sun.", "Closed on Mon.",
+    ]  # fmt: skip
+
+
 def test_headings_code_and_heads_of_tables_are_no_sentences() -> None:
     text = "# 9,999 things\n\n```\nx = 12345\n```\n\n| km | 777 |\n|---|---|\n| a | 45 minutes |\n"
     assert [s.text for s in sentences(text, MARKED)] == ["| a | 45 minutes |"]
@@ -571,6 +578,21 @@ async def test_the_rules_run_beside_the_event_loop(monkeypatch: pytest.MonkeyPat
     await beside.decide(seconds=10)
     assert threads != [threading.get_ident()]
     assert beside.finished(beside.body, {}).counts["marked"] == 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("按两站坐标算出是6.0696公里。", "own"),
+        ("The distance comes to 6.07 km.", "own"),
+        ("按两站坐标算出是6.1696公里。", "marked"),
+    ],
+)
+def test_a_calculation_s_result_is_known_with_the_unit_it_is_told_in(
+    sentence: str, verdict: str
+) -> None:
+    known = Evidence({}, question="有多远？", today="2026-11-23", known=["6.069553407743722"])
+    assert [finding.verdict for finding in check(sentence, known)] == [verdict]
 
 
 def test_the_user_s_words_and_what_the_last_answer_cited_are_known() -> None:

@@ -35,6 +35,7 @@ MAX_TEXT = 60_000
 """Characters kept of a page."""
 _MAX_LINKS, _LEAST_TOKENS = 10, 200
 _MAX_ADDRESS, _MAX_WANTED, _MAX_TITLE = 2000, 400, 200
+_HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
 _MARKDOWN_LINK = re.compile(r"\[([^\[\]\n]{2,120})\]\((https?://[^\s()]{1,500})\)")
 
 
@@ -169,7 +170,9 @@ async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
         contents = await services.web.extract([url], meter=meter)
         if not contents:
             raise
-        text, title, partial, links = contents[0].text, "", False, dict[str, str]()
+        text, partial, links = contents[0].text, False, dict[str, str]()
+        heading = _HEADING.search(text)
+        title = heading[1].strip() if heading else ""
     else:
         text, title = article.text, article.title
         partial, links = article.partial, article.links

@@ -174,8 +174,17 @@ class Evidence:
         return [p for name in ids if name in self.records for p in self.records[name].passages]
 
     def knows(self, figure: Figure) -> bool:
-        """Return whether the question or today's date has the figure."""
-        return bool(self._known_index.bearing(figure))
+        """Return whether the question, today's date or a calculation's result has the figure.
+
+        A result without a unit is taken in the figure's: 6.0696 km is what 6.06955 was rounded to.
+        """
+        if self._known_index.bearing(figure):
+            return True
+        if figure.scale == 1:
+            return False
+        low, high = (end / figure.scale for end in bounds(figure))
+        results = (other for p in self.known for other in p.figures if other.kind == "")
+        return any(low <= other.value <= high for other in results if other.scale == 1)
 
     def places_in(self, text: str) -> set[str]:
         """Return the ids of the records of the places that a text is about.

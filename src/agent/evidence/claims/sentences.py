@@ -87,7 +87,10 @@ _FENCE = re.compile(r"\s{0,40}(`{3,}|~{3,})")
 _SEPARATOR = re.compile(r"\s*\|?[\s:|-]*-{3,}[\s:|-]*$")
 _LIST_SIGN = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、]\s*)?")
 _END = re.compile(r"[。！？!?]+[”」』）)\"’*]*\0*|\.[”\")’*]*(?=[\0\s]|$)[ \t]?\0*|\.\0+")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|ca|No|St|Mr|Mrs|Dr|\w)|\s[A-Z])\.$")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|approx|ca|No|St|Mr|Mrs|Dr|Prof|Fig|Mt|pp|\w)|\s[A-Z])\.$"
+)
+_DATE_AROUND = re.compile(r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\. \d")
 
 
 def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
@@ -132,6 +135,8 @@ def _spans(line: str, *, row: bool) -> Iterator[tuple[int, int]]:
     at = sign.end() if sign else 0
     for stop in _END.finditer(line, at):
         if stop[0].startswith(".") and _ABBREVIATION.search(line, at, stop.start() + 1):
+            continue
+        if _DATE_AROUND.search(line[max(at, stop.start() - 5) : stop.start() + 3]):
             continue
         if line[at : stop.end()].strip("\0 \t"):
             yield at, stop.end()
