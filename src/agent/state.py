@@ -148,6 +148,8 @@ class Records(TypedDict, total=False):
     places: Annotated[list[Place], extend]
     routes: Annotated[list[Route], extend]
     weather: Annotated[list[Weather], extend]
+    places_rejected: Annotated[list[str], extend]
+    """Names of places that were left out: outside the radius, or the city that was named."""
     gaps: Annotated[list[Gap], extend]
     usage: Annotated[Usage, add_usage]
 
@@ -186,7 +188,6 @@ class OverallState(AgentInput, Gathered, total=False):
     search_query: Annotated[list[str], extend]
     web_research_result: Annotated[list[str], extend]
     amap_research_result: Annotated[list[str], extend]
-    places_rejected: Annotated[list[str], extend]
     anchors: Annotated[list[Anchor], extend]
     """What was searched around on the map."""
     map_searched: Annotated[list[MapTask], extend]
@@ -346,7 +347,7 @@ class AmapSearchState(TypedDict):
 
 def new_turn() -> Update:
     """Empty everything that belongs to the previous question."""
-    own = ("search_query", "web_research_result", "amap_research_result", "places_rejected",
+    own = ("search_query", "web_research_result", "amap_research_result",
            "anchors", "map_searched", "search_entry_points", "is_sufficient", "needs")  # fmt: skip
     empty: dict[str, Any] = {
         **NOTHING_GATHERED,

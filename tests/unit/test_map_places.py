@@ -5,6 +5,7 @@ import pytest
 
 from agent.core.errors import ProviderRefused
 from agent.evidence.geo import wgs84_of
+from agent.evidence.places import limiting_cities
 from agent.mcp.amap.prefetch import by_name, chinese_city, find_anchor, interleaved, same_city
 from agent.mcp.amap.records import (
     PRESENTATION,
@@ -308,3 +309,51 @@ def test_a_photo_is_one_of_the_map_s_own_and_fetched_over_https(
 ) -> None:
     assert photo_of({"photos": {"url": given}}) == kept
     assert photo_of({"photos": []}) is None
+
+
+def records_of(question: str, **around: Any) -> MapRecords:
+    return MapRecords(
+        MapResult(**around),
+        MapOptions(prefix="a0", language="zh"),
+        presentation=PRESENTATION,
+        cities=limiting_cities(question),
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "cities"),
+    [
+        ("带70岁父母去杭州西湖两天一夜怎么安排", ["杭州"]),
+        ("A day in Hangzhou or Suzhou", ["杭州", "苏州"]),
+        ("从北京出发周末自驾去哪", []),
+        ("杭州周边适合露营的地方", []),
+        ("what is near Shanghai", []),
+        ("南京路附近的美食", []),
+        ("哪里的北京烤鸭好吃", []),
+        ("上海哪里的北京烤鸭好吃", ["上海"]),
+    ],
+)
+def test_a_city_limits_places_unless_it_is_where_a_way_begins(
+    question: str, cities: list[str]
+) -> None:
+    assert limiting_cities(question) == cities
+
+
+def test_a_place_outside_the_city_that_was_named_is_dropped_and_counted() -> None:
+    records = records_of("带父母去杭州西湖，附近哪里有医院")
+    amap = AmapReader(records)
+    here = {**DETAIL, "id": "B1", "name": "市一医院", "city": "杭州市"}
+    assert amap.add_place(here) is not None
+    elsewhere = {**DETAIL, "id": "B2", "name": "东方医院", "city": "上海市"}
+    text = amap.read("maps_search_detail", {"id": "B2"}, elsewhere)
+    assert "do not use it" in text
+    assert records.result.rejected == ["东方医院"]
+    assert [place["name"] for place in records.result.places] == ["市一医院"]
+
+
+def test_a_city_that_a_call_names_itself_is_a_named_one() -> None:
+    records = records_of("杭州两日游，顺便看看哪里")
+    records.note_cities({"keywords": "医院", "city": "上海"})
+    assert AmapReader(records).add_place({**DETAIL, "city": "上海市"}) is not None
+    unknown = records_of("杭州两日游")
+    assert AmapReader(unknown).add_place({**DETAIL, "city": ""}) is not None

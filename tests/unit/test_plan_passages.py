@@ -4,15 +4,14 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.plan_execute.papers import papers_of, read_by_default
+from agent.assistants.common.own_documents import papers_of, read_by_default, shown_path
 from agent.assistants.plan_execute.search_info import (
     Found,
-    aliases,
     passages_of,
-    shown_path,
     sources_of,
 )
-from agent.assistants.plan_execute.subject import bears_on
+from agent.evidence.citations import Citer
+from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Chunk, Hit, KnownDocument
 
 
@@ -92,11 +91,14 @@ def test_a_private_folder_is_never_shown(path: str, shown: str) -> None:
     assert passage["path"] == shown
 
 
-def test_passages_of_one_page_are_one_citation() -> None:
+def test_passages_of_one_page_are_one_citation_with_the_words_of_each() -> None:
     chosen = passages_of([found(0, hit("a", 0, 1), hit("a", 1, 1), hit("a", 2, 2))], 5)
-    assert aliases([passage for passage, _ in chosen]) == {
-        "d0-0": "d0-0", "d0-1": "d0-0", "d0-2": "d0-2",
-    }  # fmt: skip
+    citer = Citer({source["id"]: source for source in sources_of(chosen, "en")})
+    text = citer.feed("One[^d0-0], two[^d0-1], three[^d0-2].") + citer.flush()
+    assert text == "One[1], two[1], three[2]."
+    assert [source["quotes"] for source in citer.used] == [
+        ["Text 0 of a.", "Text 1 of a."], ["Text 2 of a."],
+    ]  # fmt: skip
 
 
 def test_papers_stay_apart_from_own_documents_and_from_the_sample() -> None:

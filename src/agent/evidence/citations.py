@@ -88,10 +88,16 @@ def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
     return list(names)
 
 
+def source_key(source: Source) -> str:
+    """Return what two ids of one source share: its address, or the title of a document's page."""
+    own = source["title"] if source["kind"] == "document" else source["id"]
+    return link_url(source["url"]) or own
+
+
 class Numbering:
     """Number sources from 1; two ids of one URL are one source, with the quotes of both.
 
-    So are two of one page of a document without a URL, by its title.
+    So are two of one page of a document without a URL.
     """
 
     def __init__(self) -> None:
@@ -104,7 +110,7 @@ class Numbering:
 
     def number(self, source: Source) -> int:
         """Return the number of a source, a new one at its first use."""
-        key = source["url"] or (source["title"] if source["kind"] == "document" else source["id"])
+        key = source_key(source)
         entry = self._used.get(key)
         if entry is None:
             entry = source.copy()

@@ -206,6 +206,21 @@ _NO_PLACE_EN = frozenset(
 )
 
 
+_IN_CHINESE = {en.casefold(): zh for zh, en in _GAZETTEER["cities"].items()}
+_NAMED_AFTER = re.compile(
+    "[东西南北中]?(?:路|大?街|大道)|菜|烤鸭|小面|拉面|火锅|小吃|米粉|生煎|包子|风味|料理|话|人(?!民|文)"
+    r"|\s+(?:Road|Rd|Street|duck|noodles|cuisine|food|style)\b",
+    re.IGNORECASE,
+)
+_BEFORE_OPEN = re.compile(
+    r"(?:从|由|自|离|距|近)\s*$|\b(?:from|near|around|outside|leaving|beyond)\s+$", re.IGNORECASE
+)
+_OPEN = re.compile(
+    r"市?\s*(?:周边|周围|附近|出发|以外|之外|郊外|到|至|去|飞|开车|自驾)|\s+(?:to|and beyond)\b",
+    re.IGNORECASE,
+)
+
+
 def city_in(text: str) -> str | None:
     """Return the first city, as written (English names in their usual spelling)."""
     match = _CITY.search(text)
@@ -213,6 +228,30 @@ def city_in(text: str) -> str | None:
         return str(_CITY_OF.get(match[0].casefold(), match[0]))
     named = _CITY_SUFFIX.search(text)
     return named[1] if named else None
+
+
+def cities_in(text: str) -> list[str]:
+    """Return every city that is named, in Chinese; not those in names of roads or dishes."""
+    sights = [match.span() for match in _LANDMARK.finditer(text)]
+    return list(
+        dict.fromkeys(
+            _IN_CHINESE.get(match[0].casefold(), match[0])
+            for match in _CITY.finditer(text)
+            if not any(a <= match.start() < b for a, b in sights)
+            and not _NAMED_AFTER.match(text, match.end())
+        )
+    )
+
+
+def limiting_cities(text: str) -> list[str]:
+    """Return the cities in which places asked for must lie.
+
+    None where a city is only where a way begins or what something is near to.
+    """
+    for match in _CITY.finditer(text):
+        if _BEFORE_OPEN.search(text[: match.start()]) or _OPEN.match(text, match.end()):
+            return []
+    return cities_in(text)
 
 
 def landmark_in(text: str) -> str | None:

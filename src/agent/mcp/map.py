@@ -7,6 +7,7 @@ from typing import Any
 from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.core.errors import AgentError
+from agent.evidence.places import limiting_cities
 from agent.evidence.types import MapTask, Point
 from agent.mcp.gateway import Gateway
 from agent.mcp.map_server import MapServer
@@ -38,7 +39,7 @@ class MapClient:
     ) -> MapResult:
         """Fetch in code what the task needs; failures are gaps."""
         result = MapResult(intent=task["intent"])
-        records = self._records(result, options)
+        records = self._records(result, options, query)
         await self._server.prefetch(task, query, records, self._calling(meter, on_call)).run()
         return result
 
@@ -67,7 +68,7 @@ class MapClient:
 
         To be called when the model has what it asked for: these calls are the first to go.
         """
-        records, call = self._records(result, options), self._calling(meter, on_call)
+        records, call = self._records(result, options, query), self._calling(meter, on_call)
         wanted = options.details + options.more - len(result.places)
         await self._server.prefetch(task, query, records, call).more(min(wanted, call.left()))
 
@@ -75,7 +76,7 @@ class MapClient:
         self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
     ) -> BranchTools:
         """Return the tools a model may call; raise ProviderError if the server cannot be had."""
-        records = self._records(result, options)
+        records = self._records(result, options, query)
         return await branch_tools(self.session, records, query, self._calling(meter, on_call))
 
     async def health(self) -> dict[str, Any]:
@@ -102,9 +103,10 @@ class MapClient:
         """End the server; callable from any loop."""
         await self.session.aclose()
 
-    def _records(self, result: MapResult, options: MapOptions) -> MapRecords:
+    def _records(self, result: MapResult, options: MapOptions, query: str) -> MapRecords:
         presentation = self._server.presentation
-        return MapRecords(result, options, presentation=presentation, now=self._now)
+        cities = limiting_cities(query)
+        return MapRecords(result, options, presentation=presentation, cities=cities, now=self._now)
 
     def _calling(self, meter: Meter, on_call: OnCall) -> BranchCalls:
         async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

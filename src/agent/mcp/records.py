@@ -12,6 +12,7 @@ from mcp.types import CallToolResult, TextContent
 from agent.core.errors import MalformedReply
 from agent.core.strings import parse_json
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
+from agent.evidence.places import cities_in
 from agent.evidence.records import (
     day_text,
     hours_text,
@@ -129,10 +130,11 @@ class MapRecords:
         options: MapOptions,
         *,
         presentation: Presentation,
+        cities: Sequence[str] = (),
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.result, self.options, self._now = result, options, now
-        self.presentation = presentation
+        self.presentation, self.cities = presentation, list(cities)
 
     @property
     def provider(self) -> str:
@@ -148,6 +150,9 @@ class MapRecords:
         if metres is not None and self.result.radius_m and metres > self.result.radius_m * _FAR:
             self.reject(name, f"{metres} m from {self.result.centre_name}")
             return None
+        if self._is_elsewhere(place):
+            self.reject(name, f"in {place['city']}, not in {', '.join(self.cities)}")
+            return None
         place["keywords"], place["distance_m"] = list(keywords), metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
         place["fetched_at"] = self._time()
@@ -159,6 +164,20 @@ class MapRecords:
         place["source"] = self._source(name, place["url"], _facts(place, self.options.language))
         self.result.places.append(place)
         return place
+
+    def note_cities(self, arguments: Mapping[str, Any]) -> None:
+        """Let places also lie in a city that a call names itself."""
+        if self.cities:
+            texts = (value for value in arguments.values() if isinstance(value, str))
+            self.cities += [city for text in texts for city in cities_in(text)]
+
+    def _is_elsewhere(self, place: Place) -> bool:
+        """Return True for a place outside the cities named; around a centre the radius decides."""
+        city = place["city"]
+        if not (self.cities and city) or self.result.centre is not None:
+            return False
+        names = (city, place["district"] or "")
+        return not any(own in name for own in self.cities for name in names)
 
     def known_place(self, text: Any) -> Place | None:
         """Return the place whose record has this id: that of its source, its own, or the map's."""

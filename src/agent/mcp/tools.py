@@ -80,6 +80,7 @@ class BranchSession:
         arguments = arguments or {}
         if known := self._records.known_place(arguments.get("id")):
             return _result(place_line(known, self._language))
+        self._records.note_cities(arguments)
         arguments = {n: self._records.with_position(v) for n, v in arguments.items()}
         try:
             reply = await self._call(name, arguments)

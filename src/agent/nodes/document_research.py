@@ -5,12 +5,11 @@ import time
 
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.own_documents import search_own
+from agent.assistants.common.own_documents import own_scope, search_own
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.progress import event
-from agent.knowledge.types import Scope
 from agent.state import DocumentSearchState, Update
 
 log = logging.getLogger(__name__)
@@ -25,7 +24,7 @@ async def document_research(
     configuration = runtime.context or Configuration()
     query, turn, began = state["search_query"], state["turn"], time.monotonic()
     meter = open_meter(turn, configuration, services, spent=state["spent"])
-    prefix, scope = f"d{state['id']}", Scope(tuple(state["readable"]), state["owner"])
+    prefix, scope = f"d{state['id']}", own_scope(state["readable"], state["owner"], runtime)
     runtime.stream_writer(event("search_started", NODE, id=prefix, text=query))
     documents = await search_own(
         query, scope, services, meter, prefix=prefix, language=turn["language"]

@@ -52,7 +52,6 @@ async def finalize_answer(
             "needs": state.get("needs"),
             "search_entry_points": state.get("search_entry_points", []),
         },
-        checks={"places_rejected": len(state.get("places_rejected", []))},
         verdict=_verdict(state),
         notes=state.get("web_research_result", []),
     )

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.conversation import known_words
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
+from agent.evidence.citations import source_key
 from agent.evidence.claims.check import Finding, check
 from agent.evidence.claims.correct import (
     CONTRADICTED,
@@ -215,10 +216,10 @@ def _with_quotes(
         if quote and quote.source in sources and bears:
             source = sources[quote.source]
             if source["kind"] != "place" and quote.text != source["title"]:
-                quotes.setdefault(source["url"] or source["id"], []).append(quote.text)
+                quotes.setdefault(source_key(source), []).append(quote.text)
     with_quotes = []
     for source in used:
-        own = quotes.get(source["url"]) or quotes.get(source["id"]) or []
+        own = quotes.get(source_key(source), [])
         every = list(dict.fromkeys([*own, *source["quotes"]]))[:_MAX_QUOTES]
         with_quotes.append(Source(**{**source, "quotes": every}))
     return with_quotes

@@ -87,9 +87,16 @@ class Readable:
     """All that the owner may read, where they were looked up."""
     gaps: list[Gap] = field(default_factory=list)
 
-    @property
-    def scope(self) -> Scope | None:
-        return Scope(tuple(self.names), self.owner) if self.names else None
+
+def own_scope(readable: Sequence[str], owner: str, runtime: Runtime[Configuration]) -> Scope | None:
+    """Return what a run that settled this may read; None for nothing, and for another's run.
+
+    A client may write to the state of its thread: whose run it is says the server alone.
+    """
+    if owner != owner_of(runtime):
+        log.warning("a run whose state names another owner reads no documents")
+        return None
+    return Scope(tuple(readable), owner) if readable else None
 
 
 async def readable_collections(
@@ -165,7 +172,7 @@ class Documents:
 
 async def search_own(
     query: str,
-    scope: Scope,
+    scope: Scope | None,
     services: Services,
     meter: Meter,
     *,
@@ -173,6 +180,8 @@ async def search_own(
     language: Language,
 ) -> Documents:
     """Return the passages that bear on a query, best first; never raise for a failure."""
+    if scope is None:
+        return Documents(query)
     try:
         hits = await services.knowledge().search(query, scope, limit=_LOOKED_AT, meter=meter)
     except AgentError as error:

@@ -15,6 +15,7 @@ from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
     Documents,
     next_prefix,
+    own_scope,
     search_own,
 )
 from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageReading, wanted_page
@@ -179,6 +180,7 @@ async def act(
         services,
         meter_of(state, configuration, services),
         runtime.stream_writer,
+        own_scope(state.get("readable", []), state.get("owner", ""), runtime),
     )
     return await step.run()
 
@@ -194,6 +196,8 @@ class _Step:
     services: Services
     meter: Meter
     emit: Emit
+    scope: Scope | None
+    """Own documents that may be read."""
     map_result: MapResult = field(default_factory=MapResult)
 
     async def run(self) -> DeepUpdate:
@@ -301,13 +305,12 @@ class _Step:
     async def _search_own(self, done: Sequence[ToolCall]) -> dict[int, Documents]:
         """Return what own documents say, by the identity of the call."""
         state, calls = self.state, [call for call in done if call["name"] == SEARCH_DOCUMENTS]
-        scope = Scope(tuple(state.get("readable", [])), state.get("owner", ""))
         first = next_prefix([source["id"] for source in state.get("sources_gathered", [])])
         language = state["turn"]["language"]
         results = await asyncio.gather(
             *(
                 search_own(
-                    " ".join(queries_of(call)), scope, self.services, self.meter,
+                    " ".join(queries_of(call)), self.scope, self.services, self.meter,
                     prefix=f"d{first + n}", language=language,
                 )
                 for n, call in enumerate(calls)
@@ -393,6 +396,7 @@ class _Step:
             places=map_result.places,
             routes=map_result.routes,
             weather=map_result.weather,
+            places_rejected=map_result.rejected,
             gaps=[*gaps, *map_result.gaps],
             counts=Counts(
                 thoughts=len(_thoughts(calls)), refused_calls=refused, pages_opened=len(opened)

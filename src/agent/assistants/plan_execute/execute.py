@@ -150,6 +150,7 @@ async def execute(
         places=_all(ended, "places"),
         routes=_all(ended, "routes"),
         weather=_all(ended, "weather"),
+        places_rejected=_all(ended, "places_rejected"),
         gaps=gaps,
         usage=meter.usage,
     )

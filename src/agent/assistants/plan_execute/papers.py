@@ -56,6 +56,7 @@ async def download(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> Execu
         places=map_result.places,
         routes=map_result.routes,
         weather=map_result.weather,
+        places_rejected=map_result.rejected,
     )
 
 

@@ -16,6 +16,7 @@ from agent.assistants.common.own_documents import (
     documents_gap,
     is_near,
     is_own,
+    own_scope,
     papers_of,
     passage_source,
     passage_text,
@@ -161,7 +162,8 @@ async def search_info(
 ) -> PlanUpdate:
     """Return passages that bear on the targets; a knowledge base that fails is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
-    searching = _searching(state, services, configuration)
+    own = own_scope(state.get("readable", []), state["owner"], runtime)
+    searching = _searching(state, services, configuration, own)
     pool, targets, results = await searching.run()
     chosen = passages_of(results, configuration.max_passages)
     passages = [passage for passage, _ in chosen]
@@ -204,11 +206,12 @@ def _unnamed(state: PlanState, passages: Sequence[Passage]) -> list[Gap]:
     ]
 
 
-def _searching(state: PlanState, services: Services, configuration: Configuration) -> "_Searching":
+def _searching(
+    state: PlanState, services: Services, configuration: Configuration, own: Scope | None
+) -> "_Searching":
     papers = {
         p["document"]: p["title"] for p in state.get("downloaded_papers", []) if p["document"]
     }
-    own, owner = tuple(state.get("readable", [])), state["owner"]
     full_texts = (papers_of(services.mode),)
     return _Searching(
         turn=state["turn"],
@@ -217,9 +220,9 @@ def _searching(state: PlanState, services: Services, configuration: Configuratio
         configuration=configuration,
         services=services,
         meter=meter_of(state, configuration, services),
-        own=Scope(collections=own, owner=owner) if own else None,
+        own=own,
         # Papers of earlier questions are on other subjects.
-        full_texts=Scope(full_texts, owner, tuple(papers)) if papers else None,
+        full_texts=Scope(full_texts, state["owner"], tuple(papers)) if papers else None,
         papers=papers,
     )
 

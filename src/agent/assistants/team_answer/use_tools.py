@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, search_own
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, own_scope, search_own
 from agent.assistants.common.reading import (
     PAGE_TOKENS,
     READ,
@@ -314,7 +314,7 @@ class ToolExecutor:
     reading: PageReading | None = None
     reads_left: int = 0
     pages: dict[str, OpenedPage] = field(default_factory=dict)
-    scope: Scope = field(default_factory=Scope)
+    scope: Scope | None = None
     documents: dict[str, Documents] = field(default_factory=dict)
 
     async def do(self, job: Job) -> None:
@@ -445,7 +445,7 @@ async def use_tools(
         planner=planner,
         reading=_reading(state, services, meter, configuration),
         reads_left=reads_left(state, configuration),
-        scope=Scope(tuple(state.get("readable", [])), state.get("owner", "")),
+        scope=own_scope(state.get("readable", []), state.get("owner", ""), runtime),
     )
     jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))
     await asyncio.gather(*(executor.do(job) for job in jobs if job.is_open))
@@ -576,6 +576,7 @@ class _ResultRecorder:
             places=[place for map_result in map_results for place in map_result.places],
             routes=[route for map_result in map_results for route in map_result.routes],
             weather=[weather for map_result in map_results for weather in map_result.weather],
+            places_rejected=[name for map_result in map_results for name in map_result.rejected],
             gaps=self._new_gaps(),
             usage=self.executor.meter.usage,
         )

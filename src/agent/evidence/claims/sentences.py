@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.evidence.citations import MARKER
+from agent.evidence.citations import MARKER, source_key
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Source
 
@@ -59,17 +59,17 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
     """
     by_key: dict[str, list[str]] = {}
     for name in sources:
-        by_key.setdefault(_key(sources[name]), []).append(name)
+        by_key.setdefault(source_key(sources[name]), []).append(name)
 
     def read(match: re.Match[str]) -> tuple[str, ...]:
         number = int(match[1])
         if not 0 < number <= len(used) or (match[2] or "") != used[number - 1]["url"]:
             return ()
-        return tuple(by_key.get(_key(used[number - 1]), ()))
+        return tuple(by_key.get(source_key(used[number - 1]), ()))
 
     def write(name: str) -> str:
-        keys = [_key(source) for source in used]
-        key, url = _key(sources[name]), link_url(sources[name]["url"])
+        keys = [source_key(source) for source in used]
+        key, url = source_key(sources[name]), link_url(sources[name]["url"])
         if key not in keys:
             keys.append(key)
             used.append(Source(**{**sources[name], "url": url, "number": len(keys)}))
@@ -77,10 +77,6 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
         return f"[{number}]({url})" if url else f"[{number}]"
 
     return Notation(_NUMBERED, read, write)
-
-
-def _key(source: Source) -> str:
-    return link_url(source["url"]) or source["id"]
 
 
 _FENCE = re.compile(r"\s{0,40}(`{3,}|~{3,})")

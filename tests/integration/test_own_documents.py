@@ -1,0 +1,166 @@
+"""Own documents in the assistants that read them only where a collection is named."""
+
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.common.own_documents import own_scope
+from agent.assistants.deep_research.state import DeepConfiguration
+from agent.core.errors import InputError, ProviderUnavailable
+from agent.graph import build_graph
+from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.text import block
+from tests.integration.test_question_kept import Spoken, plan
+from tests.support.deep_lab import (
+    Researcher,
+    deep_laboratory,
+    done_calls,
+    end,
+    search,
+    shown_urls,
+    think,
+)
+from tests.support.lab import Lab, answer_of, laboratory, told
+from tests.support.plan_knowledge import MemoryKnowledge, With
+from tests.support.team_lab import Team, team_laboratory
+
+pytestmark = pytest.mark.node
+QUESTION = "青岚大桥的桥面多久检修一次？"
+NOTES = "桥面每三年检修一次，上次是2024年。\n\n食堂周五供应面条。"
+WRITTEN = plan({"query": "青岚大桥 桥面 检修 周期"}, question=QUESTION)
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    async with laboratory() as built:
+        yield built
+
+
+@pytest.fixture
+def knowledge() -> MemoryKnowledge:
+    held = MemoryKnowledge()
+    held.put("检修手册", NOTES)
+    return held
+
+
+def over(lab: Lab, knowledge: Any) -> Lab:
+    services: Any = With(lab.services, knowledge=knowledge)
+    graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
+    return Lab(lab.services, graph)
+
+
+async def test_the_main_assistant_cites_a_passage_of_a_collection_that_is_named(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    brain = Spoken(generate_query=[WRITTEN], answer=[Answer(text="桥面每三年检修一次[^d0-0]。")])
+    lab.gemini.brain = brain
+    state = await over(lab, knowledge).ask(QUESTION, collections=["own"])
+    findings = block(brain.prompts("answer")[0], "findings")
+    assert "检修手册 (notes/检修手册.md): 桥面每三年检修一次，上次是2024年。 [^d0-0]" in findings
+    assert "面条" not in findings, "it shares no word with the query"
+    (source,) = [s for s in told(state)["sources"] if s["kind"] == "document"]
+    assert source["title"] == "检修手册 (notes/检修手册.md)"
+    assert "[1]" in str(answer_of(state).text)
+
+
+async def test_where_no_collection_is_named_no_document_is_looked_at(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    lab.gemini.brain = Spoken(generate_query=[WRITTEN])
+    here = over(lab, knowledge)
+    state = await here.ask(QUESTION)
+    assert (knowledge.searched, state["readable"]) == ([], [])
+    state = await here.ask(QUESTION, thread="empty", collections=[])
+    assert (knowledge.searched, state["readable"]) == ([], [])
+    state = await here.ask(QUESTION, thread="set", context={"collections": "own"})
+    assert state["readable"] == ["own"], "a setting names them where the question does not"
+    assert [query for query, _ in knowledge.searched] == ["青岚大桥 桥面 检修 周期"]
+
+
+async def test_a_collection_that_is_not_there_is_refused_before_anything_is_paid(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    brain = lab.gemini.brain = Spoken()
+    knowledge.put("theirs", NOTES, collection="bobs", owner="bob")
+    for name in ("nix", "bobs"):
+        with pytest.raises(InputError, match=f"there is no '{name}'; there are: own"):
+            await over(lab, knowledge).ask(QUESTION, collections=[name])
+    assert brain.turns == []
+
+
+def test_a_thread_whose_state_was_given_another_owner_reads_nothing() -> None:
+    def run_of(name: str) -> Any:
+        user = SimpleNamespace(identity=name)
+        return SimpleNamespace(server_info=SimpleNamespace(user=user))
+
+    assert own_scope(["bobs"], "bob", run_of("alice")) is None
+    scope = own_scope(["alices"], "alice", run_of("alice"))
+    assert scope
+    assert (scope.owner, scope.collections) == ("alice", ("alices",))
+    assert own_scope([], "alice", run_of("alice")) is None
+
+
+async def test_a_knowledge_base_that_fails_is_a_gap_and_the_web_answers(
+    lab: Lab, knowledge: MemoryKnowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: Any, **__: Any) -> Any:
+        raise ProviderUnavailable("knowledge", "is gone")
+
+    monkeypatch.setattr(knowledge, "search", fails)
+    lab.gemini.brain = Spoken(generate_query=[WRITTEN])
+    state = await over(lab, knowledge).ask(QUESTION, collections=["own"])
+    assert "knowledge_failed" in {gap["code"] for gap in state["gaps"]}
+    assert state["web_research_result"] or state["gaps"]
+
+
+async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say(
+    knowledge: MemoryKnowledge,
+) -> None:
+    from agent.assistants.deep_research.graph import build_graph as deep_graph
+
+    def explore(turn: Turn) -> Answer:
+        done = done_calls(turn)
+        if "search_documents" not in done:
+            assert any(tool.name == "search_documents" for tool in turn.tools)
+            calls = (think(), search("青岚大桥"), documents("桥面多久检修"))
+            return Answer(calls=calls)
+        return Answer(calls=(think("够了"), end(shown_urls(turn)[:1])))
+
+    async with deep_laboratory(Researcher("检修", deep_explore=explore)) as lab:
+        services: Any = With(lab.services, knowledge=knowledge)
+        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        where: Any = {"configurable": {"thread_id": "t"}}
+        asked: Any = {"messages": QUESTION, "collections": ["own"]}
+        state: Any = await graph.ainvoke(asked, where, context=DeepConfiguration(max_topics=1))
+        assert '<topic name="资料库">' in lab.brain.asked("deep_report")[0].user
+        cited = [s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]]
+        assert "document" in cited
+        assert "每三年检修一次" in state["report"]
+        await graph.ainvoke({"messages": QUESTION}, {"configurable": {"thread_id": "u"}})  # type: ignore[call-overload]
+        offered = lab.brain.asked("deep_explore")[-1].tools
+        assert "search_documents" not in {tool.name for tool in offered}
+
+
+def documents(query: str) -> FunctionCall:
+    return FunctionCall("search_documents", {"query": query})
+
+
+async def test_a_team_settles_an_answer_on_them(knowledge: MemoryKnowledge) -> None:
+    from agent.assistants.team_answer.graph import build_graph as team_graph
+
+    def researcher(turn: Turn) -> Answer:
+        if not turn.tool_results:
+            return Answer(calls=(documents("桥面 检修"),))
+        return Answer(text="答案是三年[^d0-0]。")
+
+    team = Team("三年", team_researcher=researcher)
+    async with team_laboratory(team) as lab:
+        services: Any = With(lab.services, knowledge=knowledge)
+        graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        asked: Any = {"messages": QUESTION, "collections": ["own"]}
+        state: Any = await graph.ainvoke(asked, lab.where(), context=lab.configured())
+    assert (state["final_answer"], state["answer_evidence"][0]) == ("三年", "d0-0")
+    assert [s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]] == ["document"]
