@@ -1,5 +1,6 @@
 """What every test gets: an environment without keys, settings or a `.env`, and its own data."""
 
+import functools
 import gc
 import itertools
 import logging
@@ -19,6 +20,8 @@ from agent.server.auth.api_keys import access
 from agent.settings import Settings
 
 pytest.register_assert_rewrite("tests.support")
+# Imports make millions of objects that stay; looking through them again and again takes a second.
+gc.disable()
 # Servers and command lines start by the hundred; each compiles every library where none is kept.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -52,18 +55,19 @@ def pytest_collection_finish() -> None:
     """Leave all modules and tests out of every later collection of garbage: it takes a second."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many workers: none for a single file, a core each for what only computes.
+    """Return how many workers: none for a single file, else more than there are cores.
 
-    Servers and browsers make tests wait, so that two more than there are cores have work.
+    Tests wait for servers and browsers, and some for a time limit: one or two more have work.
     """
     if len(config.args) == 1 and ".py" in config.args[0]:
         return 0
     cores = os.cpu_count() or 1
     computes = all(any(name in path for name in _COMPUTING) for path in config.args)
-    return min(cores if computes else cores + 2, 8)
+    return min(cores + (1 if computes else 2), 8)
 
 
 _COMPUTING = ("tests/unit", "tests/contract", "tests/architecture")
@@ -120,9 +124,15 @@ def _hear_every_logger() -> None:
         if getattr(writer, "tanlu", False):
             logging.root.removeHandler(writer)
             writer.close()
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "agent" or name in logs._LOUD:
-            logger = logging.getLogger(name)
-            logger.disabled, logger.propagate = False, True
-            if logger.level != logging.NOTSET:
-                logger.setLevel(logging.NOTSET)
+    for logger in _loggers(len(logging.root.manager.loggerDict)):
+        logger.disabled, logger.propagate = False, True
+        if logger.level != logging.NOTSET:
+            logger.setLevel(logging.NOTSET)
+
+
+@functools.lru_cache(1)
+def _loggers(count: int) -> list[logging.Logger]:
+    """Return those that commands change, of so many that there are."""
+    names = list(logging.root.manager.loggerDict)
+    ours = (name for name in names if name.partition(".")[0] == "agent" or name in logs._LOUD)
+    return [logging.getLogger(name) for name in ours]

@@ -548,9 +548,9 @@ def a_check(kilobytes: int, count: int) -> Callable[[], object]:
 
 
 def test_the_time_of_a_check_grows_with_the_evidence_and_the_sentences_only() -> None:
-    base = max(least_seconds(a_check(40, 50)), 0.02)
-    assert takes_less(a_check(320, 50), 16 * base)
-    assert takes_less(a_check(40, 400), 16 * base)
+    base = max(least_seconds(a_check(20, 25)), 0.01)
+    assert takes_less(a_check(160, 25), 16 * base)
+    assert takes_less(a_check(20, 200), 16 * base)
 
 
 async def test_rules_that_take_too_long_leave_the_text_as_it_was_written(

@@ -10,6 +10,7 @@ from agent.evidence.citations import (
     carry_over,
 )
 from agent.evidence.types import Source
+from tests.support.cpu_time import takes_less
 from tests.support.page_sources import source
 
 SOURCES = {
@@ -313,7 +314,7 @@ FRAGMENTS = [
 
 def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
     pick = random.Random(5)
-    for _ in range(3000):
+    for _ in range(1500):
         text = "".join(pick.choice(FRAGMENTS) for _ in range(pick.randrange(1, 25)))
         text = text.replace("x", "x" * pick.choice([1, 1, 1, 150, 500]), 1)
         whole = Citer(SOURCES)
@@ -340,10 +341,8 @@ def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
      "[a](b", "正常的句子[^w0-2]。\n", "```\n", "    \n", "![a](", "https://a_(", "](((", "w"],
 )  # fmt: skip
 def test_text_of_any_kind_takes_linear_time(unit: str) -> None:
-    text = unit * (150_000 // len(unit))
-    started = time.thread_time()
-    cite(text)
-    assert time.thread_time() - started < 5
+    text = unit * (30_000 // len(unit))
+    assert takes_less(lambda: cite(text), 1)
 
 
 def test_a_megabyte_in_small_chunks_takes_seconds() -> None:
