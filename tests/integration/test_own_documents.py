@@ -47,7 +47,7 @@ def knowledge() -> MemoryKnowledge:
 
 
 def over(lab: Lab, knowledge: Any) -> Lab:
-    services: Any = With(lab.services, knowledge=knowledge)
+    services: Any = With(lab.services, knowledge=lambda: knowledge)
     graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
     return Lab(lab.services, graph)
 
@@ -130,7 +130,7 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
         return Answer(calls=(think("够了"), end(shown_urls(turn)[:1])))
 
     async with deep_laboratory(Researcher("检修", deep_explore=explore)) as lab:
-        services: Any = With(lab.services, knowledge=knowledge)
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
         graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
         where: Any = {"configurable": {"thread_id": "t"}}
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
@@ -158,7 +158,7 @@ async def test_a_team_settles_an_answer_on_them(knowledge: MemoryKnowledge) -> N
 
     team = Team("三年", team_researcher=researcher)
     async with team_laboratory(team) as lab:
-        services: Any = With(lab.services, knowledge=knowledge)
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
         graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
         state: Any = await graph.ainvoke(asked, lab.where(), context=lab.configured())

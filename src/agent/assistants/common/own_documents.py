@@ -249,11 +249,11 @@ def shown_path(path: str) -> str:
     return path
 
 
-def next_prefix(known: Collection[str]) -> int:
-    """Return the first number of ids `d0-0`, `d1-0` … that no known id has."""
+def next_prefix(ids: Collection[str]) -> int:
+    """Return the first number of ids `d0-0`, `d1-0` … that none of these ids has."""
     numbers = [
         int(head[1:])
-        for name in known
+        for name in ids
         for head in [name.partition("-")[0]]
         if head[:1] == "d" and head[1:].isdigit()
     ]

@@ -129,10 +129,10 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
         room.takes(note)
     add(every[name] for note in notes for name in MARKER.findall(note) if name in every)
     add(s for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"]))
-    known = _renamed(list(chosen.values()), places, notes)
-    known["answer"], known["near"] = answer, turn["near"]
-    known["constraints"] = turn.get("constraints", {})
-    return known
+    previous = _renamed(list(chosen.values()), places, notes)
+    previous["answer"], previous["near"] = answer, turn["near"]
+    previous["constraints"] = turn.get("constraints", {})
+    return previous
 
 
 @dataclass

@@ -375,9 +375,6 @@ class _Step:
             or intent is not None
             or any(c["name"] not in OWN for c in calls)
         )
-        gaps: list[Gap] = [gap for each in by_query.values() for gap in each.gaps]
-        gaps += [page.gap for page in results.opened.values() if page.gap]
-        gaps += [own.gap for own in results.own.values() if own.gap][:1]
         queries = [*by_query, *(own.query for own in results.own.values())]
         passages = [source for own in results.own.values() for source in own.sources]
         round_ = len(state.get("search_results", [])) + 1
@@ -397,7 +394,7 @@ class _Step:
             routes=map_result.routes,
             weather=map_result.weather,
             places_rejected=map_result.rejected,
-            gaps=[*gaps, *map_result.gaps],
+            gaps=[*results.gaps, *map_result.gaps],
             counts=Counts(
                 thoughts=len(_thoughts(calls)), refused_calls=refused, pages_opened=len(opened)
             ),
@@ -413,6 +410,13 @@ class _Results:
     mapped: dict[int, str]
     opened: dict[int, OpenedPage]
     own: dict[int, Documents]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Return what could not be searched or opened."""
+        gaps = [gap for each in self.found.values() for gap in each.gaps]
+        gaps += [page.gap for page in self.opened.values() if page.gap]
+        return gaps + [own.gap for own in self.own.values() if own.gap][:1]
 
     def __len__(self) -> int:
         return len(self.found) + len(self.mapped) + len(self.opened) + len(self.own)
