@@ -12,7 +12,7 @@ from langchain_core.messages import ToolCall
 from agent.core.calls import Calls
 from agent.core.errors import AgentError
 from agent.evidence.types import MapTask
-from agent.mcp.gateway import Gateway
+from agent.mcp.map import Gateway
 from agent.mcp.quota import DailySearches
 from agent.mcp.types import MapOptions
 from tests.support.map_fixtures import (

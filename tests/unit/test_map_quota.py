@@ -9,7 +9,7 @@ from agent.core.calls import Calls
 from agent.core.concurrency import BoundedCache
 from agent.core.errors import ProviderError, ProviderRefused, RateLimited
 from agent.mcp.amap.tools import QUOTA, SHANGHAI
-from agent.mcp.gateway import Gateway
+from agent.mcp.map import Gateway
 from agent.mcp.quota import DailySearches, Pauses, window_pace
 from agent.mcp.servers import amap_server
 from agent.settings import Settings

@@ -130,8 +130,8 @@ class KnowledgeBase:
             return
         await tools.store.aclose()
         await tools.register.aclose()
-        if closing := getattr(tools.embedder, "aclose", None):
-            await closing()
+        if tools.embedder:
+            await tools.embedder.aclose()
 
     async def _tools(self) -> Tools:
         """Raise ConfigurationError where the settings of store or embedder do not work."""

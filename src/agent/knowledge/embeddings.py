@@ -57,7 +57,10 @@ class ModelChoice:
 
 
 class BatchEmbedder(ABC):
-    """Implement Embedder; a subclass asks its service for one batch."""
+    """Turn texts into vectors; a subclass asks its service for one batch.
+
+    `model` is kept with the vectors, so that those of two models are never mixed.
+    """
 
     batch: int
 

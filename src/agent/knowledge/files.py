@@ -18,12 +18,13 @@ from typing import Any, Literal
 
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ProviderError
+from agent.knowledge.embeddings import BatchEmbedder
 from agent.knowledge.formats import FAILURES, CannotRead, Event, title_of
 from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.split import Piece
-from agent.knowledge.types import Chunk, Embedder, KnowledgeStore, KnownDocument
+from agent.knowledge.types import Chunk, KnowledgeStore, KnownDocument
 from agent.runs.sql import SqliteFile
 
 FILE_NAME = "knowledge-files.sqlite"
@@ -166,7 +167,7 @@ class Tools:
 
     store: KnowledgeStore
     register: FileRegister
-    embedder: Embedder | None = None
+    embedder: BatchEmbedder | None = None
     mineru: MinerU | None = None
 
 

@@ -77,7 +77,10 @@ class JinaLike:
 
 
 class RerankClient:
-    """Implement Reranker over whatever is configured; one per process, for any event loop."""
+    """Put texts in the order of their bearing on a query, by whatever is configured.
+
+    One serves a process, from any event loop.
+    """
 
     def __init__(self, settings: Any, calls: Calls, *, http: SearchHttp | None = None) -> None:
         timeout: float = settings.rerank_timeout_seconds

@@ -6,8 +6,6 @@ from typing import Any, Literal, NotRequired, Protocol
 
 from typing_extensions import TypedDict
 
-from agent.core.budget import Meter
-
 Layer = Literal["base", "upper"]
 """`base` is records (a row of a table of companies), `upper` is texts on the same; upper first."""
 DocumentStatus = Literal["ready", "failed"]
@@ -118,18 +116,6 @@ class KnowledgeStore(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Embedder(Protocol):
-    """Turn texts into vectors; `model` is kept with them, so that models are never mixed."""
-
-    model: str
-
-    async def embed(
-        self, texts: Sequence[str], *, meter: Meter, query: bool = False
-    ) -> list[list[float]]:
-        """Return unit vectors in the order of the texts; raise ProviderError."""
-        ...
-
-
 @dataclass(frozen=True)
 class Ranked:
     """Hold indices of texts with their scores, best first, cut by threshold and top-n."""
@@ -138,24 +124,3 @@ class Ranked:
     backend: str
     note: str = ""
     """Reason why another back-end than the configured one served; "" where it did not."""
-
-
-class Reranker(Protocol):
-    """Put texts in the order of their bearing on a query."""
-
-    name: str
-
-    async def rerank(
-        self,
-        query: str,
-        texts: Sequence[str],
-        *,
-        meter: Meter,
-        top_n: int | None = None,
-        threshold: float | None = None,
-    ) -> Ranked:
-        """Rerank texts.
-
-        Never raise ProviderError, for a back-end that fails is replaced and noted.
-        """
-        ...

@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.core.redaction import hide
@@ -137,11 +137,5 @@ def death_signal() -> tuple[str, ...]:
     return prefix if works.returncode == 0 else ()
 
 
-class _Entry(Protocol):
-    def __call__(
-        self, settings: Settings, *, redirect: str | None = None, notify: Notify | None = None
-    ) -> MapServer: ...
-
-
-SERVERS: dict[str, _Entry] = {PROVIDER: amap_server}
+SERVERS: dict[str, Callable[..., MapServer]] = {PROVIDER: amap_server}
 """By provider; the name stands in ids, errors, gaps and keys of requests."""

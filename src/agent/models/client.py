@@ -105,6 +105,7 @@ class ModelClient:
             calls.pace(f"model:{provider}", rate=rate, burst=burst)
 
     def is_google(self, model: str) -> bool:
+        """Tell whether the model can search with Google itself."""
         return parse(model).provider == "google"
 
     async def ask(
@@ -118,7 +119,11 @@ class ModelClient:
         search: bool = False,
         thinking: Thinking | None = None,
     ) -> Reply[S]:
-        """Return one reply; see Models.ask."""
+        """Return one reply, never streamed to clients. With `schema`, `parsed` is validated.
+
+        `search` asks for Google Search grounding; `tools` are bound for calling. Raises
+        ProviderError or BudgetExceeded; ConfigurationError for a name or key that cannot work.
+        """
         name = self._current(model)
         if search and name.provider != "google":
             raise ConfigurationError("web_search", f"{model} cannot search with Google")
@@ -180,7 +185,11 @@ class ModelClient:
         fallback: str | None,
         thinking: Thinking | None = None,
     ) -> AsyncIterator[str]:
-        """Yield the text as it comes; see Models.stream."""
+        """Yield the reply's text; `fallback` answers if the model fails before any text.
+
+        A reply cut off half-way is continued once; cut off again, ProviderUnavailable with code
+        `model_cut_off` is raised after the text there is.
+        """
         names = [self._current(model)]
         if fallback and (second := self._current(fallback)) != names[0]:
             names.append(second)

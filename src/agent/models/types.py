@@ -9,8 +9,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.core.budget import Meter
-
 S = TypeVar("S", bound=BaseModel)
 Thinking = Literal["minimal", "low", "medium", "high"]
 
@@ -29,48 +27,6 @@ class Reply(Generic[S]):
     """Grounding metadata in snake_case, where the model searched."""
     truncated: bool = False
     """True if the text ends at the model's output limit; never so with `parsed`."""
-
-
-class Models(Protocol):
-    """Ask models. Names are `provider:model`; a bare name is Google's."""
-
-    async def ask(
-        self,
-        model: str,
-        messages: Sequence[BaseMessage],
-        *,
-        meter: Meter,
-        schema: type[S] | None = None,
-        tools: Sequence[BaseTool] = (),
-        search: bool = False,
-        thinking: Thinking | None = None,
-    ) -> Reply[S]:
-        """Return one reply, never streamed to clients. With `schema`, `parsed` is validated.
-
-        `search` asks for Google Search grounding; `tools` are bound for calling. Raises
-        ProviderError or BudgetExceeded; ConfigurationError for a name or key that cannot work.
-        """
-        ...
-
-    def stream(
-        self,
-        model: str,
-        messages: Sequence[BaseMessage],
-        *,
-        meter: Meter,
-        fallback: str | None,
-        thinking: Thinking | None = None,
-    ) -> AsyncIterator[str]:
-        """Yield the reply's text; `fallback` answers if the model fails before any text.
-
-        A reply cut off half-way is continued once; cut off again, ProviderUnavailable with code
-        `model_cut_off` is raised after the text there is.
-        """
-        ...
-
-    def is_google(self, model: str) -> bool:
-        """Tell whether the model can search with Google itself."""
-        ...
 
 
 Finish = Literal["stop", "length", "blocked", "bad_call", "none"]

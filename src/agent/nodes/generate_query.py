@@ -32,7 +32,7 @@ from agent.evidence.queries import clean_text, drop_seen, is_visible
 from agent.evidence.records import place_lines
 from agent.evidence.types import Constraints, Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Models
+from agent.models.client import ModelClient
 from agent.nodes.routing import lost_place, map_task, plan_queries
 from agent.prompts import render
 from agent.state import (
@@ -160,7 +160,7 @@ async def _write(
     messages: list[BaseMessage],
     turn: Turn,
     configuration: Configuration,
-    models: Models,
+    models: ModelClient,
     meter: Meter,
     *,
     may_skip: bool,

@@ -20,7 +20,7 @@ from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import provenance_lines
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Models
+from agent.models.client import ModelClient
 from agent.nodes.routing import left_by_map, plan_queries
 from agent.prompts import render
 from agent.state import OverallState, PlannedQuery, Reflection, Update
@@ -114,7 +114,7 @@ def _missing(verdict: Reflection) -> str:
 
 
 async def _verdict(
-    state: OverallState, configuration: Configuration, models: Models, meter: Meter
+    state: OverallState, configuration: Configuration, models: ModelClient, meter: Meter
 ) -> Reflection:
     turn = state["turn"]
     reply = await models.ask(

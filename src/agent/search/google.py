@@ -13,7 +13,8 @@ from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.evidence.grounding import Grounded, ground, not_found_remark, without_unsupported
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import search_price
-from agent.models.types import Models, Reply
+from agent.models.client import ModelClient
+from agent.models.types import Reply
 from agent.prompts import render
 from agent.reading.guard import Guard
 from agent.search.hits import MAX_QUERY, make_hit
@@ -85,7 +86,7 @@ class GoogleSearch:
 
     name = "google"
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: ModelClient) -> None:
         self._models = models
 
     async def research(self, task: WebTask, *, meter: Meter) -> WebResult:

@@ -19,7 +19,8 @@ from agent.evidence.citations import ID, id_letters, read_marker
 from agent.evidence.queries import clean_text
 from agent.evidence.references import without_source_list
 from agent.evidence.types import Gap, Source
-from agent.models.types import Models, Reply
+from agent.models.client import ModelClient
+from agent.models.types import Reply
 from agent.prompts import Raw, element, render
 from agent.search.http import SearchHttp
 from agent.search.types import Hit, WebResult, WebTask, failure_gap, search_gap
@@ -155,7 +156,7 @@ _MAX_QUOTE = 500
 class HitWriter:
     """Write hits up with a model; without its text or markers use their snippets."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: ModelClient) -> None:
         self._models = models
 
     async def write_up(

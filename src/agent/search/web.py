@@ -14,7 +14,7 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.evidence.types import Gap
-from agent.models.types import Models
+from agent.models.client import ModelClient
 from agent.search.bocha import BochaSearch
 from agent.search.google import GoogleHits, GoogleSearch
 from agent.search.hits import Endpoint, HitSearch, HitWriter
@@ -73,7 +73,7 @@ class WebSearch:
     def __init__(
         self,
         settings: Any,
-        models: Models,
+        models: ModelClient,
         calls: Calls,
         *,
         http: SearchHttp | None = None,

@@ -5,10 +5,10 @@ import contextlib
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import httpx
@@ -39,10 +39,8 @@ QUIET_SECONDS = 15.0
 """Clients give a silent call up, many after 60 s; word from us starts their clock again."""
 
 
-class Notify(Protocol):
-    """Send one notification: how far (it only grows), and the words."""
-
-    async def __call__(self, progress: float, message: str) -> None: ...
+Notify = Callable[[float, str], Awaitable[None]]
+"""Sends one notification: how far (it only grows), and the words."""
 
 
 class CallProgress(RunListener):

@@ -37,7 +37,7 @@ from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import references, resolved, with_targets
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Models
+from agent.models.client import ModelClient
 from agent.prompts import Raw, element, render
 from agent.state import Gathered
 from agent.texts import Language, say
@@ -121,7 +121,7 @@ class ClaimCheck:
         findings = marked_where_named(findings, names)
         return text, names, with_source_figures(findings, self.evidence)
 
-    async def ask(self, models: Models, model: str, meter: Meter, *, seconds: float) -> None:
+    async def ask(self, models: ModelClient, model: str, meter: Meter, *, seconds: float) -> None:
         """Have a model judge what is doubtful; where it cannot in time, the rules' word stands."""
         doubtful = doubts(self.findings, _MAX_DOUBTS)
         if not doubtful:
@@ -145,7 +145,7 @@ class ClaimCheck:
         ]
 
     async def _verdicts(
-        self, findings: Sequence[Finding], models: Models, model: str, meter: Meter
+        self, findings: Sequence[Finding], models: ModelClient, model: str, meter: Meter
     ) -> list[ClaimVerdict]:
         claims = Raw(
             "\n".join(self._claim_element(n, finding) for n, finding in enumerate(findings, 1))

@@ -17,8 +17,8 @@ from agent.core.budget import Meter
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
-from agent.knowledge.rerank import BUILT_IN
-from agent.knowledge.types import Ranked, Reranker
+from agent.knowledge.rerank import BUILT_IN, RerankClient
+from agent.knowledge.types import Ranked
 from agent.search.documents import Document, DocumentKind, Figure, coerce_documents
 from agent.search.hits import only_known
 from agent.texts import Language, has, say
@@ -263,7 +263,7 @@ def _preview(document: Document) -> str:
 
 
 async def ranked(
-    reranker: Reranker,
+    reranker: RerankClient,
     query: str,
     texts: Sequence[str],
     *,

@@ -18,7 +18,8 @@ from agent.assistants.team_answer.state import Speaker
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
 from agent.models.catalogue import DEFAULT_THINKING, Role
-from agent.models.types import Models, Reply
+from agent.models.client import ModelClient
+from agent.models.types import Reply
 from agent.texts import Language, say
 
 
@@ -36,7 +37,7 @@ class Selection:
 class Chat:
     """Hold the run's models, its budget and the model of each role."""
 
-    models: Models
+    models: ModelClient
     meter: Meter
     language: Language
     manager_model: str
