@@ -90,6 +90,17 @@ def test_a_narrow_terminal_has_a_list_of_places_instead_of_a_table() -> None:
         assert f"- {found['name']}" in narrow
 
 
+def test_one_line_says_how_much_of_the_answer_its_sources_bear(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    checked = outcome(checks={"claims": {"total": 3, "quoted": 2, "marked": 1}, "statements": []})
+    print_outcome(checked, follow_up="")
+    line = "3 句：2 有原文 · 1 无来源"
+    assert line in capsys.readouterr().out
+    assert line in pretty(checked)
+    assert "有原文" not in pretty(outcome())
+
+
 def test_the_object_has_exactly_its_keys(capsys: pytest.CaptureFixture[str]) -> None:
     print_json(outcome())
     found = json.loads(capsys.readouterr().out)

@@ -1,15 +1,19 @@
+import html
+import io
 import re
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from pypdf import PdfReader
 
 from agent.evidence.constraints import judged
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Point, Source
-from agent.export.finished import metres
+from agent.export.finished import metres, statement_line
 from agent.export.html import html_page
 from agent.export.markdown import answer_html, markdown_document, place_table
+from agent.export.pdf import pdf_document
 from agent.export.svg_map import Pin, draw_map, nice_step
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, answer, place, source
 
@@ -243,3 +247,33 @@ def test_every_export_lists_what_a_source_corrected_with_its_words() -> None:
     assert page.count("算得") == 0
     assert 'class="checked"' not in html_page(answer())
     assert "按来源核对" not in markdown_document(answer())
+
+
+CLAIMS = {
+    "total": 18, "quoted": 12, "computed": 1, "own": 0, "rematched": 2, "attached": 1,
+    "repaired": 0, "marked": 2,
+}  # fmt: skip
+LINES = {
+    "zh": "18 句：15 有原文 · 1 计算 · 1 与来源不符 · 1 无来源",
+    "en": "18 statements: 15 with the source's words · 1 calculated"
+    " · 1 contradicted by a source · 1 without a source",
+}
+
+
+@pytest.mark.parametrize(("language", "line"), LINES.items())
+def test_every_export_says_how_much_of_the_answer_its_sources_bear(
+    language: str, line: str
+) -> None:
+    rows = [statement(0, 3, "contradicted", None), statement(3, 5, "marked", None)]
+    given = answer(language=language, claims=CLAIMS, statements=rows)
+    assert line in markdown_document(given)
+    assert html.escape(line) in html_page(given)
+    with_pages = PdfReader(io.BytesIO(pdf_document(given)))
+    assert line in " ".join(with_pages.pages[0].extract_text().split())
+
+
+def test_an_answer_that_was_not_checked_has_no_such_line() -> None:
+    assert statement_line(answer(claims={})) == ""
+    assert statement_line(answer(language="en", claims={"total": 1, "own": 1})) == (
+        "1 statement: 1 in its own words"
+    )

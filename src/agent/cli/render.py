@@ -14,7 +14,14 @@ from agent.cli.console import is_utf8, printable
 from agent.client.run_result import Outcome
 from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.types import Place
-from agent.export.finished import by_mention, credit, metres, rating, without_notice
+from agent.export.finished import (
+    by_mention,
+    credit,
+    metres,
+    rating,
+    statement_line,
+    without_notice,
+)
 from agent.export.markdown import place_table
 from agent.texts import Language, count_noun, say
 
@@ -77,7 +84,7 @@ def follow_up_line(command: str, language: Language) -> str:
 
 
 def _print_plain(outcome: Outcome, follow_up: str) -> None:
-    parts = [outcome.answer]
+    parts = [outcome.answer, *filter(None, [statement_line(outcome.finished())])]
     if places := shown_places(outcome.places):
         parts.append(f"**{say('export.places', outcome.language)}**")
         parts.append(place_table(places, outcome.language))
@@ -91,6 +98,8 @@ def _print_pretty(console: Console, outcome: Outcome, follow_up: str, notice: st
     console.print()
     answer = printable(without_notice(outcome.answer, notice))
     console.print(Markdown(_for_terminal(answer), hyperlinks=True))
+    if line := statement_line(outcome.finished()):
+        console.print(Text(line, style="dim"))
     if places := shown_places(outcome.places):
         console.print()
         as_table = console.width >= _NARROW

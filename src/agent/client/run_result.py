@@ -77,6 +77,7 @@ class Outcome:
             search_entry_points=self.search_entry_points,
             geojson=self.geojson,
             statements=list(self.checks.get("statements") or []),
+            claims=self.checks.get("claims") or {},
         )
 
 

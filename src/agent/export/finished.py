@@ -1,6 +1,8 @@
 """Define the input of every export, one finished answer, and word its facts."""
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -28,6 +30,30 @@ class FinishedAnswer:
     geojson: dict[str, Any] | None = None
     statements: list[dict[str, Any]] = field(default_factory=list)
     """Sentences that are not plainly quoted, as `checks.statements` of the message lists them."""
+    claims: Mapping[str, int] = field(default_factory=dict)
+    """How many sentences there are of each verdict, as `checks.claims` counts them."""
+
+
+def statement_line(answer: FinishedAnswer) -> str:
+    """Return "18 statements: 16 with the source's words · 1 calculated · 1 without a source".
+
+    Empty where nothing was checked.
+    """
+    claims, language = Counter(dict(answer.claims)), answer.language
+    contradicted = sum(row["verdict"] == "contradicted" for row in answer.statements)
+    counts = {
+        "borne": claims["quoted"] + claims["rematched"] + claims["attached"],
+        "computed": claims["computed"],
+        "repaired": claims["repaired"],
+        "own": claims["own"],
+        "contradicted": contradicted,
+        "marked": claims["marked"] - contradicted,
+    }
+    parts = [say(f"export.statements.{kind}", language, n=n) for kind, n in counts.items() if n > 0]
+    if not parts:
+        return ""
+    key = "one" if claims["total"] == 1 else "total"
+    return say(f"export.statements.{key}", language, n=claims["total"], parts=" · ".join(parts))
 
 
 def checked_sentences(answer: FinishedAnswer) -> list[str]:

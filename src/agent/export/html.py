@@ -17,6 +17,7 @@ from agent.export.finished import (
     local_time,
     metres,
     rating,
+    statement_line,
     without_notice,
     without_title,
 )
@@ -42,6 +43,7 @@ def html_page(answer: FinishedAnswer) -> str:
         f'<p class="when">{escape(local_time(answer.generated_at))}</p>',
         f'<p class="notice">{escape(answer.notice)}</p>' if answer.notice else "",
         _answer(answer),
+        f'<p class="statements">{escape(line)}</p>' if (line := statement_line(answer)) else "",
         _checked(answer),
         _places(answer),
         _sources(answer),

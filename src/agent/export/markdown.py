@@ -19,6 +19,7 @@ from agent.export.finished import (
     local_time,
     metres,
     rating,
+    statement_line,
     without_notice,
     without_title,
 )
@@ -86,6 +87,8 @@ def markdown_document(answer: FinishedAnswer) -> str:
         *notice,
         text,
     ]
+    if line := statement_line(answer):
+        parts.append(f"*{escape_markdown(line)}*")
     if checked := checked_sentences(answer):
         parts.append(f"## {say('export.checked.title', answer.language)}")
         parts.append("\n".join(f"- {escape_markdown(line)}" for line in checked))

@@ -29,6 +29,7 @@ from agent.export.finished import (
     by_mention,
     credit,
     local_time,
+    statement_line,
     without_notice,
     without_title,
 )
@@ -153,6 +154,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
         page.line(local_time(answer.generated_at), size=_SMALL, colour=_GREY),
         *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
         *page.markdown(strip_references(text) if answer.sources else text),
+        *([page.line(line, size=_SMALL, colour=_GREY)] if (line := statement_line(answer)) else []),
         *_places(answer, page),
         *_sources(answer, page),
     ]
