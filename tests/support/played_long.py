@@ -1,0 +1,112 @@
+"""Conversations with the long assistants, played by hand, and stand-ins that play them again.
+
+A fixture's first line is the conversation: {assistant, language, now, questions, pages, context,
+expect}; every other one a reply {turn, task, key?, n, habit, reply}. A reply is found by its task,
+its topic or task, and its order; a prompt's text decides nothing. A row of task `search` is what
+the web search brought for a query, `pages` is what it reads under an address, and `expect` is what
+each turn must come to.
+"""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.text import block, task_of
+from agent.sample.records import Page
+from tests.support.played import Conversation, PlayedModel, minimum
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "played_long"
+
+
+@dataclass(frozen=True)
+class LongConversation(Conversation):
+    """One thread of one assistant, with the web it saw."""
+
+    assistant: str
+    pages: dict[str, str]
+    context: dict[str, Any]
+    expect: list[dict[str, Any]]
+
+
+def long_conversations() -> list[LongConversation]:
+    """Return every conversation, by name."""
+    return [_read(path) for path in sorted(FOLDER.glob("*.jsonl"))]
+
+
+def _read(path: Path) -> LongConversation:
+    head, *rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return LongConversation(
+        name=path.stem,
+        language=head["language"],
+        now=datetime.fromisoformat(head["now"]),
+        questions=head["questions"],
+        faults={},
+        replies=rows,
+        assistant=head["assistant"],
+        pages=head["pages"],
+        context=head["context"],
+        expect=head["expect"],
+    )
+
+
+@dataclass
+class LongModel(PlayedModel):
+    """Answer from a conversation by task, topic and order; count what it does not hold."""
+
+    used_keys: dict[tuple[int, str, str], int] = field(default_factory=dict)
+
+    def respond(self, turn: Turn) -> Answer:
+        """Return the reply that was played to this request."""
+        task = task_of(turn)
+        if task == "claim_check":
+            return self._verdicts(turn)
+        place = (self.turn, task, block(turn.user, "topic") or block(turn.user, "task"))
+        self.used_keys[place] = self.used_keys.get(place, 0) + 1
+        for row in self._rows(task):
+            if (row["n"], row.get("key", "")) == (self.used_keys[place], place[2]):
+                return _answer(row["reply"])
+        self.unknown.append(f"{task} {place[2]}".strip())
+        return minimum(turn, "")
+
+
+def _answer(reply: dict[str, Any]) -> Answer:
+    calls = (FunctionCall(call["name"], call.get("args", {})) for call in reply.get("calls", []))
+    return Answer(text=reply.get("text"), json=reply.get("json"), calls=tuple(calls))
+
+
+@dataclass
+class PlayedWeb:
+    """Bring the results that a conversation's searches brought; an unknown query brings none."""
+
+    conversation: LongConversation
+    unknown: list[str] = field(default_factory=list)
+
+    def __call__(self, query: str, limit: int) -> list[Page]:
+        """Return the results of a query."""
+        rows = [row for row in self.conversation.replies if row["task"] == "search"]
+        for row in rows:
+            if row["query"] == query:
+                return [_page(n, each) for n, each in enumerate(row["reply"]["results"][:limit])]
+        self.unknown.append(query)
+        return []
+
+    def text(self, url: str) -> str:
+        """Return the page under an address; empty where it could not be read."""
+        return self.conversation.pages.get(url, "")
+
+
+def _page(number: int, result: dict[str, Any]) -> Page:
+    return Page(
+        id=f"played-{number}",
+        url=result["url"],
+        title=result["title"],
+        text=result["content"],
+        site="",
+        published=result.get("published_date", ""),
+        language="",
+        subjects=(),
+        topics=(),
+    )
