@@ -250,6 +250,8 @@ class PlanReview(TypedDict):
     """Of `plan_execute`."""
     steps: NotRequired[list[str]]
     """Of `team_answer`."""
+    most: int
+    """Lines at most."""
     estimate: Estimate
     problem: NotRequired[str]
     """What was wrong with the answer before, in one line that names the field."""

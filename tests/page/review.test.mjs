@@ -16,46 +16,70 @@ const WRITTEN = {
 
 describe("a plan", () => {
   it("goes back as it was written where nothing is changed, without what the run does not read", () => {
-    const { lines } = plan.draftFor(WRITTEN, null);
-    assert.deepEqual(plan.answerOf(lines), {
+    assert.deepEqual(plan.answerOf(plan.draftFor(WRITTEN, null)), {
       queries: [{ query: "王府井 遛娃", map: TASK }, { query: "北京 亲子", map: null }],
     });
   });
 
   it("goes back with what the person changed, added and took away", () => {
-    const { lines } = plan.draftFor(WRITTEN, null);
-    lines[0].onMap = false;
-    lines[1].query = "  北京 博物馆 ";
-    lines.push({ ...plan.emptyLine(), query: "雨天 去处" }, plan.emptyLine());
-    assert.deepEqual(plan.answerOf(lines).queries, [
+    const draft = plan.draftFor(WRITTEN, null);
+    draft.lines[0].onMap = false;
+    draft.lines[1].text = "  北京 博物馆 ";
+    draft.lines.push({ ...plan.emptyLine(), text: "雨天 去处" }, plan.emptyLine());
+    assert.deepEqual(plan.answerOf(draft).queries, [
       { query: "王府井 遛娃", map: null },
       { query: "北京 博物馆", map: null },
       { query: "雨天 去处", map: null },
     ]);
   });
 
-  it("is no answer once every query is emptied", () => {
-    assert.equal(plan.answerOf([plan.emptyLine(), { query: " ", map: TASK, onMap: true }]), null);
+  for (const [part, shown, answer] of [
+    ["topics", [{ id: "T1", name: "cost", what_to_find: "per kWh" }],
+      [{ id: "T1", name: "mine", what_to_find: "per kWh" }, "more"]],
+    ["tasks", [{ id: "T1", query: "cells", dep: [], company: "CATL" }],
+      [{ id: "T1", query: "mine", dep: [], company: "CATL" }, "more"]],
+    ["steps", ["who"], ["mine", "more"]],
+  ]) {
+    it(`of ${part} keeps what belongs to a line under its new words`, () => {
+      const draft = plan.draftFor({ [part]: shown, most: 4 }, null);
+      draft.lines[0].text = "mine";
+      draft.lines.push({ ...plan.emptyLine(), text: "more" });
+      assert.deepEqual(plan.answerOf(draft), { [part]: answer });
+    });
+  }
+
+  it("of tasks tells by number which ones a task waits for", () => {
+    const tasks = [{ id: "T1", query: "a", dep: [] }, { id: "T2", query: "b", dep: ["T1", "T9"] }];
+    const draft = plan.draftFor({ tasks }, null);
+    assert.deepEqual(draft.lines.map((line) => plan.waitsFor(draft, line)), [[], [1]]);
+    assert.deepEqual(plan.waitsFor(draft, plan.emptyLine()), []);
+  });
+
+  it("is no answer once every line is emptied", () => {
+    const draft = plan.draftFor(WRITTEN, null);
+    for (const line of draft.lines) line.text = " ";
+    assert.equal(plan.answerOf(draft), null);
   });
 
   it("is found as it was left when the run asks about it again", () => {
     const before = plan.draftFor(WRITTEN, null);
-    before.lines[0].query = "changed";
+    before.lines[0].text = "changed";
     const again = plan.draftFor({ ...WRITTEN, problem: "queries[0].query: is too long" }, before);
-    assert.equal(again.lines[0].query, "changed");
+    assert.equal(again.lines[0].text, "changed");
   });
 
   it("is read anew when it is another plan", () => {
     const before = plan.draftFor(WRITTEN, null);
-    before.lines[0].query = "changed";
-    assert.equal(plan.draftFor({ queries: [{ query: "other" }] }, before).lines[0].query, "other");
+    before.lines[0].text = "changed";
+    assert.equal(plan.draftFor({ queries: [{ query: "other" }] }, before).lines[0].text, "other");
   });
 
-  it("has room for ten queries and keeps one", () => {
-    const lines = Array.from({ length: 9 }, plan.emptyLine);
-    assert.ok(plan.hasRoom(lines) && plan.mayRemove(lines));
-    assert.ok(!plan.hasRoom([...lines, plan.emptyLine()]));
-    assert.ok(!plan.mayRemove([plan.emptyLine()]));
+  it("has room for as many lines as it says, and keeps one", () => {
+    const draft = plan.draftFor({ ...WRITTEN, most: 3 }, null);
+    assert.ok(plan.hasRoom(draft) && plan.mayRemove(draft));
+    draft.lines.push(plan.emptyLine());
+    assert.ok(!plan.hasRoom(draft));
+    assert.ok(!plan.mayRemove({ ...draft, lines: [plan.emptyLine()] }));
   });
 });
 

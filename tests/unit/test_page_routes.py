@@ -153,7 +153,6 @@ async def test_the_configuration_has_what_the_page_shows_before_a_question() -> 
         None,
     )
     assert told["events"] == {one: table("progress.events", one) for one in LANGUAGES}
-    assert told["review"] == ["agent"]
     assert told["starting"]["zh"] == "开始"
     assert told["speakers"]["zh"]["verifier"] == "核查员"
     assert (told["tiles"], told["photos"]) == (None, False)

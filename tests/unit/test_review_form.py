@@ -8,12 +8,13 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from agent.assistants.common.review import Part, answer_lines, answer_schema, await_answer
+from agent.assistants.common.review import answer_lines, answer_schema, await_answer
 from agent.assistants.deep_research.review_plan import read_topics
 from agent.assistants.plan_execute.review_plan import read_tasks
 from agent.assistants.plan_execute.state import Task
 from agent.assistants.team_answer.review_plan import read_steps
 from agent.core.errors import InputError
+from agent.evidence.types import PlanPart
 from agent.state import Estimate, PlanReview, ReviewedPlan
 
 ESTIMATE = Estimate(searches=1, map_calls=0, model_calls=2, cost_usd=None)
@@ -29,11 +30,11 @@ class State(TypedDict, total=False):
     lines: list[Any]
 
 
-def shown_and_read(part: Part, lines: list[Any], *answers: Any) -> tuple[dict[str, Any], Any]:
+def shown_and_read(part: PlanPart, lines: list[Any], *answers: Any) -> tuple[dict[str, Any], Any]:
     """What is shown at first, and what came after these answers: the lines, or what is asked."""
 
     def review(state: State) -> State:
-        plan = PlanReview(**{part: lines, "estimate": ESTIMATE})  # type: ignore[typeddict-item]
+        plan = PlanReview(**{part: lines, "most": 10, "estimate": ESTIMATE})  # type: ignore[typeddict-item]
         schema = answer_schema(ReviewedPlan)
         return {"lines": await_answer(plan, part, lambda a: answer_lines(a, part, 10), schema)}
 

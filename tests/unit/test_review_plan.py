@@ -223,7 +223,33 @@ def test_a_review_nobody_can_give_is_refused_by_name(
         assert read_request(parser.parse_args(["ask", "--set", "review_plan=false", *how, "q"]))
 
 
-def test_an_assistant_that_does_not_review_says_so() -> None:
-    arguments = ["ask", "--assistant", "team_answer", "--set", "review_plan=true", "q"]
-    with pytest.raises(ConfigurationError, match="is not taken by team_answer; use --assistant ag"):
-        read_request(build_parser(["ask"]).parse_args(arguments))
+TASKS = [{"id": "T1", "query": "cells", "dep": [], "company": "CATL"},
+         {"id": "T2", "query": "prices", "dep": ["T1"]}]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("plan", "typed", "answer"),
+    [
+        ({"steps": ["who", "when"]}, ["^2", "+ where", "＾1"], ["when", "who", "where"]),
+        ({"topics": [{"id": "T1", "name": "cost", "what_to_find": "per kWh"}]}, ["1 price"],
+         [{"id": "T1", "name": "price", "what_to_find": "per kWh"}]),
+        ({"tasks": TASKS}, ["^2", "+ market", "-1"], [TASKS[0], "market"]),
+    ],
+)  # fmt: skip
+def test_the_plans_of_the_long_assistants_are_edited_in_the_same_way(
+    plan: dict[str, Any], typed: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in [*typed, ""])))
+    assert review(Pause({**plan, "most": 4}), "en") == {next(iter(plan)): answer}
+
+
+def test_a_task_is_shown_with_the_numbers_of_those_it_waits_for_and_no_more_than_may_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("^2\n+ more\n\n"))
+    review(Pause({"tasks": TASKS, "most": 2}), "zh")
+    said = capsys.readouterr().err
+    assert "子任务" in said
+    assert "2. prices ← 1" in said
+    assert "1. prices ← 2" in said
+    assert "最多 2 条" in said

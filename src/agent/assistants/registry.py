@@ -20,9 +20,6 @@ ASSISTANTS: Mapping[str, str] = {
 TAKE_FORMAT = frozenset({"team_answer"})
 """Those that take the form an answer must have (`format_requirement`)."""
 
-REVIEW_PLANS = frozenset({"agent"})
-"""Those that pause for a person where `review_plan` is set."""
-
 
 def compiled(
     assistant: str,

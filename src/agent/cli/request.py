@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.assistants.registry import ASSISTANTS, REVIEW_PLANS, TAKE_FORMAT
+from agent.assistants.registry import ASSISTANTS, TAKE_FORMAT
 from agent.cli.console import is_terminal
 from agent.configuration import Configuration, configure
 from agent.core.errors import ConfigurationError, InputError
@@ -208,14 +208,9 @@ def refuse_review(context: Mapping[str, Any], by: str, *, local: bool) -> None:
 
 
 def _check_review(arguments: Namespace, context: Mapping[str, Any], *, has_question: bool) -> None:
-    local, assistant = arguments.url is None, arguments.assistant
-    if assistant in ASSISTANTS and assistant not in REVIEW_PLANS:
-        if local and context.get("review_plan"):
-            hint = f"is not taken by {assistant}; use --assistant {', '.join(REVIEW_PLANS)}"
-            raise ConfigurationError("--set review_plan", hint)
-    elif has_question and (arguments.json or not is_terminal()):
+    if has_question and (arguments.json or not is_terminal()):
         by = "with --json" if arguments.json else "without a terminal"
-        refuse_review(context, by, local=local)
+        refuse_review(context, by, local=arguments.url is None)
 
 
 def _saves(arguments: Namespace) -> bool:

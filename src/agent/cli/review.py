@@ -3,44 +3,66 @@
 import sys
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from agent.client.run_result import Pause
 from agent.core.strings import one_line
+from agent.evidence.types import PLAN_TEXTS, PlanPart
 from agent.texts import Language, detect_language, say
 
-MAX_QUERIES = 10
-"""As the assistant takes them."""
+_MOST = 10
+"""Lines, where a plan does not say."""
 _LONGEST = 500
 
 
 def plan_language(pause: Pause) -> Language:
     """Return the language of a plan, for a continued run without a question."""
-    queries = pause.review.get("queries") or []
-    return detect_language(" ".join(str(query["query"]) for query in queries))
+    return detect_language(" ".join(pause.texts))
 
 
 def review(pause: Pause, language: Language) -> dict[str, Any]:
-    """Return the person's decision, {queries} or {cancel}; Ctrl-C, Ctrl-D: KeyboardInterrupt."""
-    queries = [dict(query) for query in pause.review.get("queries") or []]
-    editor = _PlanEditor(queries, language)
+    """Return the person's decision, the plan or {cancel}; Ctrl-C, Ctrl-D: KeyboardInterrupt."""
+    editor = _PlanEditor(pause, language)
     editor.show(pause.review)
     while (line := editor.read("> ")) and line.casefold() != "q":
         editor.act(line)
-    return {"cancel": True} if line else {"queries": editor.queries}
+    return {"cancel": True} if line else editor.answer()
+
+
+@dataclass
+class _Line:
+    """Hold one line of a plan under edit, with what belongs to it."""
+
+    text: str
+    shown: Any = None
+    """As it came; None of the person's own."""
+
+    def answer(self, part: PlanPart) -> Any:
+        """Return what goes back to the run."""
+        key = PLAN_TEXTS[part]
+        if isinstance(self.shown, Mapping):
+            return {**self.shown, key: self.text}
+        return {"query": self.text, "map": None} if part == "queries" else self.text
 
 
 class _PlanEditor:
     """Edit a plan in a conversation on standard error."""
 
-    def __init__(self, queries: list[dict[str, Any]], language: Language) -> None:
-        self.queries, self._language = queries, language
+    def __init__(self, pause: Pause, language: Language) -> None:
+        self._part, self._language = pause.part, language
+        self._most = int(pause.review.get("most") or _MOST)
+        self.lines = list(map(_Line, pause.texts, pause.lines))
+
+    def answer(self) -> dict[str, Any]:
+        """Return the plan as it is now."""
+        return {self._part: [line.answer(self._part) for line in self.lines]}
 
     def show(self, review: Mapping[str, Any]) -> None:
         """Print the whole plan with its estimate."""
         if problem := review.get("problem"):
             self._say("problem", problem=problem)
-        self._say("heading")
+        self._say(f"heading_{self._part}")
         self._list()
         if estimate := review.get("estimate"):
             self._say("estimate", **{**estimate, "cost": self._cost(estimate.get("cost_usd"))})
@@ -55,12 +77,13 @@ class _PlanEditor:
         elif not number.isdecimal() or (sign and text):
             self._say("keys")
             return
-        elif not 1 <= int(number) <= len(self.queries):
+        elif not 1 <= int(number) <= len(self.lines):
             self._say("none", number=number)
             return
         else:
             place = int(number) - 1
-            changed = self._remove(place) if sign else self._edit(place, text.strip())
+            acts = {"-": self._remove, "^": self._raise}
+            changed = acts[sign](place) if sign else self._edit(place, text.strip())
         if changed:
             self._list()
 
@@ -79,38 +102,52 @@ class _PlanEditor:
             return self.read(prompt)
 
     def _add(self, text: str) -> bool:
-        if len(self.queries) >= MAX_QUERIES:
-            self._say("full", most=MAX_QUERIES)
+        if len(self.lines) >= self._most:
+            self._say("full", most=self._most)
         elif text:
-            self.queries.append({"query": text, "map": None})
+            self.lines.append(_Line(text))
             return True
         else:
             self._say("keys")
         return False
 
     def _remove(self, place: int) -> bool:
-        if len(self.queries) == 1:
+        if len(self.lines) == 1:
             self._say("last")
             return False
-        del self.queries[place]
+        del self.lines[place]
         return True
+
+    def _raise(self, place: int) -> bool:
+        if place:
+            self.lines[place - 1 : place + 1] = self.lines[place], self.lines[place - 1]
+        return bool(place)
 
     def _edit(self, place: int, text: str) -> bool:
         prompt = self._text("text", number=place + 1)
         if not (new := text or self.read(prompt)):
             return False
-        self.queries[place]["query"] = new
-        if self.queries[place].get("map"):
+        line = self.lines[place]
+        line.text = new
+        if isinstance(line.shown, Mapping) and line.shown.get("map"):
             dropped = self.read(self._text("keep_map")).casefold() in ("n", "no", "不")
             if dropped:
-                self.queries[place]["map"] = None
+                line.shown = {**line.shown, "map": None}
         return True
 
     def _list(self) -> None:
-        for number, query in enumerate(self.queries, 1):
-            self._print(f"  {number}. {query['query']}")
-            if task := query.get("map"):
+        for number, line in enumerate(self.lines, 1):
+            self._print(f"  {number}. {line.text}{self._after(line)}")
+            if isinstance(line.shown, Mapping) and (task := line.shown.get("map")):
                 self._print(f"     {self._text('map')}: {_task_line(task)}")
+
+    def _after(self, line: _Line) -> str:
+        """Return the numbers of the tasks that a task waits for, as ` ← 1, 2`."""
+        deps = line.shown.get("dep") or [] if isinstance(line.shown, Mapping) else []
+        ids = [each.shown.get("id") if isinstance(each.shown, Mapping) else None
+               for each in self.lines]  # fmt: skip
+        numbers = [str(ids.index(dep) + 1) for dep in deps if dep in ids]
+        return f" ← {', '.join(numbers)}" if numbers else ""
 
     def _cost(self, cost: Mapping[str, float] | None) -> str:
         if cost is None:
@@ -131,9 +168,9 @@ class _PlanEditor:
 
 
 def _sign(line: str) -> tuple[str, str]:
-    """Split off a leading + or -, also as a Chinese keyboard writes them."""
+    """Split off a leading +, - or ^, also as a Chinese keyboard writes them."""
     first = unicodedata.normalize("NFKC", line[0])
-    return (first, line[1:].strip()) if first in ("+", "-") else ("", line)
+    return (first, line[1:].strip()) if first in ("+", "-", "^") else ("", line)
 
 
 def _task_line(task: Mapping[str, Any]) -> str:

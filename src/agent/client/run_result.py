@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.core.errors import AgentError
 from agent.core.strings import valid_json, valid_text
-from agent.evidence.types import Gap, Place, Route, Source, Weather
+from agent.evidence.types import PLAN_TEXTS, Gap, Place, PlanPart, Route, Source, Weather
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import feature_collection
 from agent.texts import Language, detect_language
@@ -86,6 +86,22 @@ class Pause:
     """Hold a run that waits for a person: its question to them, as `state.PlanReview`."""
 
     review: Mapping[str, Any]
+
+    @property
+    def part(self) -> PlanPart:
+        """Return the key of the plan's lines."""
+        return next((part for part in PLAN_TEXTS if part in self.review), "queries")
+
+    @property
+    def lines(self) -> list[Any]:
+        """Return the plan's lines as they were shown."""
+        return list(self.review.get(self.part) or [])
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the words of the plan's lines."""
+        key = PLAN_TEXTS[self.part]
+        return [str(line[key] if key else line) for line in self.lines]
 
 
 def pause_of(values: Mapping[str, Any]) -> Pause | None:

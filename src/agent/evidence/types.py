@@ -1,5 +1,6 @@
 """Define the nouns of a run; TypedDicts, as they cross checkpoints and the wire."""
 
+from collections.abc import Mapping
 from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -204,3 +205,14 @@ class Query(TypedDict):
     web: NotRequired[bool]
     """False: only the map is asked, unless it finds nothing; absent means True."""
     rationale: NotRequired[str]
+
+
+PlanPart = Literal["queries", "topics", "tasks", "steps"]
+"""The key of a plan's lines, by the assistant it is of."""
+PLAN_TEXTS: Mapping[PlanPart, str] = {
+    "queries": "query",
+    "topics": "name",
+    "tasks": "query",
+    "steps": "",
+}
+"""The key of a line's text; empty where the line is one."""

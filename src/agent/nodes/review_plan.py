@@ -178,6 +178,7 @@ async def review_plan(
     turn, written = state["turn"], state["query_list"]
     review = PlanReview(
         queries=[_reviewable(query) for query in written],
+        most=MAX_QUERIES,
         estimate=estimate_of(written, turn, configuration, services, state.get("usage")),
     )
     queries = await_answer(

@@ -35,7 +35,6 @@ interface Config extends PublicConfig, ProgressWords {
   photos: boolean;
   max_question: number;
   starting: InLanguages<string>;
-  review: string[];
   examples: InLanguages<string[]>;
 }
 
@@ -191,9 +190,19 @@ interface Estimate {
   model_calls: number;
   cost_usd: { low: number; high: number } | null;
 }
-interface Review { queries?: PlannedQuery[]; estimate?: Estimate | null; problem?: string | null }
+/** A plan that waits, under the key of its part. */
+interface Review {
+  queries?: PlannedQuery[];
+  topics?: Record<string, unknown>[];
+  tasks?: Record<string, unknown>[];
+  steps?: string[];
+  most?: number;
+  estimate?: Estimate | null;
+  problem?: string | null;
+}
+type PlanPart = "queries" | "topics" | "tasks" | "steps";
 /** What a person decides about a plan. */
-type Decision = { queries: PlannedQuery[] } | { cancel: true };
+type Decision = Partial<Record<PlanPart, unknown[]>> | { cancel: true };
 
 type TurnStatus = "starting" | "running" | "waiting" | "done" | "stopped" | "failed";
 
@@ -304,4 +313,4 @@ type Attributes = {
   [Kind in keyof HTMLElementEventMap as `on${Kind}`]?: (event: HTMLElementEventMap[Kind]) => unknown;
 } & { dataset?: Record<string, string | number>; [name: string]: unknown };
 type IconName =
-  "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove";
+  "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove" | "up";

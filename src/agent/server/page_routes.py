@@ -25,7 +25,6 @@ from starlette.routing import Route
 from agent import __version__
 from agent.assistants.common.conversation import MAX_QUESTION
 from agent.assistants.common.services import LOOKED_FOR
-from agent.assistants.registry import REVIEW_PLANS
 from agent.core.concurrency import SlidingWindow
 from agent.core.errors import ConfigurationError
 from agent.core.redaction import scrub
@@ -242,7 +241,6 @@ def caller_config(settings: Settings | None, problem: ConfigurationError | None)
         "events": _tables("progress.events"),
         "starting": {one: say("progress.starting", one) for one in LANGUAGES},
         "speakers": _tables("progress.speakers"),
-        "review": sorted(REVIEW_PLANS),
         "examples": {one: list(table("examples", one).values()) for one in LANGUAGES},
     }
 

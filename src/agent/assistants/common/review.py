@@ -19,6 +19,7 @@ from agent.core.budget import Usage, no_usage
 from agent.core.errors import InputError
 from agent.core.progress import Emit
 from agent.evidence.queries import clean_text
+from agent.evidence.types import PLAN_TEXTS, PlanPart
 from agent.models.catalogue import parse, price
 from agent.state import (
     ActionRequest,
@@ -33,10 +34,6 @@ from agent.texts import say
 
 T = TypeVar("T")
 NODE = "review_plan"
-Part = Literal["queries", "topics", "tasks", "steps"]
-"""The key of a plan's lines, by the assistant it is of."""
-_TEXTS: Mapping[Part, str] = {"queries": "query", "topics": "name", "tasks": "query", "steps": ""}
-"""The key of a line's text; empty where the line is one."""
 _DECISIONS: list[Literal["approve", "edit", "reject"]] = ["approve", "edit", "reject"]
 
 
@@ -117,7 +114,7 @@ def _price(model: str, size: Size, calls: int, day: date) -> float | None:
 
 
 def await_answer(
-    review: PlanReview, part: Part, read: Callable[[Any], list[T]], schema: Mapping[str, Any]
+    review: PlanReview, part: PlanPart, read: Callable[[Any], list[T]], schema: Mapping[str, Any]
 ) -> list[T]:
     """Pause until the plan is answered, again where the answer is invalid; return its lines.
 
@@ -137,7 +134,7 @@ def answer_schema(answer: Any) -> dict[str, Any]:
     return TypeAdapter(answer).json_schema()
 
 
-def answer_lines(answer: Any, part: Part, most: int) -> list[Any]:
+def answer_lines(answer: Any, part: PlanPart, most: int) -> list[Any]:
     """Return the lines of an answer as they came, none if cancelled.
 
     Raises InputError naming a field.
@@ -183,13 +180,13 @@ def checked_text(value: Any, where: str, longest: int) -> str:
     return cleaned
 
 
-def line_text(line: Any, part: Part) -> str:
+def line_text(line: Any, part: PlanPart) -> str:
     """Return the words of a plan's line."""
-    key = _TEXTS[part]
+    key = PLAN_TEXTS[part]
     return str(line[key] if key and isinstance(line, Mapping) else line)
 
 
-def _with_form(review: PlanReview, part: Part) -> PlanReview:
+def _with_form(review: PlanReview, part: PlanPart) -> PlanReview:
     """Return the review with the same in LangChain's form: one argument, a line of it a line."""
     lines = "\n".join(_form_line(line, part) for line in cast(Mapping[str, Any], review)[part])
     problem = review.get("problem", "")
@@ -198,12 +195,12 @@ def _with_form(review: PlanReview, part: Part) -> PlanReview:
     return PlanReview(**{**review, "action_requests": [request], "review_configs": [config]})
 
 
-def _form_line(line: Any, part: Part) -> str:
+def _form_line(line: Any, part: PlanPart) -> str:
     name = line.get("id", "") if isinstance(line, Mapping) else ""
     return f"{name} {line_text(line, part)}".strip()
 
 
-def _from_form(answer: Any, review: PlanReview, part: Part) -> Any:
+def _from_form(answer: Any, review: PlanReview, part: PlanPart) -> Any:
     """Return an answer in LangChain's form as one of ours; any other as it is.
 
     Raises InputError naming a field.
@@ -225,7 +222,7 @@ def _from_form(answer: Any, review: PlanReview, part: Part) -> Any:
     raise InputError("decisions[0].type", f"must be one of {', '.join(_DECISIONS)}")
 
 
-def _edited_lines(decision: Mapping[str, Any], lines: Sequence[Any], part: Part) -> Any:
+def _edited_lines(decision: Mapping[str, Any], lines: Sequence[Any], part: PlanPart) -> Any:
     """Return the lines of an edit; one that stayed keeps what belongs to it, as its map task."""
     action = decision.get("edited_action")
     args = action.get("args") if isinstance(action, Mapping) else None
@@ -240,12 +237,12 @@ def _edited_lines(decision: Mapping[str, Any], lines: Sequence[Any], part: Part)
     return [known.get(line) or _reworded(line, lines, part) for line in written if line]
 
 
-def _reworded(text: str, lines: Sequence[Any], part: Part) -> Any:
+def _reworded(text: str, lines: Sequence[Any], part: PlanPart) -> Any:
     """Return a line with the new words behind its id; words alone are a line of their own."""
     name, _, words = text.partition(" ")
     for line in lines:
         if isinstance(line, Mapping) and line.get("id") == name and words.strip():
-            return {**line, _TEXTS[part]: words.strip()}
+            return {**line, PLAN_TEXTS[part]: words.strip()}
     return text
 
 

@@ -100,7 +100,11 @@ async def review_plan(
     """Pause the run until the topics are answered; pause again where the answer is invalid."""
     services, configuration = get_services(), configuration_of(runtime)
     planned, emit = _shown(state), runtime.stream_writer
-    review = PlanReview(topics=planned, estimate=_estimate(planned, state, configuration, services))
+    review = PlanReview(
+        topics=planned,
+        most=configuration.max_topics,
+        estimate=_estimate(planned, state, configuration, services),
+    )
     topics = await_answer(
         review, "topics", lambda answer: read_topics(answer, configuration.max_topics), _SCHEMA
     )

@@ -164,6 +164,7 @@ async def review_plan(
     planned, emit = state["tasks"], runtime.stream_writer
     review = PlanReview(
         tasks=[dict(task) for task in planned],
+        most=configuration.max_tasks,
         estimate=_estimate(planned, state, configuration, services),
     )
     tasks = await_answer(

@@ -66,7 +66,9 @@ async def review_plan(
     """Pause the run until the steps are answered; pause again where the answer is invalid."""
     services, configuration = get_services(), configuration_of(runtime)
     written, emit = state["sub_questions"], runtime.stream_writer
-    review = PlanReview(steps=written, estimate=_estimate(written, state, configuration, services))
+    review = PlanReview(
+        steps=written, most=MAX_STEPS, estimate=_estimate(written, state, configuration, services)
+    )
     steps = await_answer(review, "steps", read_steps, _SCHEMA)
     turn = continued(state["turn"], services)
     log.info("turn=%s %s: %d steps", turn["id"], NODE, len(steps))

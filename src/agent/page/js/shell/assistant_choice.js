@@ -13,15 +13,12 @@ const say = translator("page.assistant_choice");
 
 /** The chooser; until `offer` is called there is the main assistant alone. */
 export class AssistantChoice {
-  #onChange;
   #choices = choicesOf([{ assistant_id: FIRST, graph_id: FIRST }]);
   #value = FIRST;
   #label = el("span", {});
   #panel = el("div", { class: "choices", role: "radiogroup", "aria-label": say("choose") });
 
-  /** @param {{onChange: () => void}} options */
-  constructor({ onChange }) {
-    this.#onChange = onChange;
+  constructor() {
     this.node = disclosure({ label: this.#label, panel: this.#panel, name: say("choose") }).node;
     this.#show();
   }
@@ -36,7 +33,6 @@ export class AssistantChoice {
     if (!assistants.length) return;
     this.#choices = choicesOf(assistants);
     this.#show();
-    this.#onChange();
   }
 
   /** @param {string|undefined} value nothing changes without one */
@@ -44,7 +40,6 @@ export class AssistantChoice {
     if (!value) return;
     this.#value = value;
     this.#mark();
-    this.#onChange();
   }
 
   #show() {

@@ -31,7 +31,7 @@ export class Composer {
     this.#config = config;
     this.#onAsk = onAsk;
     this.#onStop = onStop;
-    this.#assistant = new AssistantChoice({ onChange: () => this.#showPlanSwitch() });
+    this.#assistant = new AssistantChoice();
     this.#planBox = el("input", { type: "checkbox", role: "switch" });
     this.#plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
       this.#planBox, el("span", {}, say("plan")));
@@ -41,13 +41,12 @@ export class Composer {
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
         el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#send));
-    this.#showPlanSwitch();
     this.#show();
   }
 
   /** Returns who would be asked now, and whether the plan is wanted first. */
   get options() {
-    return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked && this.#reviews() };
+    return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked };
   }
 
   /** Adds another control beside the assistant's. @param {HTMLElement} control */
@@ -118,10 +117,6 @@ export class Composer {
   }
 
   #left() { return this.#config.max_question - [...this.#text.value.trim()].length; }
-
-  #reviews() { return this.#config.review.includes(this.#assistant.chosen.graphId); }
-
-  #showPlanSwitch() { this.#plan.hidden = !this.#reviews(); }
 
   #show() {
     grow(this.#text);

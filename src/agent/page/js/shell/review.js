@@ -6,13 +6,16 @@ import { estimateLines, taskLine } from "./describe_plan.js";
 
 const say = translator("page.review");
 
-const MAX_QUERIES = 10;
-const MAX_QUERY = 400;
+const MOST = 10;
+const LONGEST = 400;
+/** The key of a line's text by the part of a plan; empty where the line is one. */
+const TEXTS = /** @type {const} */ ({ queries: "query", topics: "name", tasks: "query", steps: "" });
+const PARTS = /** @type {PlanPart[]} */ (Object.keys(TEXTS));
 
 /**
- * @typedef {{query: string, map: MapTask|null, onMap: boolean}} Line a query under edit; `onMap`: whether
- *   its map task stays
- * @typedef {{of: string, lines: Line[]}} Draft of the plan that `of` is
+ * @typedef {{text: string, shown: unknown, map: MapTask|null, onMap: boolean}} Line a line under edit;
+ *   `shown` as it came, `onMap`: whether its map task stays
+ * @typedef {{of: string, part: PlanPart, most: number, lines: Line[]}} Draft of the plan that `of` is
  * @typedef {(answer: Decision) => Promise<void>} OnAnswer
  */
 
@@ -44,8 +47,8 @@ class ReviewForm {
   #onAnswer;
   /** @type {Draft|null} */
   #before = null;
-  /** @type {Line[]} */
-  #draft = [];
+  /** @type {Draft} */
+  #draft = { of: "", part: "queries", most: MOST, lines: [] };
   #list = el("ol", { class: "review-queries" });
   #add = el("button", { class: "button quiet", type: "button", onclick: () => this.#append() },
     icon("new"), say("add"));
@@ -59,9 +62,8 @@ class ReviewForm {
 
   /** @param {Review} review */
   open(review) {
-    this.#before = draftFor(review, this.#before);
-    this.#draft = this.#before.lines;
-    const title = el("h3", { class: "review-title", tabindex: "-1" }, say("title"));
+    this.#before = this.#draft = draftFor(review, this.#before);
+    const title = el("h3", { class: "review-title", tabindex: "-1" }, say(`title_${this.#draft.part}`));
     fill(this.#node, title, el("p", { class: "muted" }, say("lead")), this.#problem,
       this.#list, this.#add, estimateNode(review.estimate), this.#decision());
     this.#tell(review.problem ? say("problem", { problem: review.problem }) : "");
@@ -77,7 +79,7 @@ class ReviewForm {
   }
 
   #show() {
-    fill(this.#list, ...this.#draft.map((line, place) => this.#row(line, place)));
+    fill(this.#list, ...this.#draft.lines.map((line, place) => this.#row(line, place)));
     this.#add.disabled = !hasRoom(this.#draft);
   }
 
@@ -85,32 +87,50 @@ class ReviewForm {
   #row(line, place) {
     const number = place + 1;
     const text = el("textarea", {
-      class: "field", rows: 1, maxlength: MAX_QUERY, "aria-label": say("query", { n: number }),
+      class: "field", rows: 1, maxlength: LONGEST, "aria-label": say("line", { n: number }),
       onkeydown: (event) => { if (event.key === "Enter") event.preventDefault(); },
     });
-    text.value = line.query;
-    text.addEventListener("input", () => { line.query = text.value; });
+    text.value = line.text;
+    text.addEventListener("input", () => { line.text = text.value; });
+    const raise = el("button", {
+      class: "button quiet", type: "button", disabled: place === 0,
+      "aria-label": say("raise", { n: number }), title: say("raise", { n: number }),
+      onclick: () => this.#raise(place),
+    }, icon("up"));
     const remove = el("button", {
       class: "button quiet", type: "button", disabled: !mayRemove(this.#draft),
       "aria-label": say("remove", { n: number }), title: say("remove", { n: number }),
       onclick: () => this.#remove(place),
     }, icon("remove"));
-    return el("li", { class: "review-query" }, text, remove, line.map && mapSwitch(line, line.map));
+    const after = waitsFor(this.#draft, line);
+    return el("li", { class: "review-query" }, text, raise, remove,
+      after.length > 0 && el("p", { class: "muted small review-after" }, say("after", { numbers: after.join(", ") })),
+      line.map && mapSwitch(line, line.map));
   }
 
   #append() {
-    this.#draft.push(emptyLine());
+    this.#draft.lines.push(emptyLine());
     this.#show();
     this.#list.lastElementChild?.querySelector("textarea")?.focus();
   }
 
   /** @param {number} place */
   #remove(place) {
-    this.#draft.splice(place, 1);
+    this.#draft.lines.splice(place, 1);
     this.#show();
-    const next = this.#list.children[Math.min(place, this.#draft.length - 1)];
-    next.querySelector("textarea")?.focus();
+    this.#focus(Math.min(place, this.#draft.lines.length - 1));
   }
+
+  /** Puts a line before the one above it. @param {number} place */
+  #raise(place) {
+    const { lines } = this.#draft;
+    lines.splice(place - 1, 2, lines[place], lines[place - 1]);
+    this.#show();
+    this.#focus(place - 1);
+  }
+
+  /** @param {number} place */
+  #focus(place) { this.#list.children[place].querySelector("textarea")?.focus(); }
 
   #goOn() {
     const answer = answerOf(this.#draft);
@@ -170,35 +190,38 @@ function takeFocus(title) {
   title.scrollIntoView({ block: "nearest" });
 }
 
-/**
- * Returns the plan as it can be edited.
- * @param {PlannedQuery[]} queries
- * @returns {Line[]}
- */
-function draftOf(queries) {
-  return queries.map(({ query, map }) => ({ query: String(query), map: map ?? null, onMap: Boolean(map) }));
-}
-
-/** Makes a query of the person's own, for the web alone. @returns {Line} */
-export const emptyLine = () => ({ query: "", map: null, onMap: false });
+/** Makes a line of the person's own; a query is for the web alone. @returns {Line} */
+export const emptyLine = () => ({ text: "", shown: null, map: null, onMap: false });
 
 /**
- * Returns what goes back to the run: the queries in order, trimmed; those emptied are left out.
- * @param {Line[]} draft
- * @returns {{queries: PlannedQuery[]}|null} null where nothing is left
+ * Returns what goes back to the run: the lines in order, trimmed; those emptied are left out.
+ * @param {Draft} draft
+ * @returns {Decision|null} null where nothing is left
  */
-export function answerOf(draft) {
-  const queries = draft
-    .map(({ query, map, onMap }) => ({ query: query.trim(), map: onMap ? map : null }))
-    .filter(({ query }) => query !== "");
-  return queries.length ? { queries } : null;
+export function answerOf({ part, lines }) {
+  const written = lines.filter(({ text }) => text.trim() !== "").map((line) => asAnswer(part, line));
+  return written.length ? { [part]: written } : null;
 }
 
-/** Tells whether another query may be added. @param {Line[]} draft */
-export const hasRoom = (draft) => draft.length < MAX_QUERIES;
+/** @param {PlanPart} part @param {Line} line */
+function asAnswer(part, { text, shown, map, onMap }) {
+  if (part === "queries") return { query: text.trim(), map: onMap ? map : null };
+  const own = shown && typeof shown === "object" ? shown : null;
+  return own ? { ...own, [TEXTS[part]]: text.trim() } : text.trim();
+}
 
-/** Tells whether a query may go: one has to stay. @param {Line[]} draft */
-export const mayRemove = (draft) => draft.length > 1;
+/** Tells whether another line may be added. @param {Draft} draft */
+export const hasRoom = ({ lines, most }) => lines.length < most;
+
+/** Tells whether a line may go: one has to stay. @param {Draft} draft */
+export const mayRemove = ({ lines }) => lines.length > 1;
+
+/** Returns the numbers of the tasks that a task waits for. @param {Draft} draft @param {Line} line */
+export function waitsFor({ lines }, line) {
+  const deps = /** @type {{dep?: string[]}|null} */ (line.shown)?.dep ?? [];
+  const ids = lines.map(({ shown }) => /** @type {{id?: string}|null} */ (shown)?.id);
+  return deps.map((dep) => ids.indexOf(dep) + 1).filter((number) => number > 0);
+}
 
 /**
  * Returns the plan to edit for a review. Asked about the same plan again, after an answer that could not
@@ -208,6 +231,16 @@ export const mayRemove = (draft) => draft.length > 1;
  * @returns {Draft}
  */
 export function draftFor(review, before) {
-  const of = JSON.stringify(review.queries ?? []);
-  return before?.of === of ? before : { of, lines: draftOf(review.queries ?? []) };
+  const part = PARTS.find((one) => review[one]) ?? "queries";
+  const shown = review[part] ?? [];
+  const of = JSON.stringify(shown);
+  if (before?.of === of) return before;
+  return { of, part, most: review.most ?? MOST, lines: shown.map((line) => lineOf(part, line)) };
+}
+
+/** @param {PlanPart} part @param {unknown} shown @returns {Line} */
+function lineOf(part, shown) {
+  const own = /** @type {Record<string, unknown>} */ (shown);
+  const map = part === "queries" ? /** @type {PlannedQuery} */ (shown).map ?? null : null;
+  return { text: String(TEXTS[part] ? own[TEXTS[part]] : shown), shown, map, onMap: Boolean(map) };
 }
