@@ -7,7 +7,6 @@ from agent.assistants.team_answer.speakers import (
     chosen,
     hypothesis_lines,
     next_in_turn,
-    said_text,
     spoken,
     updated_hypotheses,
     verdict_of,
@@ -145,7 +144,6 @@ def test_hypotheses_are_shown_as_they_are_written() -> None:
 def test_what_is_said_besides_control_lines_is_kept() -> None:
     text = "<think>嗯</think>\nH1 [0.7] 甲\n证据一致[^s0-0]。\nVERDICT: AGREE\nTERMINATE"
     assert without_signals(spoken(text)) == "H1 [0.7] 甲\n证据一致[^s0-0]。"
-    assert said_text(spoken(text)) == "证据一致[^s0-0]。"
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def reader_language() -> "Language":
     chosen = os.environ.get("ANSWER_LANGUAGE", "").lower()
     if chosen not in ("zh", "en"):
         # The variables first: a locale that is not installed is wanted all the same.
-        wanted = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-        chosen = (next(filter(None, wanted), None) or locale.getlocale()[0] or "").lower()
+        names = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+        chosen = (next(filter(None, names), None) or locale.getlocale()[0] or "").lower()
     return "zh" if chosen.startswith(("zh", "chinese")) else "en"
 
 

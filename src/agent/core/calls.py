@@ -125,13 +125,13 @@ class Calls:
         key = request_key(policy.provider, request)
         if (
             self._reply_cache
-            and (known := await self._reply_cache.load(meter.turn_id, key)) is not None
+            and (reply := await self._reply_cache.load(meter.turn_id, key)) is not None
         ):
             log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
             if policy.spends:
                 meter.recall(policy.spends, key)
-            record(Exchange(policy.provider, request, known))
-            return known
+            record(Exchange(policy.provider, request, reply))
+            return reply
         began = time.monotonic()
         try:
             reply = valid_text(await self.call(policy, send, meter=meter))

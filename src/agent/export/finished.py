@@ -65,8 +65,8 @@ def checked_sentences(answer: FinishedAnswer) -> list[str]:
             text = _LINK.sub("", answer.answer[row["start"] : row["end"]])
             number = numbers.get(row.get("source") or "")
             cited = f" [{number}]" if number else ""
-            said = say(f"export.checked.{row['verdict']}", answer.language, quote=row["quote"])
-            lines.append(f"{' '.join(text.replace('**', '').split())} — {said}{cited}")
+            verdict = say(f"export.checked.{row['verdict']}", answer.language, quote=row["quote"])
+            lines.append(f"{' '.join(text.replace('**', '').split())} — {verdict}{cited}")
     return lines
 
 

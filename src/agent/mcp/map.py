@@ -188,8 +188,8 @@ class MapClient:
         To be called when the model has what it asked for: these calls are the first to go.
         """
         records, call = self._records(result, options, query), self._calling(meter, on_call)
-        wanted = options.details + options.more - len(result.places)
-        await self._server.prefetch(task, query, records, call).more(min(wanted, call.left()))
+        missing = options.details + options.more - len(result.places)
+        await self._server.prefetch(task, query, records, call).more(min(missing, call.left()))
 
     async def tools(
         self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall

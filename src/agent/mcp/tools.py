@@ -78,8 +78,8 @@ class BranchSession:
     ) -> CallToolResult:
         """Return failures as results: a model can do something else, a run goes on."""
         arguments = arguments or {}
-        if known := self._records.known_place(arguments.get("id")):
-            return _result(place_line(known, self._language))
+        if place := self._records.known_place(arguments.get("id")):
+            return _result(place_line(place, self._language))
         self._records.note_cities(arguments)
         arguments = {n: self._records.with_position(v) for n, v in arguments.items()}
         try:

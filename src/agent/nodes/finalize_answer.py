@@ -120,8 +120,8 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
 
 def _not_among(places: Sequence[Place], earlier: Sequence[Place]) -> list[Place]:
     """Return the places of the last answer that were not looked up again."""
-    known = {place["id"] for place in places[:_SHOWN_PLACES]}
-    return [place for place in earlier if place["id"] not in known]
+    ids = {place["id"] for place in places[:_SHOWN_PLACES]}
+    return [place for place in earlier if place["id"] not in ids]
 
 
 def _material(draft: Draft, state: OverallState) -> str:

@@ -25,10 +25,10 @@ class Wikipedia(DocumentSearch):
     max_count = 20
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(max(0.0, meter.remaining())):
-                    await held.enter_async_context(_ONE_AT_A_TIME)
+                    await stack.enter_async_context(_ONE_AT_A_TIME)
             except TimeoutError:
                 limit = meter.budget.limits.max_run_seconds
                 raise BudgetExceeded("max_run_seconds", limit) from None

@@ -118,9 +118,9 @@ async def _answer(request: Request) -> FinishedAnswer:
     return replace(outcome.finished(), generated_at=_when(outcome, state, is_last=is_last))
 
 
-def _thread_id(given: str) -> str:
+def _thread_id(text: str) -> str:
     try:
-        return str(uuid.UUID(given))
+        return str(uuid.UUID(text))
     except ValueError:
         raise NoAnswer(404, "there is no such thread") from None
 

@@ -201,9 +201,9 @@ class Catalogue:
 def _order(assistant: Mapping[str, Any]) -> tuple[bool, int, str]:
     """Sort the server's own first, as they are registered: the quick and cheap one leads."""
     own = (assistant.get("metadata") or {}).get("created_by") == "system"
-    known = list(ASSISTANTS)
+    names = list(ASSISTANTS)
     graph = assistant["graph_id"]
-    place = known.index(graph) if own and graph in known else len(known)
+    place = names.index(graph) if own and graph in names else len(names)
     return not own, place, str(assistant["created_at"])
 
 

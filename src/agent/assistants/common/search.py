@@ -1,16 +1,22 @@
-"""Searches that bring hits: which services serve, one query to its pages, pages as shown."""
+"""Offer searches and the map to a model: the services that serve, hits as shown, map tools."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from langchain_core.tools import BaseTool
+
+from agent.assistants.common.services import Services
+from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderError
+from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
+from agent.mcp.servers import SERVERS
+from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.prompts import element, fence
 from agent.search.types import LABELS, Hit, SearchProvider, WebChoice, WebTask, failure_gap
 from agent.search.web import WebSearch
-from agent.state import Turn
+from agent.state import Gathered, Turn
 
 
 @dataclass
@@ -84,3 +90,24 @@ def page_row(snippet: str, **attributes: str | None) -> str:
 
 def _quote(text: str) -> str:
     return fence(text).replace('"', "”")
+
+
+def offers_map(state: Gathered, configuration: Configuration) -> bool:
+    """Return whether the map may be asked, and did not fail in this turn."""
+    if configuration.geo_routing == "never":
+        return False
+    return not any(gap["provider"] in SERVERS for gap in state.get("gaps", []))
+
+
+async def map_tools(
+    turn: Turn, services: Services, meter: Meter
+) -> tuple[list[BaseTool], list[Gap]]:
+    """Return the map's tools to be offered, or the gap of a map that cannot be had."""
+    options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
+    try:
+        maps = await services.maps.tools(
+            MapResult(), turn["question"], options=options, meter=meter, on_call=lambda call: None
+        )
+    except AgentError as error:
+        return [], [map_gap(error, turn["question"][:60], turn["language"])]
+    return list(maps.tools), []

@@ -151,9 +151,9 @@ class Draft:
     @property
     def shown_places(self) -> list[Place]:
         """Return the places of this turn, and those of the last answer that the text cites."""
-        known = {place["id"] for place in self.places}
+        listed = {place["id"] for place in self.places}
         used = {source["id"] for source in self.citer.used}
-        earlier = [place for place in self.previous["places"] if place["id"] not in known]
+        earlier = [place for place in self.previous["places"] if place["id"] not in listed]
         return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
 
     @property
@@ -299,11 +299,11 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     body = ended = ""
     async for piece in parts.body():
         # Line ends wait for what follows them: a list of sources may have stood there.
-        shown = f"{ended}{piece}".rstrip("\n")
-        ended = f"{ended}{piece}"[len(shown) :]
-        body += shown
-        if shown:
-            yield shown
+        text = f"{ended}{piece}".rstrip("\n")
+        ended = f"{ended}{piece}"[len(text) :]
+        body += text
+        if text:
+            yield text
     state, language = draft.state, draft.language
     routes, weather = state.get("routes", []), state.get("weather", [])
     sections = [

@@ -14,6 +14,7 @@ from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import DOCUMENTS
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
+from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import Share, meter_of, share_spent
 from agent.assistants.deep_research.plan import begun, next_planned, plan_elements
@@ -27,12 +28,10 @@ from agent.assistants.deep_research.state import (
 from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps, reads_left
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
-from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
@@ -246,12 +245,5 @@ async def _tools(
     own += [DOCUMENTS] if state.get("readable") else []
     if not offers_maps(state, configuration):
         return own, []
-    turn = state["turn"]
-    options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
-    try:
-        maps = await services.maps.tools(
-            MapResult(), turn["question"], options=options, meter=meter, on_call=lambda asked: None
-        )
-    except AgentError as error:
-        return own, [map_gap(error, turn["question"][:60], turn["language"])]
-    return [*own, *maps.tools], []
+    maps, gaps = await map_tools(state["turn"], services, meter)
+    return [*own, *maps], gaps

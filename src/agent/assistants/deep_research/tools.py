@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS
 from agent.assistants.common.reading import READ, READING
+from agent.assistants.common.search import offers_map
 from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
@@ -246,9 +247,7 @@ def _plain(topic: str) -> str:
 
 def offers_maps(state: DeepState, configuration: Configuration) -> bool:
     """Return whether the map's tools belong to this question, and are available."""
-    if configuration.geo_routing == "never":
-        return False
-    if any(gap["provider"] == "amap" for gap in state.get("gaps", [])):
+    if not offers_map(state, configuration):
         return False
     turn = state["turn"]
     question = turn["question"]

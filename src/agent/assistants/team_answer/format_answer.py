@@ -187,9 +187,9 @@ async def _body(
 def _uncited_gap(state: TeamState, explanation: str) -> str:
     """Return markers of the sources the answer rests on and the explanation does not name."""
     cited = set(cited_ids(explanation))
-    known = {source["id"] for source in state.get("sources_gathered", [])}
+    ids = {source["id"] for source in state.get("sources_gathered", [])}
     names = state.get("answer_evidence", [])
-    return "".join(f"[^{name}]" for name in names if name in known and name not in cited)
+    return "".join(f"[^{name}]" for name in names if name in ids and name not in cited)
 
 
 def _sections(draft: Draft, state: TeamState, answer: str) -> list[str]:

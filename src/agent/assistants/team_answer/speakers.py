@@ -174,12 +174,6 @@ def without_signals(text: str) -> str:
     return "\n".join(passed).strip()
 
 
-def said_text(text: str) -> str:
-    """Return the text without the lines that code reads, hypotheses too."""
-    lines = [line for line in without_signals(text).splitlines() if not _HYPOTHESIS.match(line)]
-    return "\n".join(lines).strip()
-
-
 def updated_hypotheses(text: str, hypotheses: Sequence["Hypothesis"]) -> list["Hypothesis"]:
     """Return the tree after an analyst's turn: branches scored anew, new ones added.
 

@@ -16,17 +16,23 @@ from langchain_core.tools import BaseTool, tool
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.own_documents import DOCUMENTS
 from agent.assistants.common.reading import READING
-from agent.assistants.common.search import SearchResult, page_row, providers_of, result_element
+from agent.assistants.common.search import (
+    SearchResult,
+    map_tools,
+    offers_map,
+    page_row,
+    providers_of,
+    result_element,
+)
 from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import Evidence, TeamState
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
+from agent.core.errors import ConfigurationError
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.types import Gap
-from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.search.hits import MAX_QUERY
 from agent.search.types import SearchProvider, WebChoice, WebTask, search_gap
 from agent.search.web import WebSearch
@@ -148,9 +154,9 @@ def measurement(lookup: Evidence, pool: Iterable[Evidence], language: Language) 
     return " ".join(lookup["text"].split())
 
 
-def map_arguments(asked: str) -> dict[str, str]:
+def map_arguments(call: str) -> dict[str, str]:
     """Return the arguments of a map call that map_call_text wrote in one line."""
-    return dict(_ARGUMENT.findall(asked.partition(" ")[2]))
+    return dict(_ARGUMENT.findall(call.partition(" ")[2]))
 
 
 def _located(lookup: Evidence) -> list[tuple[str, str]]:
@@ -269,12 +275,15 @@ async def offered_tools(
         tools.append(DOCUMENTS)
     if await services.code_runner() is not None:
         tools.append(run_code)
-    maps = await _map_tools(state, configuration, services, meter)
-    known = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
-    gaps = [*engines.gaps, *maps.gaps]
+    maps, map_gaps = list[BaseTool](), list[Gap]()
+    # Their declarations are a third of a prompt; most questions name no place.
+    if offers_map(state, configuration) and _wants_map(state, configuration):
+        maps, map_gaps = await map_tools(state["turn"], services, meter)
+    before = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
+    gaps = [*engines.gaps, *map_gaps]
     return Offered(
-        [*tools, *maps.tools],
-        [gap for gap in gaps if (gap["provider"], gap["code"]) not in known],
+        [*tools, *maps],
+        [gap for gap in gaps if (gap["provider"], gap["code"]) not in before],
     )
 
 
@@ -283,30 +292,6 @@ def reads_left(state: TeamState, configuration: Configuration) -> int:
     pool = state.get("evidence_pool") or []
     opened = sum(each["kind"] == "page" and not each["failed"] for each in pool)
     return max(0, configuration.max_page_reads - opened)
-
-
-def offers_maps(state: TeamState, configuration: Configuration) -> bool:
-    """Return whether the map may be asked, and did not fail in this turn."""
-    if configuration.geo_routing == "never":
-        return False
-    return not any(gap["provider"] == "amap" for gap in state.get("gaps", []))
-
-
-async def _map_tools(
-    state: TeamState, configuration: Configuration, services: Services, meter: Meter
-) -> Offered:
-    # Their declarations are a third of a prompt; most questions name no place.
-    if not (offers_maps(state, configuration) and _wants_map(state, configuration)):
-        return Offered()
-    turn = state["turn"]
-    options = MapOptions(prefix="a0", language=turn["language"], near=turn["near"])
-    try:
-        maps = await services.maps.tools(
-            MapResult(), turn["question"], options=options, meter=meter, on_call=lambda asked: None
-        )
-    except AgentError as error:
-        return Offered(gaps=[map_gap(error, turn["question"][:60], turn["language"])])
-    return Offered(list(maps.tools))
 
 
 def _wants_map(state: TeamState, configuration: Configuration) -> bool:

@@ -18,7 +18,7 @@ from agent.assistants.common.reading import (
     PageReading,
     wanted_page,
 )
-from agent.assistants.common.search import SearchResult, ask_providers
+from agent.assistants.common.search import SearchResult, ask_providers, offers_map
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.jobs import Job, Planner
@@ -33,7 +33,6 @@ from agent.assistants.team_answer.tools import (
     CODE,
     Engines,
     engines_of,
-    offers_maps,
     reads_left,
     results_text,
     shortened,
@@ -259,7 +258,7 @@ async def use_tools(
             *([SEARCH_DOCUMENTS] if state.get("readable") else []),
             *([CODE] if runner else []),
         ],
-        maps=offers_maps(state, configuration),
+        maps=offers_map(state, configuration),
         language=state["turn"]["language"],
     )
     meter = meter_of(state, configuration, services)

@@ -176,11 +176,11 @@ def _scale(number: str, word: str) -> str:
     return f"{Decimal(number.replace(',', '')) * factor:f}"
 
 
-def calculated(figure: Figure, given: Sequence[Figure]) -> bool:
+def calculated(figure: Figure, others: Sequence[Figure]) -> bool:
     """Return whether one or two operations on different figures of a question give the figure."""
     if figure.date or figure.clock is not None:
         return False
-    numbers = [f for f in given if not f.date and f.clock is None][:_MAX_OPERANDS]
+    numbers = [f for f in others if not f.date and f.clock is None][:_MAX_OPERANDS]
     terms = [(value, {at}) for at, one in enumerate(numbers) for value in _terms(one)]
     once = [both for one, other in permutations(terms, 2) for both in _combined(one, other)]
     twice = (

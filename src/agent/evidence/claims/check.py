@@ -91,16 +91,16 @@ _MAX_ATTACHED = 4
 
 def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Finding]:
     """Return what rules find of each sentence of a text, in order; an overlong one passes."""
-    findings, shown = list[Finding](), list[list[Figure]]()
+    findings, rows = list[Finding](), list[list[Figure]]()
     listed = _listed(text, evidence)
     for sentence in sentences(text, notation):
         if len(sentence.text) > _MAX_SENTENCE:
             findings.append(Finding(sentence, "quoted" if sentence.cited else "own"))
             continue
         claim = _Judge(sentence, evidence)
-        claim.earlier = [figure for figures in shown[-_SENTENCES_BEFORE:] for figure in figures]
+        claim.earlier = [figure for figures in rows[-_SENTENCES_BEFORE:] for figure in figures]
         findings.append(claim.finding(listed))
-        shown.append([f for f in claim.figures if claim.borne(f, evidence.passages)])
+        rows.append([f for f in claim.figures if claim.borne(f, evidence.passages)])
     return findings
 
 
@@ -207,16 +207,18 @@ class _Judge(Claim):
 
     def _is_calculated(self, rest: Sequence[Figure]) -> bool:
         """Return whether figures follow from the question's, where nothing was looked up."""
-        given = [figure for passage in self.evidence.known[:1] for figure in passage.figures]
-        return all(calculated(figure, given) for figure in rest)
+        asked_figures = [
+            figure for passage in self.evidence.known[:1] for figure in passage.figures
+        ]
+        return all(calculated(figure, asked_figures) for figure in rest)
 
     def _foreign_names(self) -> bool:
         """Return whether a name of several words stands in no evidence of its script."""
         latin = [p for p in self.evidence.passages if "latin" in p.scripts]
-        known = (*latin, *self.evidence.known)
+        passages = (*latin, *self.evidence.known)
         long_names = [n for n in self.names if " " in n and n.isascii()]
         return bool(latin) and any(
-            not any(p.names(part) for p in known for part in name.split()) for name in long_names
+            not any(p.names(part) for p in passages for part in name.split()) for name in long_names
         )
 
     def _may_cite(self, name: str) -> bool:

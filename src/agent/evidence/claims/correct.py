@@ -81,8 +81,8 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
 def _false_citations(finding: Finding, stop: int) -> list[tuple[int, int]]:
     """Return where links stand in the first clause, up to `stop`, if nothing bears its figures."""
     sentence, plain = finding.sentence, finding.sentence.plain[:stop]
-    shown = {figure.start for figure in figures(plain)}
-    if finding.contradicted or finding.cite or shown != {f.start for f in finding.missing}:
+    starts = {figure.start for figure in figures(plain)}
+    if finding.contradicted or finding.cite or starts != {f.start for f in finding.missing}:
         return []
     if _COMMA.search(plain):
         return []

@@ -95,9 +95,9 @@ def openings(claim: Claim) -> Iterator[Opening]:
     for start, clause in clause_spans(claim.text):
         places = frozenset(claim.evidence.places_in(clause)) or places
         about = places or frozenset(record.id for record in records if record)
-        told = _NEVER_CLOSED.sub("开门", clause)
-        is_closed = _CLOSED.search(told) is not None
-        if not about or not (is_closed or _OPEN.search(told)):
+        plain = _NEVER_CLOSED.sub("开门", clause)
+        is_closed = _CLOSED.search(plain) is not None
+        if not about or not (is_closed or _OPEN.search(plain)):
             continue
         days = days_of(clause, claim.evidence.today) or of_sentence
         day = next(iter(days)) if len(days) == 1 else None
@@ -386,7 +386,7 @@ def _against_ranks(claim: Claim) -> Refutation | None:
 
 
 def _is_known_rank(rank: re.Match[str], passages: Sequence[Passage]) -> bool:
-    ranks = (found for passage in passages for found in _RANK.finditer(passage.text))
+    ranks = (match for passage in passages for match in _RANK.finditer(passage.text))
     return _number(rank) in map(_number, ranks)
 
 

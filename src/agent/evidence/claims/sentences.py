@@ -214,11 +214,11 @@ def plan_times(text: str) -> list[range]:
     """Return where an item of a plan says at what time one should be there."""
     spans = list[range]()
     for pattern, hours in zip(_PLANNED, (_HOURS, None), strict=True):
-        found = pattern.match(text)
-        if not found or _HOURS_BEHIND.match(text, found.end(1)):
+        match = pattern.match(text)
+        if not match or _HOURS_BEHIND.match(text, match.end(1)):
             continue
-        if hours is None or not hours.search(found[1]):
-            spans.append(range(*found.span(1)))
+        if hours is None or not hours.search(match[1]):
+            spans.append(range(*match.span(1)))
     return spans
 
 

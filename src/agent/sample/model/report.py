@@ -157,15 +157,15 @@ def _special_sources(question: str, task: str, offered: list[str]) -> dict[str, 
     """Return which special sources a task needs, and the name of its company."""
     subject = subject_of(task).text
     figures = "akshare" if detect_language(task) == "zh" else "filings"
-    wanted = ["documents"]
+    kinds = ["documents"]
     if subject and _COMPANY.search(f"{question} {task}"):
-        wanted.append(figures)
+        kinds.append(figures)
     elif extract_place(task) and activity_keywords(task, "zh"):
-        wanted.append("map")
+        kinds.append("map")
     # A long Chinese subject begins with the company: 宁德时代钠离子电池.
     name = subject[:4] if detect_language(subject) == "zh" and len(subject) > 6 else subject
-    company = name if figures in wanted and figures in offered else ""
-    return {"sources": [name for name in wanted if name in offered], "company": company}
+    company = name if figures in kinds and figures in offered else ""
+    return {"sources": [name for name in kinds if name in offered], "company": company}
 
 
 def execute_decide(turn: Turn) -> Answer:

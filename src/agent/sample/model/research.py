@@ -150,8 +150,8 @@ def answer(turn: Turn) -> Answer:
 
     def add(key: str, rows: list[Record], most: int = FACTS) -> None:
         opening = say(f"sample.{key}", language, question=short(plain), count=len(rows))
-        shown = [f"- {row.shown(most)}" for row in rows[:PLACES]]
-        parts.extend(["\n".join([opening, *shown])] if rows else [])
+        lines = [f"- {row.shown(most)}" for row in rows[:PLACES]]
+        parts.extend(["\n".join([opening, *lines])] if rows else [])
 
     add("places" if len(places) > 1 else "place", places)
     add("unfit", [] if places else unfit, ALL_FACTS)
@@ -179,5 +179,5 @@ def _by_source(findings: list[Sentence], query: str, language: Language) -> list
     order, first = distinct([*bearing, *findings]), {sentence.ids[0] for sentence in bearing}
     names = sorted(dict.fromkeys(s.ids[0] for s in findings), key=lambda name: name not in first)
     quotes = ([s for s in order if s.ids[0] == name][:PER_SOURCE] for name in names)
-    told = [sorted(own, key=findings.index) for own in quotes if own][:SOURCES]
-    return [f"- {join_sentences(own, language)}" for own in told]
+    groups = [sorted(own, key=findings.index) for own in quotes if own][:SOURCES]
+    return [f"- {join_sentences(own, language)}" for own in groups]
