@@ -27,6 +27,8 @@ BLOCKS = {
     "task_queries": "today question task planned earlier",
     "execute_decide": "today question task earlier tools_left",
     "rewrite_headings": "question headings",
+    "judge_answer": "question expected answer",
+    "judge_report": "question report",
     "dossier": "today conversation previous tasks passages figures places gaps question",
 }
 HUMAN = dict.fromkeys(("team_researcher", "team_analyst", "team_verifier"), "team_turn")

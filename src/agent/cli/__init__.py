@@ -20,6 +20,8 @@ COMMANDS = {
     "serve": "agent.cli.serve",
     "mcp": "agent.cli.mcp",
     "batch": "agent.cli.batch",
+    "judge": "agent.cli.judge",
+    "compare": "agent.cli.compare",
     "ingest": "agent.cli.ingest",
     "search": "agent.cli.search",
     "doctor": "agent.cli.doctor",

@@ -82,6 +82,54 @@ def _amount(text: str) -> float:
     return amount
 
 
+_JUDGE_DESCRIPTION = """Score every answer of a file with a model, by a rubric of our own.
+
+Short answers are correct, incorrect or not attempted (after SimpleQA), reports get 0 to 10 for
+each of four criteria (after RACE). The cost is estimated first. Verdicts are kept beside ANSWERS;
+start the same command again to go on."""
+
+
+def declare_judge(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the parser of `tanlu`."""
+    judge = chosen.add_parser(
+        "judge",
+        help="score the answers of a batch with a model",
+        description=_JUDGE_DESCRIPTION,
+        epilog="exit codes: 0 all judged; 1 something is left; 2 bad usage; 130 after Ctrl-C.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    judge.add_argument("answers", metavar="ANSWERS",
+                       help="rows of a batch, or JSON lines with id and answer; ANSWERS#CONFIG "
+                       "for one of several configurations")  # fmt: skip
+    judge.add_argument("--questions", metavar="QUESTIONS",
+                       help="questions and expected answers, if ANSWERS has none")  # fmt: skip
+    _declare_benchmark(judge)
+    judge.add_argument("--model", metavar="NAME", help="who judges (default: REFLECTION_MODEL)")
+    judge.add_argument("--rubric", choices=("auto", "short", "report"), default="auto",
+                       help="auto: short where an answer is expected (default)")  # fmt: skip
+    judge.add_argument("--dry-run", action="store_true", help="estimate the cost and end")
+    judge.add_argument("--max-cost", "--max-usd", type=_amount, metavar="USD",
+                       help="begin no verdict by which the file's would cost more")  # fmt: skip
+    judge.add_argument("--concurrency", type=_positive, default=4, metavar="N",
+                       help="verdicts at once (default: 4)")  # fmt: skip
+    judge.add_argument("--limit", type=_positive, metavar="N", help="only the first N answers")
+    judge.add_argument("--card", metavar="FILE", help="write the result card: .json or .md")
+    judge.add_argument("--log-file", metavar="FILE", help="write the log to this file")
+
+
+def declare_compare(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the parser of `tanlu`."""
+    compare = chosen.add_parser(
+        "compare",
+        help="say whether two judged batches differ",
+        description="Say by paired tests whether two judged files of answers differ.",
+    )
+    compare.add_argument("a", metavar="A", help="ANSWERS, judged; or ANSWERS#CONFIG")
+    compare.add_argument("b", metavar="B", help="the same of the other configuration")
+    compare.add_argument("--model", metavar="NAME", help="whose verdicts, if there are several's")
+    compare.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def declare_ingest(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to the parser of `tanlu`."""
     ingest = chosen.add_parser(
@@ -147,6 +195,8 @@ _TANLU_EPILOG = """examples:
   tanlu ask -c "那附近有停车场吗"
   tanlu ask --assistant team_answer "故宫博物院是哪一年成立的？" --format-requirement "年份"
   tanlu batch questions.jsonl -o answers.jsonl --score
+  tanlu judge answers.jsonl --max-cost 1 --card card.md
+  tanlu compare answers.jsonl other.jsonl
   tanlu ingest ~/reports --collection reports
   tanlu search "钠离子电池 能量密度"
   tanlu serve --open
@@ -335,6 +385,8 @@ _DECLARED = {
     "serve": _declare_serve,
     "mcp": _declare_mcp,
     "batch": declare_batch,
+    "judge": declare_judge,
+    "compare": declare_compare,
     "ingest": declare_ingest,
     "search": declare_search,
     "doctor": _declare_doctor,

@@ -193,6 +193,15 @@ class Meter:
         self.usage = add_usage(self.usage, usage)
 
 
+_UNLIMITED = 1_000_000_000
+
+
+def unlimited_meter(turn_id: str) -> Meter:
+    """Return an account that counts and never ends, for what belongs to no run."""
+    limits = Limits(_UNLIMITED, _UNLIMITED, _UNLIMITED, _UNLIMITED, float(_UNLIMITED), 0.0)
+    return Budget(turn_id, limits).meter()
+
+
 class Budgets:
     """Hold the open budgets of a process by turn; a resumed turn starts from its state."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.core.budget import Budget, Limits, Meter
+from agent.core.budget import Meter, unlimited_meter
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy, SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
@@ -26,7 +26,6 @@ from agent.settings import Settings
 log = logging.getLogger(__name__)
 PAPER = b"\0paper:"
 """Before the hash that is a paper's key; no path begins like that."""
-_UNLIMITED = 1_000_000_000
 
 
 class KnowledgeBase:
@@ -197,8 +196,7 @@ def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeBase:
 
 def own_meter() -> Meter:
     """Return an account without limits, for what the owner of the machine asks for."""
-    limits = Limits(_UNLIMITED, _UNLIMITED, _UNLIMITED, _UNLIMITED, float(_UNLIMITED), 0.0)
-    return Budget(f"knowledge-{uuid.uuid4()}", limits).meter()
+    return unlimited_meter(f"knowledge-{uuid.uuid4()}")
 
 
 def _refusal(code: str) -> ProviderRefused:

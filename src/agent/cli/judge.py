@@ -1,0 +1,240 @@
+"""Run `tanlu judge`: a verdict on every answer of a file, resumable, and one result card."""
+
+import asyncio
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agent.batch.questions import BadLine, read_questions
+from agent.cli.console import (
+    ANSWERED,
+    CANCELLED,
+    FAILED,
+    USAGE,
+    fail,
+    printable,
+    reader_language,
+)
+from agent.cli.environment import configure_logging, on_interrupt, read_environment
+from agent.cli.request import writable
+from agent.configuration import Configuration
+from agent.core.calls import Calls
+from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.strings import one_line
+from agent.evaluation.answers import JUDGED, Answer, answers_path, read_answers, with_questions
+from agent.evaluation.card import Result, card_of, card_text, money, write_card
+from agent.evaluation.judge import Docket, Judge, Session, Stop
+from agent.evaluation.scores import scores_of
+from agent.evaluation.verdicts import Verdict, VerdictFile, read_verdicts, verdicts_path
+from agent.models import catalogue
+from agent.models.client import ModelClient
+from agent.settings import read_settings
+from agent.texts import say
+from agent.texts.language import Language
+from agent.texts.reasons import reason_of
+
+_LINES_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Hold the arguments, checked, and the answers."""
+
+    path: Path
+    answers: list[Answer]
+    problems: int
+    """Lines that are no answers, and answers without a question."""
+    judge: Judge
+    max_cost: float | None
+    concurrency: int
+    card: Path | None
+    language: Language
+
+    @property
+    def counting(self) -> list[Answer]:
+        """Return the answers that have something to judge."""
+        return [answer for answer in self.answers if answer.status in JUDGED]
+
+
+def read_plan(arguments: Namespace) -> Plan:
+    """Return the plan; raise InputError or ConfigurationError naming the argument."""
+    writable("--card", arguments.card)
+    writable("--log-file", arguments.log_file)
+    model = arguments.model or Configuration().reflection_model
+    catalogue.parse(model, "--model")
+    path, config = answers_path(arguments.answers)
+    answers, bad = read_answers(path, config)
+    missing: list[str] = []
+    if arguments.questions is not None:
+        questions, bad_questions = read_questions(
+            Path(arguments.questions), decrypt=arguments.decrypt, benchmark=arguments.benchmark
+        )
+        _report_bad_lines(arguments.questions, bad_questions)
+        answers, missing = with_questions(answers, questions)
+    else:
+        answers, missing = with_questions(answers, [])
+    _report_bad_lines(arguments.answers, bad)
+    language = reader_language()
+    if missing:
+        ids = one_line(", ".join(missing), longest=200)
+        fail(say("judge.no_question", language, count=len(missing), ids=ids))
+    return Plan(
+        path=path,
+        answers=answers[: arguments.limit],
+        problems=len(bad) + len(missing),
+        judge=Judge(model, rubric=None if arguments.rubric == "auto" else arguments.rubric),
+        max_cost=arguments.max_cost,
+        concurrency=arguments.concurrency,
+        card=Path(arguments.card) if arguments.card else None,
+        language=language,
+    )
+
+
+def _report_bad_lines(name: str, lines: Sequence[BadLine]) -> None:
+    for bad in lines[:_LINES_SHOWN]:
+        fail(f"{name}: line {bad.line} is left out: {bad.problem}")
+    if (more := len(lines) - _LINES_SHOWN) > 0:
+        fail(f"{name}: {more} more lines are left out")
+
+
+def run(arguments: Namespace) -> int:
+    """Run the command; return 0 all judged, 1 something left, 2 bad usage, 130 after Ctrl-C."""
+    try:
+        read_environment(offline=False)
+        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file, terminal="ERROR")
+        plan = read_plan(arguments)
+        keys = {verdict["key"] for verdict in read_verdicts(verdicts_path(plan.path))}
+        docket = Docket.of(plan.judge, plan.counting, keys)
+        _tell(_estimate(plan, docket))
+        if arguments.dry_run:
+            return FAILED if plan.problems else ANSWERED
+        _check(plan, docket)
+        with VerdictFile(verdicts_path(plan.path)) as file:
+            return _judge(plan, file)
+    except ConfigurationError as error:
+        return fail(error, code=USAGE)
+    except AgentError as error:
+        return fail(error)
+
+
+def _judge(plan: Plan, file: VerdictFile) -> int:
+    # Anew: another judge may have written until the file was ours.
+    docket = Docket.of(plan.judge, plan.counting, file.by_key.keys())
+    try:
+        session = asyncio.run(_session(plan, docket, file))
+    except KeyboardInterrupt:
+        left = len(docket.pending)
+        return fail(say("judge.interrupted", plan.language, count=left), code=CANCELLED)
+    _show(plan, file.by_key)
+    return _report_end(plan, session)
+
+
+def _check(plan: Plan, docket: Docket) -> None:
+    """Raise ConfigurationError for what would fail only once something was paid."""
+    settings = read_settings()
+    if docket.pending and settings.mode == "offline":
+        raise ConfigurationError("GEMINI_API_KEY", say("judge.needs_model", plan.language))
+    if plan.max_cost is not None and docket.cost_usd is None:
+        problem = say("judge.no_price", plan.language, model=plan.judge.model)
+        raise InputError("--max-cost", problem)
+
+
+def _estimate(plan: Plan, docket: Docket) -> str:
+    tokens = sum(pending.input_tokens + pending.output_tokens for pending in docket.pending)
+    return say(
+        "judge.estimate",
+        plan.language,
+        count=len(docket.pending),
+        model=plan.judge.model,
+        tokens=f"{tokens:,}",
+        cost=money(docket.cost_usd, plan.language),
+        by_rule=len(docket.by_rule),
+        before=docket.before,
+    )
+
+
+def _tell(line: str) -> None:
+    print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
+
+
+async def _session(plan: Plan, docket: Docket, file: VerdictFile) -> Session:
+    """Judge; the first Ctrl-C lets verdicts under way finish, the second leaves them."""
+    models = ModelClient(read_settings(), Calls())
+    session = Session(
+        plan.judge, models, file, max_cost=plan.max_cost, notice=_notice(plan, len(docket.pending))
+    )
+
+    def interrupt() -> None:
+        if session.stopped is not None:
+            session.cancel()
+        session.stop(Stop("interrupted"))
+
+    try:
+        with on_interrupt(interrupt):
+            await session.run(docket, concurrency=plan.concurrency)
+    except asyncio.CancelledError:
+        session.stop(Stop("interrupted"))
+    finally:
+        await models.aclose()
+    return session
+
+
+def _notice(plan: Plan, total: int) -> Callable[[Answer, Verdict | AgentError], None]:
+    """Return what writes a line for each verdict, and for each answer that got none."""
+    count = 0
+
+    def notice(answer: Answer, outcome: Verdict | AgentError) -> None:
+        nonlocal count
+        count += 1
+        if isinstance(outcome, AgentError):
+            why = reason_of(outcome, plan.language)
+            text = say("judge.not_judged", plan.language, reason=why)
+        elif outcome["rubric"] == "short":
+            text = say(f"judge.classes.{outcome['verdict']}", plan.language)
+        else:
+            text = " ".join(f"{score:g}" for score in outcome["scores"].values())
+        _tell(one_line(f"[{count}/{total}] {answer.id}: {text}", longest=160))
+
+    return notice
+
+
+def _show(plan: Plan, verdicts: Mapping[str, Verdict]) -> None:
+    """Print the card of all verdicts there are on these answers, and write it with `--card`."""
+    judge = plan.judge
+    by_subject = {
+        answer.subject: verdicts[key]
+        for answer in plan.counting
+        if (key := judge.key_of(answer)) in verdicts
+    }
+    result = Result(
+        file=plan.path.name,
+        answers=plan.answers,
+        verdicts=list(by_subject.values()),
+        judge=judge.model,
+        scores=scores_of(plan.counting, by_subject),
+        on=datetime.now(UTC).date(),
+    )
+    card = card_of(result)
+    print(printable(card_text(card, plan.language)))  # noqa: T201
+    if plan.card is not None:
+        write_card(plan.card, card, plan.language)
+
+
+def _report_end(plan: Plan, session: Session) -> int:
+    """Say why something is left; return the exit code."""
+    left = session.left
+    match session.stopped:
+        case Stop("interrupted"):
+            return fail(say("judge.interrupted", plan.language, count=left), code=CANCELLED)
+        case Stop("max_cost"):
+            return fail(say("judge.max_cost", plan.language, count=left))
+        case Stop(_, error) if error is not None:
+            reason = reason_of(error, plan.language)
+            return fail(say("judge.stopped", plan.language, count=left, reason=reason))
+    if left:
+        return fail(say("judge.left", plan.language, count=left))
+    return FAILED if plan.problems else ANSWERED

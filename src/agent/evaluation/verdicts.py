@@ -1,0 +1,166 @@
+"""Keep verdicts beside their answers, a line each, synced before it counts: none is paid twice."""
+
+import json
+import os
+from collections.abc import Iterable
+from io import FileIO
+from pathlib import Path
+from typing import Any, Literal, NotRequired, Self, cast, get_args
+
+from typing_extensions import TypedDict
+
+from agent.batch.benchmarks import Rubric
+from agent.batch.disk import FileLock, sync_folder
+from agent.core.errors import AgentError, InputError
+
+Class = Literal["correct", "incorrect", "not_attempted"]
+CLASSES: tuple[Class, ...] = get_args(Class)
+CRITERIA = ("comprehensiveness", "insight", "instruction_following", "readability")
+RULE = "rule"
+"""Stands for the judge's model where none was needed."""
+
+
+class Verdict(TypedDict):
+    """Hold one verdict: a class with a reason, or a score with a reason for each criterion."""
+
+    key: str
+    """Hash of all that the verdict depends on."""
+    id: str
+    subject: str
+    """`Answer.subject` of the answer that was judged."""
+    rubric: Rubric
+    judge: str
+    """The model that was asked for."""
+    by: str
+    """The model that served, or `rule`."""
+    version: str
+    """Hash of the prompts."""
+    at: str
+    """Time, ISO 8601."""
+    cost_usd: float | None
+    verdict: NotRequired[Class]
+    extracted: NotRequired[str]
+    reason: NotRequired[str]
+    requirements: NotRequired[list[str]]
+    scores: NotRequired[dict[str, float]]
+    reasons: NotRequired[dict[str, str]]
+
+
+_FIRST = b'{"key"'
+"""The beginning of every line that we write."""
+_TEXTS = ("key", "id", "subject", "judge", "by", "version", "at")
+
+
+def parse_verdict(line: bytes) -> Verdict | None:
+    """Return the verdict in a line, or None."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in _TEXTS):
+        return None
+    cost = value.get("cost_usd", 0)
+    if not (cost is None or isinstance(cost, int | float)):
+        return None
+    return cast(Verdict, value) if _has_outcome(value) else None
+
+
+def _has_outcome(value: dict[str, Any]) -> bool:
+    if value.get("rubric") == "short":
+        return value.get("verdict") in CLASSES
+    scores = value.get("scores")
+    return (
+        value.get("rubric") == "report"
+        and isinstance(scores, dict)
+        and all(isinstance(scores.get(name), int | float) for name in CRITERIA)
+    )
+
+
+def verdicts_path(answers: Path) -> Path:
+    """Return where the verdicts on a file of answers are: beside it, under its whole name."""
+    return answers.with_name(f"{answers.name}.verdicts.jsonl")
+
+
+def read_verdicts(path: Path) -> list[Verdict]:
+    """Return the verdicts of a file in its order; none where there is no file. Blocking."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError("ANSWERS", f"{path} cannot be read: {error.strerror}") from None
+    return [verdict for line in lines if (verdict := parse_verdict(line)) is not None]
+
+
+class VerdictFile:
+    """Append verdicts, one process at a time; use it as a context. All methods block.
+
+    A line that a crash cut short is removed. Raises InputError where another judge has the file or
+    it is none of ours, AgentError where it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().resolve()
+        self.by_key: dict[str, Verdict] = {}
+        self.cost_usd = 0.0
+        """Of all verdicts in the file whose price is known."""
+        self._lock = FileLock(self.path.with_name(f"{self.path.name}.lock"))
+        self._file: FileIO | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._lock.acquire()
+            self._load()
+        except BlockingIOError:
+            raise InputError("ANSWERS", f"another judge is writing {self.path}") from None
+        except OSError as error:
+            self._lock.release()
+            raise self._unwritable(error) from error
+        except InputError:
+            self._lock.release()
+            raise
+        return self
+
+    def _load(self) -> None:
+        content = self.path.read_bytes() if self.path.exists() else b""
+        whole, _, tail = content.rpartition(b"\n")
+        verdicts = read_verdicts(self.path)
+        if not verdicts and not _FIRST.startswith(content[: len(_FIRST)]):
+            raise InputError("ANSWERS", f"{self.path} is not a file of verdicts")
+        self._file = FileIO(self.path, "a")
+        if tail:
+            if parse_verdict(tail) is None:
+                self._file.truncate(len(whole) + 1 if whole else 0)
+            else:
+                self._file.write(b"\n")
+        sync_folder(self.path.parent)
+        self._count(verdicts)
+
+    def append(self, verdict: Verdict) -> None:
+        """Write a verdict and sync it to disk."""
+        assert self._file is not None, "append outside of the context"
+        line = f"{json.dumps(verdict, ensure_ascii=False)}\n".encode(errors="replace")
+        size = os.fstat(self._file.fileno()).st_size
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._file.truncate(size)
+            raise self._unwritable(error) from error
+        self._count([verdict])
+
+    def _count(self, verdicts: Iterable[Verdict]) -> None:
+        for verdict in verdicts:
+            self.by_key[verdict["key"]] = verdict
+            self.cost_usd += verdict["cost_usd"] or 0.0
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._lock.release()
+
+    def _unwritable(self, error: OSError) -> AgentError:
+        problem = f"{self.path} cannot be written: {error.strerror or type(error).__name__}"
+        return AgentError(problem, code="answers_unwritable")
