@@ -110,6 +110,12 @@ class Configuration(BaseModel):
         40, ge=2, le=200, description="Model calls that explore, in deep research."
     )
     max_topics: int = Field(10, ge=1, le=30, description="Topics of a deep research.")
+    small_topic_tokens: int = Field(
+        3000,
+        ge=0,
+        le=20_000,
+        description="A topic whose pages have fewer tokens goes to the report as it is.",
+    )
     max_page_reads: int = Field(
         20, ge=0, le=200, description="Pages a model may open itself in a run, by read_page."
     )

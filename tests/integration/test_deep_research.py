@@ -98,7 +98,8 @@ async def test_a_prompt_shows_the_present_topic_and_a_short_record_of_the_others
 ) -> None:
     await lab.ask(ZH)
     last = lab.brain.asked("deep_explore")[-1]
-    assert "- 成本 (3): 够了 成本够了" in last.user
+    assert "- 成本（留下 3 个网页）：成本 0的第0页。" in last.user
+    assert "- 安全（留下 3 个网页）：够了 / 安全够了" in last.user
     assert "成本 0" not in str(last.tool_results)
 
 

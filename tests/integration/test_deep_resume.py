@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from agent.assistants.deep_research.graph import build_graph
+from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.sample.search import KEY
@@ -83,12 +84,22 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
 
 async def run(graph: Any, question: str | None) -> dict[str, Any]:
     given = {"messages": question} if question else None
-    state: dict[str, Any] = await graph.ainvoke(given, CONFIG, durability="sync")
+    context = DeepConfiguration(small_topic_tokens=0)
+    state: dict[str, Any] = await graph.ainvoke(given, CONFIG, context=context, durability="sync")
     return state
 
 
 @pytest.mark.parametrize(
-    "stage", ["deep_explore", "/search", "/extract", "deep_compress", "deep_report"]
+    "stage",
+    [
+        "deep_plan",
+        "deep_explore",
+        "/search",
+        "/extract",
+        "deep_compress",
+        "deep_review",
+        "deep_report",
+    ],
 )
 async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     world: World, tmp_path: Path, stage: str

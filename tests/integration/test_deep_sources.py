@@ -20,6 +20,7 @@ from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, MapResult
 from agent.reading.reader import Article, Readings
 from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.text import block
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from tests.support.deep_lab import (
@@ -27,6 +28,8 @@ from tests.support.deep_lab import (
     DeepLab,
     Researcher,
     Web,
+    change,
+    compress,
     deep_laboratory,
     done_calls,
     end,
@@ -159,19 +162,65 @@ async def test_thirty_pages_of_one_topic_are_read_in_batches_of_twenty() -> None
     assert len(kept) == 20
 
 
-async def test_topics_are_read_and_compressed_as_many_at_once_as_allowed() -> None:
-    topics = tuple("甲乙丙丁戊己")
-    async with deep_laboratory(Researcher(*topics)) as lab:
-        busy = Concurrency()
+@pytest.mark.parametrize("width", [1, 2])
+async def test_topics_are_read_and_compressed_as_many_at_once_as_allowed(width: int) -> None:
+    async with deep_laboratory(Researcher(*"甲乙丙")) as lab:
+        busy = Concurrency(seconds=0.5)
         lab.tavily.latency = busy.at("/extract")
-        await lab.ask(ZH, max_parallel_reads=2)
-    assert busy.most == 2
+        await lab.ask(ZH, max_parallel_reads=width)
+    assert busy.most == width
+
+
+async def test_a_closed_topic_is_read_beside_the_exploration_of_the_next() -> None:
+    async with deep_laboratory(Researcher("成本", "安全")) as lab:
+        state = await lab.ask(ZH)
+    paths = [request.path for request in lab.tavily.requests]
+    assert paths == ["/search", "/extract", "/search", "/extract"]
+    assert all(entry["compressed_content"] for entry in state["search_results"])
+
+
+async def test_what_a_topic_leaves_open_flows_back_and_may_be_looked_up_once_more() -> None:
+    def notes(turn: Turn) -> Answer:
+        text = str(compress(turn).text)
+        return Answer(text=f"{text}\n**OPEN:** 托管许可多少钱[^t0-0]" if "成本" in text else text)
+
+    def reviews(turn: Turn) -> Answer:
+        topics = [{"name": name, "what_to_find": "价格"} for name in ("许可", "回收", "再多一题")]
+        return Answer(json={"missing": "许可的价格", "topics": topics})
+
+    def explores(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search(block(turn.user, "topic"))))
+        planned = 'status="planned"' in turn.user
+        urls = shown_urls(turn)[:1]
+        return Answer(calls=(think("够了"), change("", urls) if planned else end(urls)))
+
+    rules: Any = {"deep_compress": notes, "deep_review": reviews, "deep_explore": explores}
+    async with deep_laboratory(Researcher("成本", "安全", "应用", **rules)) as lab:
+        state = await lab.ask(ZH)
+    assert "OPEN" not in state["search_results"][0]["compressed_content"]
+    assert state["search_results"][0]["open"] == "托管许可多少钱"
+    shown = [t.user for t in lab.brain.asked("deep_explore") if "<topic>应用" in t.user]
+    assert "OPEN：托管许可多少钱" in shown[0]
+    (review,) = lab.brain.asked("deep_review")
+    assert 'name="成本" open="托管许可多少钱"' in review.user
+    names = [entry["topic"] for entry in state["search_results"]]
+    assert names == ["成本", "安全", "应用", "许可", "回收"]
+    assert len(lab.brain.asked("deep_compress")) == 5
+
+
+async def test_a_review_opens_nothing_where_the_rounds_are_spent() -> None:
+    async with deep_laboratory(Researcher("成本", "安全")) as lab:
+        state = await lab.ask(ZH, max_exploration_rounds=5)
+    assert lab.brain.asked("deep_review") == []
+    assert told(state)["checks"]["cited"] > 0
 
 
 class Concurrency:
-    """How many requests of a path were under way at once, each taking a tenth of a second."""
+    """How many requests of a path were under way at once, each taking so long."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
         self.ends: list[float] = []
         self.most = 0
 
@@ -180,9 +229,9 @@ class Concurrency:
             if request.path != path:
                 return 0
             now = asyncio.get_running_loop().time()
-            self.ends = [*(end for end in self.ends if end > now), now + 0.1]
+            self.ends = [*(end for end in self.ends if end > now), now + self.seconds]
             self.most = max(self.most, len(self.ends))
-            return 0.1
+            return self.seconds
 
         return latency
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,7 @@ class Researcher:
             "deep_plan": planning(*planned),
             "deep_explore": self.explore,
             "deep_compress": compress,
+            "deep_review": lambda turn: Answer(json={"missing": "", "topics": []}),
             "deep_report": report,
             "claim_check": no_verdicts,
             **rules,
@@ -155,9 +156,13 @@ def compress(turn: Turn) -> Answer:
 
 
 def report(turn: Turn) -> Answer:
-    """Every topic as a section of its notes."""
+    """Every topic as a section of its notes, or of the first sentences of its pages."""
     found = re.findall(r'<topic name="([^"]+)">(.*?)</topic>', turn.user, re.DOTALL)
-    body = "\n\n".join(f"## {name}\n\n{notes.strip()}" for name, notes in found)
+    noted = [
+        (name, str(compress(replace(turn, user=notes)).text) if "<page " in notes else notes)
+        for name, notes in found
+    ]
+    body = "\n\n".join(f"## {name}\n\n{notes.strip()}" for name, notes in noted)
     return Answer(text=f"# 报告\n\n## 摘要\n\n见下。\n\n{body}\n\n## 结论\n\n如上。")
 
 
@@ -173,7 +178,8 @@ class DeepLab:
     web: Web
 
     async def ask(self, question: Any = ZH, thread: str = "t", **context: Any) -> dict[str, Any]:
-        """The state after a run; None goes on with the thread."""
+        """The state after a run; None goes on with the thread. Small topics are compressed, too."""
+        context = {"small_topic_tokens": 0, **context}
         given: Any = None if question is None else {"messages": question}
         state: dict[str, Any] = await self.graph.ainvoke(
             given, self.where(thread), context=self.configured(**context)

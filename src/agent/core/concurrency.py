@@ -8,7 +8,7 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator
 from typing import Any, Generic, TypeVar
 
 from agent.core.errors import ProviderUnavailable
@@ -123,6 +123,53 @@ class Lanes:
         with self._lock:
             for key in [key for key in self._gates if key[0] == turn_id]:
                 del self._gates[key]
+
+
+class TurnTasks(Generic[T]):
+    """Run work of a turn beside its nodes; it stays on the loop it was begun on.
+
+    Nothing of it survives the process: whoever finds no task does the work itself.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[tuple[str, int, str], asyncio.Task[T]] = {}
+        self._lock = threading.Lock()
+
+    def start(self, turn_id: str, name: str, work: Coroutine[Any, Any, T]) -> None:
+        """Begin the work; once for a name that is under way."""
+        key = (turn_id, id(asyncio.get_running_loop()), name)
+        with self._lock:
+            if key in self._tasks:
+                work.close()
+                return
+            self._tasks[key] = asyncio.ensure_future(work)
+        # A task that nobody waits for must not complain of its error when it is thrown away.
+        self._tasks[key].add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    async def result(self, turn_id: str, name: str) -> T | None:
+        """Return what came of the work, once; None where it was not begun here."""
+        key = (turn_id, id(asyncio.get_running_loop()), name)
+        with self._lock:
+            task = self._tasks.pop(key, None)
+        return await task if task else None
+
+    @contextlib.contextmanager
+    def ending_with(self, turn_id: str) -> Iterator[None]:
+        """End the turn's work with a step of it that is cancelled or fails."""
+        try:
+            yield
+        except BaseException:
+            self.close(turn_id)
+            raise
+
+    def close(self, turn_id: str) -> None:
+        """End all work of the turn that was begun on this loop."""
+        loop = id(asyncio.get_running_loop())
+        with self._lock:
+            keys = [key for key in self._tasks if key[:2] == (turn_id, loop)]
+            tasks = [self._tasks.pop(key) for key in keys]
+        for task in tasks:
+            task.cancel()
 
 
 class Pace:

@@ -146,7 +146,7 @@ def _distinct(hits: Iterable[Hit | None]) -> list[Hit]:
 
 _RUN = re.compile(rf"(?:\[\^{ID}\])+")
 _ID = re.compile(ID)
-_SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
+SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 _EXCERPTS = 5
 _EXCERPT = 300
 _MAX_QUOTES = 12
@@ -199,7 +199,7 @@ def quotes_by_id(text: str) -> dict[str, list[str]]:
     start = 0
     sentence = ""
     for run in _RUN.finditer(text):
-        before = [part for part in _SENTENCE_END.split(text[start : run.start()]) if part.strip()]
+        before = [part for part in SENTENCE_END.split(text[start : run.start()]) if part.strip()]
         if before and re.search(r"\w", before[-1]):
             sentence = before[-1].strip().lstrip("。！？.!?,，;；*-• ")[:_MAX_QUOTE]
         for name in _ID.findall(run[0]):
@@ -230,7 +230,7 @@ def beginning(text: str) -> str:
     """Return whole sentences as far as they fit; one too long for that is cut visibly."""
     if len(text) <= _EXCERPT:
         return text
-    ends = [end.start() for end in _SENTENCE_END.finditer(text, 0, _EXCERPT)]
+    ends = [end.start() for end in SENTENCE_END.finditer(text, 0, _EXCERPT)]
     whole = text[: ends[-1]].strip() if ends else ""
     return whole or f"{text[:_EXCERPT].rstrip()}…"
 

@@ -22,6 +22,7 @@ from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageR
 from agent.assistants.common.search import ask_providers, page_row, providers_of, result_element
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
+from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import room, topic_messages, topic_name
 from agent.assistants.deep_research.state import (
     Counts,
@@ -170,7 +171,11 @@ _MAX_TOKENS = 6000
 
 
 async def act(
-    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
+    state: DeepState,
+    runtime: Runtime[Configuration],
+    *,
+    get_services: GetServices,
+    compression: Compression,
 ) -> DeepUpdate:
     """Answer every call of the last message; a failure is an answer, never raised."""
     services, configuration = get_services(), configuration_of(runtime)
@@ -182,11 +187,12 @@ async def act(
         runtime.stream_writer,
         own_scope(state.get("readable", []), state.get("owner", ""), runtime),
     )
-    return await step.run()
+    with compression.tasks.ending_with(state["turn"]["id"]):
+        return await step.run()
 
 
 def _thoughts(calls: Sequence[ToolCall]) -> list[str]:
-    return [thought_of(call) for call in calls if call["name"] == THINK]
+    return [thought for call in calls if call["name"] in OWN and (thought := thought_of(call))]
 
 
 @dataclass
@@ -370,11 +376,8 @@ class _Step:
         state, map_result, by_query = self.state, self.map_result, results.found
         opened = [page for page in results.opened.values() if not page.failure]
         intent = _intent_of(calls)
-        looked_up = (
-            bool(by_query or opened or results.own)
-            or intent is not None
-            or any(c["name"] not in OWN for c in calls)
-        )
+        on_map = any(call["name"] not in OWN for call in calls)
+        looked_up = bool(by_query or opened or results.own or intent or on_map)
         queries = [*by_query, *(own.query for own in results.own.values())]
         passages = [source for own in results.own.values() for source in own.sources]
         round_ = len(state.get("search_results", [])) + 1

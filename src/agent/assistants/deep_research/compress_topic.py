@@ -1,9 +1,11 @@
 """One topic's branch: its pages read, then compressed to notes with a marker for each fact."""
 
+import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -25,20 +27,25 @@ from agent.assistants.deep_research.state import (
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.concurrency import Lanes
+from agent.core.concurrency import Lanes, TurnTasks
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
+from agent.evidence.queries import clean_text
+from agent.evidence.references import is_domain
 from agent.evidence.types import Gap, Source
+from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import Raw, element, render
 from agent.reading.reader import Readings
-from agent.search.hits import beginning, only_known, quotes_by_id
+from agent.search.hits import SENTENCE_END, beginning, only_known, quotes_by_id
 from agent.texts import Language
 
 log = logging.getLogger(__name__)
+_HEADING = re.compile(r"^#{1,2}[ \t]+(\S[^\n]{1,200})$", re.MULTILINE)
+_MAX_TITLE = 160
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,9 @@ def _failures(readings: Readings, language: Language) -> list[Gap]:
 
 def _read(page: UsefulPage, text_found: tuple[str, bool] | None) -> ReadPage:
     text, partial = text_found or (page["snippet"], True)
+    if text_found and is_domain(page["title"]) and (heading := _HEADING.search(text)):
+        # Google names a page by its site alone.
+        page = UsefulPage(**{**page, "title": only_known(heading[1].strip(), ())[:_MAX_TITLE]})
     # A page could write our markers to have itself cited under another source's name.
     return ReadPage(page, only_known(text[:MAX_TEXT], ()), partial or len(text) > MAX_TEXT)
 
@@ -105,17 +115,61 @@ def _read(page: UsefulPage, text_found: tuple[str, bool] | None) -> ReadPage:
 NODE = "compress_topic"
 _PER_PAGE = 80
 """Tokens for a page's tag."""
+_OF_SHARE = 0.7
+_PER_TOKEN: dict[Language, float] = {"zh": 1.5, "en": 0.75}
+"""Chinese characters, or English words, a token."""
+_OPEN = re.compile(r"^[ \t*_#>-]*(?:OPEN|未决|待查)\**[ \t]*[:：]\**[ \t]*(.*)$", re.MULTILINE)
+_NOTHING_OPEN = re.compile(
+    r"(?:nothing(?: open)?|none|no(?: open)?(?: questions?)?|n/?a|无|没有|暂无|[-—])?[.。]?",
+    re.IGNORECASE,
+)
+_MAX_OPEN, _MAX_QUOTE, _LIKE = 400, 500, 0.15
+
+
+@dataclass(frozen=True)
+class Compression:
+    """Read and compress closed topics, beside the exploration of the next one or at its end."""
+
+    get_services: GetServices
+    lanes: Lanes = field(default_factory=Lanes)
+    tasks: TurnTasks[DeepUpdate] = field(default_factory=TurnTasks)
+
+    def start(self, branch: TopicBranch, runtime: Runtime[Configuration]) -> None:
+        """Begin a topic that has just been closed."""
+        topic = branch["result"]["topic"]
+        self.tasks.start(branch["turn"]["id"], topic, self._run(branch, runtime))
+
+    async def result(self, branch: TopicBranch, runtime: Runtime[Configuration]) -> DeepUpdate:
+        """Return the topic's notes: of what was begun, else made now from replies that are kept."""
+        begun = await self.tasks.result(branch["turn"]["id"], branch["result"]["topic"])
+        return begun or await self._run(branch, runtime)
+
+    async def _run(self, state: TopicBranch, runtime: Runtime[Configuration]) -> DeepUpdate:
+        services, configuration = self.get_services(), configuration_of(runtime)
+        meter = open_meter(state["turn"], configuration, services, spent=state["spent"])
+        branch = _Branch(state, configuration, services, meter, runtime.stream_writer)
+        async with self.lanes.of(state["turn"]["id"], configuration.max_parallel_reads):
+            return await branch.run()
+
+    def close(self, turn_id: str) -> None:
+        self.lanes.close(turn_id)
+        self.tasks.close(turn_id)
 
 
 async def compress_topic(
-    state: TopicBranch, runtime: Runtime[Configuration], *, get_services: GetServices, lanes: Lanes
+    state: TopicBranch, runtime: Runtime[Configuration], *, compression: Compression
 ) -> DeepUpdate:
-    """Compress a topic into notes; for a failing page or model use marked excerpts."""
-    services, configuration = get_services(), configuration_of(runtime)
-    meter = open_meter(state["turn"], configuration, services, spent=state["spent"])
-    branch = _Branch(state, configuration, services, meter, runtime.stream_writer)
-    async with lanes.of(state["turn"]["id"], configuration.max_parallel_reads):
-        return await branch.run()
+    """Return a topic's notes; for a failing page or model marked excerpts."""
+    return await compression.result(state, runtime)
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Hold the notes of a topic as marked text, what they leave open, and markers removed."""
+
+    text: str
+    open: str = ""
+    unknown: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,8 +187,12 @@ class _Branch:
         pages, gaps = await read_pages(
             result["useful_webpages"], self.services, self.meter, turn["language"]
         )
-        notes, unknown, failed = await self._compress(pages)
-        gaps += failed
+        is_small = _tokens(pages) < self.configuration.small_topic_tokens
+        if is_small:
+            notes = Notes(_excerpts(pages))
+        else:
+            notes, failed = await self._compress(pages)
+            gaps += failed
         if partial := sum(read.partial for read in pages):
             values = {"count": str(partial)}
             gaps.append(
@@ -149,17 +207,19 @@ class _Branch:
                         seconds=seconds))  # fmt: skip
         log.info("turn=%s %s %s: %d pages, %d partial, %.1f s",
                  turn["id"], NODE, name, count, partial, seconds)  # fmt: skip
+        entry = _with_notes(result, pages, notes)
+        entry["whole"] = is_small
         return DeepUpdate(
-            search_results=[_with_notes(result, pages, notes)],
-            sources_gathered=_sources(pages, notes),
+            search_results=[entry],
+            sources_gathered=await asyncio.to_thread(_sources, pages, notes.text),
             pages_read=[PageText(id=read.page["id"], text=read.text) for read in pages],
-            counts=Counts(unknown_notes=unknown),
+            counts=Counts(unknown_notes=notes.unknown),
             gaps=gaps,
             usage=self.meter.usage,
         )
 
-    async def _compress(self, pages: list[ReadPage]) -> tuple[str, int, list[Gap]]:
-        """Return notes that cite only these pages, and the number of removed notes."""
+    async def _compress(self, pages: list[ReadPage]) -> tuple["Notes", list[Gap]]:
+        """Return notes that cite only these pages."""
         language, topic = self.state["turn"]["language"], self.state["result"]["topic"]
         ids = [read.page["id"] for read in pages]
         asking: Awaitable[Reply[BaseModel]] = self.services.models.ask(
@@ -177,16 +237,14 @@ class _Branch:
             ),
         )
         if reply is None:
-            return _excerpts(pages), 0, gaps
+            return Notes(_excerpts(pages)), gaps
         unknown = sum(name not in ids for name in cited_ids(reply.text))
-        notes = only_known(reply.text, ids).strip()
-        if MARKER.search(notes):
-            return notes, unknown, []
-        return (
-            _excerpts(pages),
-            unknown,
-            [run_gap("deep_research.compress_unmarked", language, query=topic)],
-        )
+        text, open_ = _without_open(reply.text)
+        notes = Notes(only_known(text, ids).strip(), open_, unknown)
+        if MARKER.search(notes.text):
+            return notes, []
+        notes = Notes(_excerpts(pages), open_, unknown)
+        return notes, [run_gap("deep_research.compress_unmarked", language, query=topic)]
 
     def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
         """Return the instructions with the pages, each cut to its share of the limit."""
@@ -195,14 +253,42 @@ class _Branch:
         values = {
             "question": cut_to_tokens(turn["question"], limit // 5),
             "topic": self.state["result"]["topic"],
+            "words": str(_words(pages, limit // self.configuration.max_topics, language)),
         }
         system = SystemMessage(render("deep_compress_system", language))
         bare = HumanMessage(render("deep_compress", language, pages="", **values))
         free = limit - prompt_tokens([system, bare]) - 100
-        shares = _shares([read.text for read in pages], free - _PER_PAGE * len(pages))
-        elements = [_page_element(r, text) for r, text in zip(pages, shares, strict=True)]
-        full = render("deep_compress", language, pages=Raw("\n".join(elements)), **values)
+        full = render("deep_compress", language, pages=page_elements(pages, free), **values)
         return [system, HumanMessage(full)]
+
+
+def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
+    """Return pages as a model reads them, each cut to its share of so many tokens."""
+    shares = _shares([read.text for read in pages], tokens - _PER_PAGE * len(pages))
+    rows = [_page_element(read, text) for read, text in zip(pages, shares, strict=True)]
+    return Raw("\n".join(rows))
+
+
+def _tokens(pages: Sequence[ReadPage]) -> int:
+    return sum(estimated_tokens(read.text) for read in pages)
+
+
+def _words(pages: Sequence[ReadPage], share: int, language: Language) -> int:
+    """Return how long notes may be, in words or Chinese characters: a sixth of their pages.
+
+    `share` are the tokens of the report's prompt that fall to a topic.
+    """
+    tokens = min(_tokens(pages) / 6, share * _OF_SHARE)
+    return round(max(300, min(2500, tokens)) * _PER_TOKEN[language] / 50) * 50
+
+
+def _without_open(text: str) -> tuple[str, str]:
+    """Return notes without their line on what stays open, and what that says."""
+    matches = list(_OPEN.finditer(text))
+    if not matches:
+        return text, ""
+    said = clean_text(MARKER.sub("", matches[-1][1]), _MAX_OPEN)
+    return _OPEN.sub("", text), "" if _NOTHING_OPEN.fullmatch(said) else said
 
 
 def _shares(texts: list[str], free: int) -> list[str]:
@@ -218,8 +304,9 @@ def _shares(texts: list[str], free: int) -> list[str]:
 def _page_element(read: ReadPage, text: str) -> str:
     page = read.page
     partial = "yes" if read.partial else "no"
-    title, site = page["title"][:120], page["site"][:60]
-    return element("page", text, id=page["id"], title=title, site=site, partial=partial)
+    about = {"title": page["title"][:120], "site": page["site"][:60]}
+    return element("page", text, id=page["id"], **about, published=page["published"],
+                   partial=partial)  # fmt: skip
 
 
 def _excerpts(pages: list[ReadPage]) -> str:
@@ -232,18 +319,20 @@ def _excerpts(pages: list[ReadPage]) -> str:
     return "\n\n".join(lines)
 
 
-def _with_notes(result: TopicResult, pages: list[ReadPage], notes: str) -> TopicResult:
+def _with_notes(result: TopicResult, pages: list[ReadPage], notes: Notes) -> TopicResult:
     read = [UsefulPage(**{**each.page, "partial": each.partial}) for each in pages]
     return TopicResult(
         topic=result["topic"],
         reason=result["reason"],
         useful_webpages=read,
-        compressed_content=notes,
+        compressed_content=notes.text,
+        open=notes.open,
     )
 
 
 def _sources(pages: list[ReadPage], notes: str) -> list[Source]:
-    quotes = quotes_by_id(notes)
+    """Return the pages as sources; their quotes are sentences of their own."""
+    noted = quotes_by_id(notes)
     return [
         Source(
             id=read.page["id"],
@@ -251,7 +340,21 @@ def _sources(pages: list[ReadPage], notes: str) -> list[Source]:
             title=read.page["title"],
             url=read.page["url"],
             provider=read.page["provider"],
-            quotes=quotes.get(read.page["id"], []),
+            quotes=_own_words(read, noted.get(read.page["id"], [])),
+            site=read.page["site"],
+            published=read.page["published"],
         )
         for read in pages
     ]
+
+
+def _own_words(read: ReadPage, noted: Sequence[str]) -> list[str]:
+    """Return the sentences of a page that are nearest to what was noted of it."""
+    own = [part.strip() for part in SENTENCE_END.split(read.text) if part.strip()]
+    if not own:
+        return []
+    bm25, quotes = Bm25(own), list[str]()
+    for sentence in noted:
+        for at, score in best_first(bm25.scores(sentence))[:1]:
+            quotes += [own[at][:_MAX_QUOTE]] if score >= _LIKE else []
+    return list(dict.fromkeys(quotes)) or [beginning(read.page["snippet"] or own[0])]

@@ -17,6 +17,7 @@ from agent.assistants.common.reading import READ
 from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import Share, meter_of, share_spent
+from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.plan import begun, next_planned, plan_elements
 from agent.assistants.deep_research.state import (
     Counts,
@@ -30,6 +31,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
+from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
@@ -40,7 +42,7 @@ from agent.texts import say
 _TOOLS = 850
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
 _MAP_TOOLS = 1500
-_RECORD = 400
+_RECORD, _BEGINNING = 400, 200
 _NAME = 120
 """Characters of a question that stands for a topic without a name."""
 
@@ -61,7 +63,7 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
         "plan": plan_elements(state.get("plan", []), limit // 10),
         "topics_done": cut_to_tokens(topics_done(state), limit // 6),
         "topic": state["topic"],
-        "left": _left(state, configuration),
+        "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
     return [
@@ -76,7 +78,7 @@ def topic_name(state: DeepState) -> str:
     return state["topic"] or clean_text(state["turn"]["question"], _NAME)
 
 
-def _left(state: DeepState, configuration: Configuration) -> str:
+def left(state: DeepState, configuration: Configuration) -> str:
     """Return how many rounds and topics, the present one included, may still be used."""
     rounds = configuration.max_exploration_rounds - state["rounds"]
     topics = configuration.max_topics - len(state.get("search_results", []))
@@ -89,11 +91,16 @@ def _left(state: DeepState, configuration: Configuration) -> str:
 
 
 def topics_done(state: DeepState) -> str:
-    """Return a line for each closed topic: its name, how many pages it kept, why it was left."""
-    lines = []
+    """Return a line for each closed topic: its pages, what is known and what is open."""
+    language, lines = state["turn"]["language"], []
     for entry in state.get("search_results", []):
-        name = f"{entry['topic']} ({len(entry['useful_webpages'])})"
-        lines.append("- " + cut_to_tokens(f"{name}: {entry['reason']}", _RECORD))
+        text = entry["reason"]
+        if (notes := entry["compressed_content"]) and not entry.get("whole"):
+            text = cut_to_tokens(" ".join(MARKER.sub("", notes).split()), _BEGINNING)
+        open_ = entry.get("open", "")
+        key = "deep_research.topic_open" if open_ else "deep_research.topic_closed"
+        values = {"topic": entry["topic"], "pages": len(entry["useful_webpages"]), "open": open_}
+        lines.append("- " + cut_to_tokens(say(key, language, text=text, **values), _RECORD))
     return "\n".join(lines)
 
 
@@ -138,10 +145,21 @@ _LEAST_ROOM = 6
 
 
 async def explore(
-    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
+    state: DeepState,
+    runtime: Runtime[Configuration],
+    *,
+    get_services: GetServices,
+    compression: Compression,
 ) -> DeepUpdate:
     """Ask the model once; end or clear instead where a limit says so. Never raise for it."""
-    services, configuration = get_services(), configuration_of(runtime)
+    with compression.tasks.ending_with(state["turn"]["id"]):
+        return await _explored(state, runtime, get_services())
+
+
+async def _explored(
+    state: DeepState, runtime: Runtime[Configuration], services: Services
+) -> DeepUpdate:
+    configuration = configuration_of(runtime)
     meter = meter_of(state, configuration, services)
     if gap := ending(state, configuration, meter):
         return _end_update(state, gap, runtime)

@@ -4,8 +4,11 @@ begin ─ explore ⇄ act                      (thinking, searching, the map)
            │        │
            └─ switch_topic ─ explore …     (archive the topic, forget its messages)
                     │
-                    └─ compress_topic ×n ─ write_report
+                    └─ compress_topic ×n ─ review_notes ─ write_report
+                                                │
+                                                └─ explore … (once, what the notes miss)
 
+A closed topic is read and compressed beside the exploration of the next one (`Compression`).
 With `review_plan` the run pauses between begin and explore.
 """
 
@@ -18,10 +21,16 @@ from langgraph.stream import CustomTransformer
 from agent.assistants.common.services import GetServices
 from agent.assistants.deep_research.act import act
 from agent.assistants.deep_research.begin import begin
-from agent.assistants.deep_research.compress_topic import compress_topic
+from agent.assistants.deep_research.compress_topic import Compression, compress_topic
 from agent.assistants.deep_research.explore import explore
+from agent.assistants.deep_research.review_notes import review_notes
 from agent.assistants.deep_research.review_plan import after_begin, after_review, review_plan
-from agent.assistants.deep_research.routing import after_act, after_explore, after_switch
+from agent.assistants.deep_research.routing import (
+    after_act,
+    after_explore,
+    after_notes,
+    after_switch,
+)
 from agent.assistants.deep_research.state import (
     DeepConfiguration,
     DeepInput,
@@ -30,7 +39,6 @@ from agent.assistants.deep_research.state import (
 )
 from agent.assistants.deep_research.switch_topic import switch_topic
 from agent.assistants.deep_research.write_report import write_report
-from agent.core.concurrency import Lanes
 from agent.services import process_services
 
 Graph = StateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
@@ -40,18 +48,22 @@ Compiled = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState
 def build_graph(get_services: GetServices = process_services) -> Graph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
     graph = StateGraph(DeepState, context_schema=DeepConfiguration, input_schema=DeepInput)
-    lanes = Lanes()
-    compressed = partial(compress_topic, get_services=get_services, lanes=lanes)
-    written = partial(write_report, get_services=get_services, lanes=lanes)
+    compression = Compression(get_services)
+    explored = partial(explore, get_services=get_services, compression=compression)
+    acted = partial(act, get_services=get_services, compression=compression)
+    written = partial(write_report, get_services=get_services, compression=compression)
 
     graph.add_node("begin", partial(begin, get_services=get_services), input_schema=DeepState)
     graph.add_node("review_plan", partial(review_plan, get_services=get_services),
                    input_schema=DeepState)  # fmt: skip
-    graph.add_node("explore", partial(explore, get_services=get_services), input_schema=DeepState)
-    graph.add_node("act", partial(act, get_services=get_services), input_schema=DeepState)
-    graph.add_node("switch_topic", partial(switch_topic, get_services=get_services),
+    graph.add_node("explore", explored, input_schema=DeepState)
+    graph.add_node("act", acted, input_schema=DeepState)
+    graph.add_node("switch_topic", partial(switch_topic, compression=compression),
                    input_schema=DeepState)  # fmt: skip
-    graph.add_node("compress_topic", compressed, input_schema=TopicBranch)
+    graph.add_node("compress_topic", partial(compress_topic, compression=compression),
+                   input_schema=TopicBranch)  # fmt: skip
+    graph.add_node("review_notes", partial(review_notes, get_services=get_services),
+                   input_schema=DeepState)  # fmt: skip
     graph.add_node("write_report", written, input_schema=DeepState)
 
     graph.add_edge(START, "begin")
@@ -60,9 +72,10 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     graph.add_conditional_edges("explore", after_explore, ["act", "switch_topic", "explore"])
     graph.add_conditional_edges("act", after_act, ["switch_topic", "explore"])
     graph.add_conditional_edges(
-        "switch_topic", after_switch, ["explore", "compress_topic", "write_report"]
+        "switch_topic", after_switch, ["explore", "compress_topic", "review_notes"]
     )
-    graph.add_edge("compress_topic", "write_report")
+    graph.add_edge("compress_topic", "review_notes")
+    graph.add_conditional_edges("review_notes", after_notes, ["explore", "write_report"])
     graph.add_edge("write_report", END)
     return graph
 

@@ -22,14 +22,24 @@ def after_act(state: DeepState) -> Literal["switch_topic", "explore"]:
     return "switch_topic" if state.get("intent") else "explore"
 
 
-def after_switch(state: DeepState) -> list[Send] | Literal["explore", "write_report"]:
-    """Route on with the research, to a branch for each topic with pages, or to the report."""
+def after_switch(state: DeepState) -> list[Send] | Literal["explore", "review_notes"]:
+    """Route on with the research, to a branch for each topic without notes, or to their review."""
     if state["exploring"]:
         return "explore"
+    branches = [Send("compress_topic", branch) for branch in topic_branches(state)]
+    return branches or "review_notes"
+
+
+def after_notes(state: DeepState) -> Literal["explore", "write_report"]:
+    """Route to what the review wants to know, else to the report."""
+    return "explore" if state["exploring"] else "write_report"
+
+
+def topic_branches(state: DeepState) -> list[TopicBranch]:
+    """Return a branch for each topic with pages and without notes."""
     turn, spent = state["turn"], state.get("usage") or no_usage()
-    branches = [
-        Send("compress_topic", TopicBranch(number=number, result=result, turn=turn, spent=spent))
-        for number, result in enumerate(state.get("search_results", []))
-        if result["useful_webpages"]
+    return [
+        TopicBranch(number=number, result=entry, turn=turn, spent=spent)
+        for number, entry in enumerate(state.get("search_results", []))
+        if entry["useful_webpages"] and entry["compressed_content"] is None
     ]
-    return branches or "write_report"

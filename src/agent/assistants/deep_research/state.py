@@ -86,6 +86,10 @@ class TopicResult(TypedDict):
     useful_webpages: list[UsefulPage]
     compressed_content: str | None
     """Marked text (`[^t0-1]`); None until it is written."""
+    open: NotRequired[str]
+    """Questions that its pages leave open or contradict each other on."""
+    whole: NotRequired[bool]
+    """Whether its pages are so short that the writer gets them as they are."""
 
 
 class PageText(TypedDict):
@@ -153,6 +157,8 @@ class DeepState(AgentInput, Gathered, total=False):
     searched: bool
     """Whether any search of this turn was sent."""
     exploring: bool
+    reviewed: bool
+    """Whether the notes were judged as a whole; they are once in a turn."""
     intent: Intent | None
     pages_found: Annotated[list[FoundPage], extend]
     links_found: Annotated[list[str], extend]
@@ -192,6 +198,7 @@ def new_research() -> DeepUpdate:
         "fruitless": 0,
         "searched": False,
         "exploring": True,
+        "reviewed": False,
         "report": "",
     }
     return cast(DeepUpdate, empty)

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.reading import canonical
-from agent.assistants.common.services import GetServices
+from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import topic_messages, topic_name
 from agent.assistants.deep_research.plan import (
     begun,
@@ -16,6 +16,7 @@ from agent.assistants.deep_research.plan import (
     topic_named,
     with_status,
 )
+from agent.assistants.deep_research.routing import topic_branches
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
@@ -25,13 +26,17 @@ from agent.assistants.deep_research.state import (
     PlannedTopic,
     TopicResult,
     UsefulPage,
+    add_counts,
     configuration_of,
+    merge_topics,
 )
 from agent.assistants.deep_research.tools import SEARCH, last_thought
 from agent.configuration import Configuration
+from agent.core.budget import add_usage
 from agent.core.progress import event
 from agent.evidence.types import Gap
 from agent.state import replaced
+from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "switch_topic"
@@ -40,22 +45,19 @@ _MAX_THOUGHT = 400
 
 
 async def switch_topic(
-    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
+    state: DeepState, runtime: Runtime[Configuration], *, compression: Compression
 ) -> DeepUpdate:
     """Carry out a change, an end or a clearing that was decided."""
-    intent = state["intent"]
-    assert intent is not None
-    configuration, messages = configuration_of(runtime), topic_messages(state)
+    intent = cast(Intent, state["intent"])
+    limit, messages = configuration_of(runtime).max_topics, topic_messages(state)
     new_topic = _new_topic(state, intent)
     entry, invented = _archive(state, intent, messages)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
+    goes_on = intent["kind"] == "clear" or (intent["kind"] == "change" and entries < limit)
     gaps = _gaps(state, intent, entry)
-    goes_on = intent["kind"] != "end"
-    if intent["kind"] == "change" and entries >= configuration.max_topics:
-        limit = str(configuration.max_topics)
-        language = state["turn"]["language"]
-        gaps.append(run_gap("deep_research.topics_spent", language, limit=limit, topic=new_topic))
-        goes_on = False
+    if intent["kind"] == "change" and not goes_on:
+        values = {"limit": str(limit), "topic": new_topic}
+        gaps.append(run_gap("deep_research.topics_spent", state["turn"]["language"], **values))
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     if entry:
@@ -66,7 +68,7 @@ async def switch_topic(
         runtime.stream_writer(event("topic_started", NODE, text=topic, count=entries))
     log.info("turn=%s %s: %s, %d topics", state["turn"]["id"], NODE, intent["kind"], entries)
     removed: list[Any] = [RemoveMessage(id=message.id or "") for message in messages]
-    return DeepUpdate(
+    switched = DeepUpdate(
         messages=removed,
         search_results=[entry] if entry else [],
         pages_found=replaced([]),
@@ -79,6 +81,39 @@ async def switch_topic(
         gaps=gaps,
         counts=Counts(invented_urls=invented),
     )
+    if goes_on and intent["kind"] == "change":
+        return await _with_notes(state, switched, runtime, compression)
+    return switched
+
+
+async def _with_notes(
+    state: DeepState,
+    switched: DeepUpdate,
+    runtime: Runtime[Configuration],
+    compression: Compression,
+) -> DeepUpdate:
+    """Begin to compress the topic that is left; add the notes of those that were left before."""
+    closed = merge_topics(state.get("search_results"), switched["search_results"])
+    branches = topic_branches(cast(DeepState, {**state, "search_results": closed}))
+    left = topic_name(state)
+    for branch in branches:
+        if branch["result"]["topic"] == left:
+            compression.start(branch, runtime)
+    with compression.tasks.ending_with(state["turn"]["id"]):
+        noted = [
+            await compression.result(branch, runtime)
+            for branch in branches
+            if branch["result"]["topic"] != left
+        ]
+    merged: dict[str, Any] = {**switched}
+    for update in noted:
+        for key in ("search_results", "gaps"):
+            merged[key] = [*cast(Any, update)[key], *merged[key]]
+        for key in ("sources_gathered", "pages_read"):
+            merged[key] = [*merged.get(key, []), *cast(Any, update)[key]]
+        merged["counts"] = add_counts(merged["counts"], update["counts"])
+        merged["usage"] = add_usage(merged.get("usage"), update["usage"])
+    return cast(DeepUpdate, merged)
 
 
 def _plan(state: DeepState, topic: str, *, is_done: bool) -> list[PlannedTopic]:
@@ -115,7 +150,7 @@ def _archive(
         _useful_page(page, f"t{place}-{number}")
         for number, page in enumerate(fresh, start=len(earlier))
     ]
-    reason = " ".join(filter(None, (intent["reason"], last_thought(messages)[:_MAX_THOUGHT])))
+    reason = " / ".join(filter(None, (intent["reason"], last_thought(messages)[:_MAX_THOUGHT])))
     entry = TopicResult(
         topic=name,
         reason=reason,
@@ -148,9 +183,15 @@ def _useful(found: list[FoundPage], named: list[str] | None) -> tuple[list[Found
 
 
 def _gaps(state: DeepState, intent: Intent, entry: TopicResult | None) -> list[Gap]:
-    if entry is None or entry["useful_webpages"]:
-        return []
-    return [run_gap("deep_research.no_pages", state["turn"]["language"], query=entry["topic"])]
+    """Return that the topic has no pages, and which topics a limit left unsearched."""
+    language, gaps = state["turn"]["language"], list[Gap]()
+    if entry is not None and not entry["useful_webpages"]:
+        gaps.append(run_gap("deep_research.no_pages", language, query=entry["topic"]))
+    left = [topic["name"] for topic in state.get("plan", []) if topic["status"] == "planned"]
+    if intent["kind"] == "end" and intent["urls"] is None and left:
+        names = say("punctuation.comma", language).join(left)
+        gaps.append(run_gap("deep_research.not_researched", language, topics=names))
+    return gaps
 
 
 def _useful_page(page: FoundPage, name: str) -> UsefulPage:

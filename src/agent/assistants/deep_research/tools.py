@@ -23,6 +23,8 @@ from agent.evidence.queries import clean_text
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"
 OWN = (THINK, SEARCH, READ, SEARCH_DOCUMENTS, CHANGE, END)
+_THOUGHTFUL = (THINK, SEARCH, CHANGE, END)
+"""Calls that carry a thought."""
 MAX_QUERIES = 5
 _MAX_QUERY, _MAX_TOPIC, _MAX_REASON, _MAX_THOUGHT, _MAX_URLS = 400, 120, 300, 1500, 60
 
@@ -34,22 +36,31 @@ def think_tool(reflection: str) -> str:
 
 
 @tool
-def tavily_search(queries: list[str]) -> str:
-    """Search the web for one or more distinct queries at once."""
+def tavily_search(reflection: str, queries: list[str]) -> str:
+    """Search the web for one or more distinct queries at once.
+
+    reflection: what is known, what is missing, why these queries.
+    """
     return ""
 
 
 @tool
 def change_research_topic(
-    new_topic: str, reason: str, search_result_of_current_topic: list[str]
+    reflection: str, new_topic: str, reason: str, search_result_of_current_topic: list[str]
 ) -> str:
-    """Close the present topic, keeping its useful URLs, and begin another one."""
+    """Close the present topic, keeping its useful URLs, and begin another one.
+
+    reflection: what was found and what stays open.
+    """
     return ""
 
 
 @tool
-def end_of_research(search_result_of_current_topic: list[str]) -> str:
-    """End the research, keeping the useful URLs of the present topic."""
+def end_of_research(reflection: str, search_result_of_current_topic: list[str]) -> str:
+    """End the research, keeping the useful URLs of the present topic.
+
+    reflection: what was found and what stays open.
+    """
     return ""
 
 
@@ -63,6 +74,7 @@ EXPLORING: tuple[BaseTool, ...] = (
 
 
 def thought_of(call: ToolCall) -> str:
+    """Return the reflection that a call carries, of `think_tool` or beside another's arguments."""
     return _text(call["args"], "reflection", _MAX_THOUGHT)
 
 
@@ -138,7 +150,7 @@ class TopicHistory:
 
 
 def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
-    """Return whether the model has thought since the last search of a topic."""
+    """Return whether the model has thought alone since the last search of a topic."""
     for message in reversed(messages):
         if isinstance(message, ToolMessage) and message.status == "success":
             if message.name == THINK:
@@ -160,7 +172,7 @@ def last_thought(messages: Sequence[AnyMessage]) -> str:
     """Return the model's last thought in a topic."""
     for message in reversed(messages):
         for call in reversed(message.tool_calls if isinstance(message, AIMessage) else []):
-            if call["name"] == THINK and (thought := thought_of(call)):
+            if call["name"] in _THOUGHTFUL and (thought := thought_of(call)):
                 return thought
     return ""
 
@@ -209,7 +221,7 @@ class _Order:
         return None
 
     def _search(self, call: ToolCall) -> Refusal | None:
-        if not self._thought and not self._searching:
+        if not (self._thought or self._searching or thought_of(call)):
             return "think_first"
         if not queries_of(call):
             return "empty_search"
@@ -219,7 +231,7 @@ class _Order:
     def _closing(self, call: ToolCall) -> Refusal | None:
         if self._leaving:
             return "second_change"
-        if not self._thought:
+        if not (self._thought or (thought_of(call) and not self._searching)):
             return "think_first"
         if call["name"] == CHANGE and (refusal := self._unfit(new_topic_of(call))):
             return refusal

@@ -18,9 +18,9 @@ from agent.assistants.common.writer import (
     write_message,
     write_or_quote,
 )
+from agent.assistants.deep_research.compress_topic import Compression, ReadPage, page_elements
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
 from agent.configuration import Configuration
-from agent.core.concurrency import Lanes
 from agent.core.strings import cut_to_tokens
 from agent.prompts import Raw, element, render
 from agent.state import replaced
@@ -35,7 +35,11 @@ _PER_TOPIC = 60
 
 
 async def write_report(
-    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices, lanes: Lanes
+    state: DeepState,
+    runtime: Runtime[Configuration],
+    *,
+    get_services: GetServices,
+    compression: Compression,
 ) -> DeepUpdate:
     """Write the report from the topics' notes; raise NothingFound where every source failed."""
     draft = Draft(
@@ -59,7 +63,7 @@ async def write_report(
         notes=[f"## {name}\n{notes}" for name, notes in report.topics() if notes],
     )
     closing = await write_message(draft, parts)
-    lanes.close(draft.turn["id"])
+    compression.close(draft.turn["id"])
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
     return cast(DeepUpdate, {**closing, "pages_read": replaced([]), "report": text})
 
@@ -118,9 +122,23 @@ class _Report:
         bare = HumanMessage(render("deep_report", language, topics="", **values))
         free = limit - prompt_tokens([system, bare]) - 100
         share = max(0, free // max(1, len(topics)) - _PER_TOPIC)
-        rows = [element("topic", cut_to_tokens(notes, share), name=name) for name, notes in topics]
+        rows = [self._row(name, notes, share) for name, notes in topics]
         full = render("deep_report", language, topics=Raw("\n".join(rows)), **values)
         return [system, HumanMessage(full)]
+
+    def _row(self, name: str, notes: str, tokens: int) -> Raw:
+        """Return a topic for the prompt: its notes, or its pages where those are short."""
+        entries = self.state.get("search_results", [])
+        entry = next((e for e in entries if e["topic"] == name and e.get("whole")), None)
+        if entry is None:
+            return element("topic", cut_to_tokens(notes, tokens), name=name)
+        texts = {read["id"]: read["text"] for read in self.state.get("pages_read", [])}
+        pages = [
+            ReadPage(page, texts.get(page["id"], page["snippet"]), page.get("partial", True))
+            for page in entry["useful_webpages"]
+        ]
+        head = element("topic", "", name=name).removesuffix("</topic>")
+        return Raw(f"{head}\n{page_elements(pages, tokens)}\n</topic>")
 
     def topics(self) -> list[tuple[str, str]]:
         """Return the topics with their notes; the map's records are one of their own."""

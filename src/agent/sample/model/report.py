@@ -111,12 +111,16 @@ def _change(topic: str, urls: list[str]) -> FunctionCall:
 
 def deep_compress(turn: Turn) -> Answer:
     """Return the sentences of each page that bear on the topic, in their order, with its marker."""
-    language, topic, pages = language_of(turn), block(turn.user, "topic"), sources(turn.user)
+    return Answer(text=_notes(turn.user, block(turn.user, "topic"), language_of(turn)))
+
+
+def _notes(text: str, topic: str, language: Language) -> str:
+    pages = sources(text)
     quotes = [s for page in pages for s in quote(page.sentences(), topic, PER_PAGE)]
     notes = join_sentences(in_language(quotes, language), language)
     if not notes and pages:
         notes = f"{say('sample.nothing_here', language)}[^{pages[0].id}]"
-    return Answer(text=notes or nothing_on(topic, language))
+    return notes or nothing_on(topic, language)
 
 
 def deep_report(turn: Turn) -> Answer:
@@ -130,6 +134,7 @@ def deep_report(turn: Turn) -> Answer:
         if text.startswith("[^"):
             tables[name] = records(text)
             continue
+        text = _notes(text, name, language) if elements(text, "page") else text
         own = [s for s in sentences(text) if s.ids and s.bare not in used][:PER_TOPIC]
         used |= {sentence.bare for sentence in own}
         sections.append((name, own))

@@ -1,0 +1,112 @@
+"""Judge the notes of all topics once: may more be looked up before the report is written?"""
+
+import logging
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field, field_validator
+
+from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn import Share, meter_of, share_spent
+from agent.assistants.deep_research.explore import ENDING, left
+from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
+from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.progress import event
+from agent.core.strings import cut_to_tokens
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.prompts import Raw, element, render
+
+log = logging.getLogger(__name__)
+NODE = "review_notes"
+MAX_MORE = 2
+"""Topics that a review may open."""
+_LEAST_ROUNDS = 3
+_SHARE = Share(5, 0.6, 0.5)
+
+
+class NotesReview(BaseModel):
+    """The verdict over the notes."""
+
+    missing: str = Field("", description="In one sentence; empty where the notes suffice.")
+    topics: list[TopicToPlan] = Field(default_factory=list, description="At most two, or none.")
+
+    @field_validator("missing", mode="before")
+    @classmethod
+    def _text(cls, value: object) -> str:
+        return value if isinstance(value, str) else ""
+
+
+async def review_notes(
+    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
+) -> DeepUpdate:
+    """Have a model judge the notes once, and open what it misses; never raise for its failure."""
+    services, configuration = get_services(), configuration_of(runtime)
+    meter = meter_of(state, configuration, services)
+    if not _is_worth_it(state, configuration, meter):
+        return DeepUpdate(reviewed=True)
+    reply, _ = await ask_or_gap(
+        services.models.ask(
+            configuration.reflection_model,
+            _prompt(state, configuration),
+            meter=meter,
+            schema=NotesReview,
+            thinking=DEFAULT_THINKING["reflection"],
+        ),
+        state["turn"],
+        NODE,
+    )
+    review = reply.parsed if reply and reply.parsed else NotesReview()
+    plan = state.get("plan", [])
+    room = configuration.max_topics - len(state.get("search_results", []))
+    more = review.topics[: min(MAX_MORE, max(0, room))]
+    longer = with_topics(plan, more, len(plan) + len(more))
+    added = len(longer) - len(plan)
+    log.info("turn=%s %s: %d more topics", state["turn"]["id"], NODE, added)
+    runtime.stream_writer(event("reflection", NODE, text=review.missing, count=added))
+    if not added:
+        return DeepUpdate(reviewed=True, usage=meter.usage)
+    return DeepUpdate(
+        reviewed=True, plan=longer, topic="", exploring=True, fruitless=0, usage=meter.usage
+    )
+
+
+def _is_worth_it(state: DeepState, configuration: Configuration, meter: Meter) -> bool:
+    """Return whether there are several notes, or open ones, and enough is left to look up more."""
+    noted = [entry for entry in state.get("search_results", []) if entry["compressed_content"]]
+    if state["reviewed"] or not (len(noted) > 1 or any(entry.get("open") for entry in noted)):
+        return False
+    if any(gap["code"] in ENDING for gap in state.get("gaps", [])):
+        return False
+    if state["rounds"] + _LEAST_ROUNDS > configuration.max_exploration_rounds:
+        return False
+    if len(state.get("search_results", [])) >= configuration.max_topics:
+        return False
+    return not share_spent(_SHARE, state.get("usage"), configuration, meter)
+
+
+def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
+    turn, limit = state["turn"], configuration.context_token_limit
+    language = turn["language"]
+    values = {
+        "today": turn["today"],
+        "plan": plan_elements(state.get("plan", []), limit // 10),
+        "left": left(state, configuration),
+        "question": cut_to_tokens(turn["question"], limit // 5),
+    }
+    system = SystemMessage(render("deep_review_system", language))
+    bare = prompt_tokens(
+        [system, HumanMessage(render("deep_review", language, topics="", **values))]
+    )
+    entries = state.get("search_results", [])
+    share = max(0, (limit - bare) // max(1, len(entries)) - 80)
+    rows = []
+    for entry in entries:
+        notes = cut_to_tokens(entry["compressed_content"] or "", share * 3 // 4)
+        open_ = cut_to_tokens(entry.get("open", ""), share // 4) or None
+        rows.append(element("topic", notes, name=entry["topic"], open=open_))
+    topics = Raw("\n".join(rows))
+    return [system, HumanMessage(render("deep_review", language, topics=topics, **values))]
