@@ -364,15 +364,19 @@ def near_duplicate(a: str, b: str) -> bool:
 
 def drop_seen(queries: list[Query], earlier: Iterable[str]) -> list[Query]:
     """Return the new queries in order, each once; invisible ones are left out."""
-    meanings = [_meaning(text) for text in earlier]
+    texts = list(earlier)
+    meanings = [_meaning(text) for text in texts]
     fresh: list[Query] = []
     for query in queries:
         if not is_visible(query["query"]):
             continue
         meaning = _meaning(query["query"])
-        if any(_same(meaning, other) for other in meanings):
+        if any(_same(meaning, other) for other in meanings) or any(
+            same_search(query["query"], text) for text in texts
+        ):
             continue
         meanings.append(meaning)
+        texts.append(query["query"])
         fresh.append(query)
     return fresh
 

@@ -14,6 +14,7 @@ from agent.core.calls import Calls, Policy
 from agent.evidence.queries import clean_text
 from agent.search.hits import MAX_QUERY, Endpoint, make_hit, plain
 from agent.search.http import SearchHttp
+from agent.search.turn_searches import TurnSearches
 
 DocumentKind = Literal["encyclopedia", "paper", "filing", "statement", "page"]
 
@@ -107,6 +108,7 @@ class DocumentSearch(ABC):
             base_delay=self.base_delay,
             breaker=True,
         )
+        self._searches = TurnSearches()
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
         """Return at most `count` documents, paid for once in a turn.
@@ -118,10 +120,13 @@ class DocumentSearch(ABC):
             return []
         most = max(1, min(count or self._endpoint.default_count, self.max_count))
 
-        async def fetch() -> list[Document]:
-            return distinct(await self.fetch(cleaned, most))[:most]
+        async def paid(words: str) -> list[Document]:
+            async def fetch() -> list[Document]:
+                return distinct(await self.fetch(words, most))[:most]
 
-        return await self._paid({"query": cleaned, "count": most}, fetch, meter=meter)
+            return await self._paid({"query": words, "count": most}, fetch, meter=meter)
+
+        return [*await self._searches.do(cleaned, most, meter, paid)]
 
     @abstractmethod
     async def fetch(self, query: str, count: int) -> list[Document | None]:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -19,6 +20,7 @@ from agent.prompts import render
 from agent.reading.guard import Guard
 from agent.search.hits import MAX_QUERY, make_hit
 from agent.search.http import SearchHttp
+from agent.search.turn_searches import TurnSearches
 from agent.search.types import Hit, WebResult, WebTask, search_gap
 from agent.texts import detect_language, say
 
@@ -88,6 +90,7 @@ class GoogleSearch:
 
     def __init__(self, models: ModelClient) -> None:
         self._models = models
+        self.searches = TurnSearches()
 
     async def research(self, task: WebTask, *, meter: Meter) -> WebResult:
         """Return marked text; text that no source supports is a gap, never a finding.
@@ -175,7 +178,12 @@ class GoogleHits:
             model=self._model,
             choice="google",
         )
-        best = max(await self._google.ask(task, meter=meter), key=_worth)
+
+        async def ask(words: str) -> list[Grounded]:
+            return await self._google.ask(replace(task, query=words), meter=meter)
+
+        answers = await self._google.searches.do(cleaned, 0, meter, ask)
+        best = max(answers, key=_worth)
         ordered = sorted(best.sources, key=lambda source: not source["quotes"])
         hits = [hit for source in ordered if (hit := _hit(source))]
         return hits[: count or self._default_count]

@@ -23,6 +23,7 @@ from agent.models.client import ModelClient
 from agent.models.types import Reply
 from agent.prompts import Raw, element, render
 from agent.search.http import SearchHttp
+from agent.search.turn_searches import TurnSearches
 from agent.search.types import Hit, WebResult, WebTask, failure_gap, search_gap
 
 MAX_QUERY = 400
@@ -52,6 +53,8 @@ class HitSearch(ABC):
 
     name: str
     max_count: int = 20
+    operators: bool = False
+    """Whether quoted words are others than bare ones there."""
 
     def __init__(self, http: SearchHttp, calls: Calls, endpoint: Endpoint) -> None:
         self._http = http
@@ -60,6 +63,7 @@ class HitSearch(ABC):
         self._policy = Policy(
             self.name, spends="searches", timeout=endpoint.timeout, attempts=3, breaker=True
         )
+        self._searches = TurnSearches(operators=self.operators)
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
         """Return at most `count` hits, paid for once in a turn; raise ProviderError."""
@@ -68,12 +72,15 @@ class HitSearch(ABC):
             return []
         most = max(1, min(count or self._endpoint.default_count, self.max_count))
 
-        async def send() -> str:
-            hits = _distinct(await self.fetch(cleaned, most))[:most]
-            return json.dumps([asdict(hit) for hit in hits], ensure_ascii=False)
+        async def paid(words: str) -> str:
+            async def send() -> str:
+                hits = _distinct(await self.fetch(words, most))[:most]
+                return json.dumps([asdict(hit) for hit in hits], ensure_ascii=False)
 
-        request = {"query": cleaned, "count": most}
-        reply = await self._calls.once(self._policy, send, meter=meter, request=request)
+            request = {"query": words, "count": most}
+            return await self._calls.once(self._policy, send, meter=meter, request=request)
+
+        reply = await self._searches.do(cleaned, most, meter, paid)
         return [Hit(**row) for row in json.loads(reply)]
 
     @abstractmethod

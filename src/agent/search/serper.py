@@ -19,6 +19,7 @@ class SerperSearch(HitSearch):
     """
 
     name = "serper"
+    operators = True
     max_count = 20
 
     async def fetch(self, query: str, count: int) -> list[Hit | None]:
