@@ -24,8 +24,7 @@ from agent.evaluation.comparison import (
     verdicts_by,
 )
 from agent.evaluation.verdicts import Verdict, read_verdicts, verdicts_path
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 _FEW = 10
 """Below so many pairs an interval of means is too narrow to be relied on."""

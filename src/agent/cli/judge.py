@@ -33,9 +33,7 @@ from agent.evaluation.verdicts import Verdict, VerdictFile, read_verdicts, verdi
 from agent.models import catalogue
 from agent.models.client import ModelClient
 from agent.settings import read_settings
-from agent.texts import say
-from agent.texts.language import Language
-from agent.texts.reasons import reason_of
+from agent.texts import Language, reason_of, say
 
 _LINES_SHOWN = 20
 

@@ -18,8 +18,7 @@ from agent.core.errors import AgentError
 from agent.evaluation.answers import Answer
 from agent.evaluation.scores import OVERALL, Scores
 from agent.evaluation.verdicts import CLASSES, CRITERIA, RULE, Verdict
-from agent.texts import say
-from agent.texts.language import Language
+from agent.texts import Language, say
 
 CARD = "tanlu-result/1"
 """Names the form of a card; another form is another number."""

@@ -23,11 +23,11 @@ from agent.core.strings import estimated_tokens
 from agent.evaluation.answers import Answer
 from agent.evaluation.verdicts import CRITERIA, RULE, Class, Verdict, VerdictFile
 from agent.models.catalogue import price
-from agent.models.types import Models, Thinking
+from agent.models.client import ModelClient
+from agent.models.types import Thinking
 from agent.models.validation import schema_of
 from agent.prompts import render
-from agent.texts import LANGUAGES, say
-from agent.texts.language import detect_language
+from agent.texts import LANGUAGES, detect_language, say
 
 log = logging.getLogger(__name__)
 
@@ -185,8 +185,8 @@ class Judge:
         cost = price(self.model, tokens, output, on=self._now().date())
         return Pending(answer, rubric, self.key_of(answer), tokens, output, cost)
 
-    async def ask(self, pending: Pending, models: Models, meter: Meter) -> Verdict:
-        """Return a model's verdict; what it cost is on `meter`. Raises as `Models.ask`."""
+    async def ask(self, pending: Pending, models: ModelClient, meter: Meter) -> Verdict:
+        """Return a model's verdict; what it cost is on `meter`. Raises as `ModelClient.ask`."""
         reply = await models.ask(
             self.model,
             messages_for(pending.answer, pending.rubric),
@@ -254,7 +254,7 @@ class Session:
     def __init__(
         self,
         judge: Judge,
-        models: Models,
+        models: ModelClient,
         file: VerdictFile,
         *,
         max_cost: float | None,
