@@ -15,6 +15,7 @@ from agent.reading.guard import Guard
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
+from agent.runs.wishes import WishBox
 from agent.sample.server import start_sample_services
 from agent.sandbox.select import CodeSandbox
 from agent.search.document_sources import DocumentSources
@@ -24,7 +25,9 @@ from agent.settings import Settings, read_settings
 log = logging.getLogger(__name__)
 
 
-def build_services(settings: Settings, *, reply_cache: ReplyCache | None = None) -> Services:
+def build_services(
+    settings: Settings, *, reply_cache: ReplyCache | None = None, wishes: WishBox | None = None
+) -> Services:
     """Build the services for these settings; offline they get the sample services' endpoints."""
     if settings.mode == "online" and not settings.model_configured:
         raise no_model()
@@ -48,6 +51,7 @@ def build_services(settings: Settings, *, reply_cache: ReplyCache | None = None)
         code=Lazy(lambda: CodeSandbox(used)),
         calls=calls,
         reply_cache=reply_cache,
+        wishes=wishes,
         sample=sample,
     )
 
@@ -96,7 +100,10 @@ def process_services() -> Services:
     with _lock:
         if _current is None:
             settings = read_settings()
-            _current = build_services(settings, reply_cache=ReplyCache(settings.memory))
+            where = settings.memory
+            _current = build_services(
+                settings, reply_cache=ReplyCache(where), wishes=WishBox(where)
+            )
             log.info("services ready: %s", _current.mode)
         return _current
 

@@ -29,6 +29,7 @@ from agent.evidence.types import (
     Suits,
     Weather,
 )
+from agent.runs.wishes import Wish
 from agent.texts import Language
 
 
@@ -167,10 +168,12 @@ class Gathered(Records, total=False):
     geojson: dict[str, Any] | None
     cancelled: bool
     """The plan was reviewed and not wanted: nothing was searched."""
+    wishes: Annotated[list[Wish], extend]
+    """What the person asked for while the run went on, as far as it was taken up."""
 
 
 NOTHING_GATHERED: dict[str, Any] = {
-    **dict.fromkeys((*Records.__annotations__, "queries", "geojson")),
+    **dict.fromkeys((*Records.__annotations__, "queries", "geojson", "wishes")),
     "cancelled": False,
 }
 """An update that empties what the previous question gathered."""

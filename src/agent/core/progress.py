@@ -12,6 +12,8 @@ from typing_extensions import TypedDict
 
 EventType = Literal[
     "notice",
+    "wish",
+    "drop",
     "queries",
     "search_started",
     "search_done",

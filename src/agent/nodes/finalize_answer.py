@@ -10,6 +10,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import gap_lines
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.steering import new_wishes, with_wishes
 from agent.assistants.common.turn import words_of_user
 from agent.assistants.common.writer import (
     Draft,
@@ -35,6 +36,8 @@ async def finalize_answer(
     state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Write the answer from the evidence; raise NothingFound where every source failed."""
+    wishes = await new_wishes(state, get_services(), runtime.stream_writer, NODE)
+    state = cast(OverallState, {**state, "wishes": [*state.get("wishes", []), *wishes]})
     draft = Draft(
         state,
         runtime.context or Configuration(),
@@ -56,7 +59,8 @@ async def finalize_answer(
         notes=state.get("web_research_result", []),
     )
     anchor = next(iter(state.get("anchors", [])), None)
-    return cast(Update, await write_message(draft, parts, anchor=anchor))
+    closing = await write_message(draft, parts, anchor=anchor)
+    return cast(Update, {**closing, "wishes": wishes})
 
 
 def _verdict(state: OverallState) -> str | None:
@@ -112,10 +116,11 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "previous_sources": previous_lines(previous, share),
         "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),
     }
-    return [
+    prompt = [
         SystemMessage(render("answer_system", language)),
         HumanMessage(render("answer", language, **values)),
     ]
+    return with_wishes(prompt, state)
 
 
 def _not_among(places: Sequence[Place], earlier: Sequence[Place]) -> list[Place]:

@@ -1,6 +1,7 @@
 """Judge web and map results together and ask for what is missing."""
 
 import logging
+from typing import cast
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -9,6 +10,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, gap_lines
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.steering import dropped, new_wishes, with_wishes
 from agent.assistants.common.turn import open_meter, words_of_user
 from agent.assistants.common.writer import distinct_places
 from agent.configuration import Configuration
@@ -40,16 +42,21 @@ async def reflection(
     services = get_services()
     configuration = runtime.context or Configuration()
     turn, finished = state["turn"], state.get("research_loop_count", 0) + 1
+    wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
+    state = cast(OverallState, {**state, "wishes": [*state.get("wishes", []), *wishes]})
     unjudged = Update(
         research_loop_count=finished,
         is_sufficient=None,
         knowledge_gap=_still_missing(state, finished),
         follow_up_queries=[],
         number_of_ran_queries=len(state.get("queries", [])),
+        wishes=wishes,
     )
     if queries := left_by_map(state, configuration):
         return _to_the_web(unjudged, queries, finished)
-    if finished >= turn["loops"] or not _can_search(state, configuration):
+    # A new wish is worth one round beyond those that were planned.
+    rounds = max(turn["loops"], finished + 1) if wishes else turn["loops"]
+    if finished >= rounds or not _can_search(state, configuration):
         return unjudged
     meter = open_meter(turn, configuration, services, spent=state.get("usage"))
     asking = _verdict(state, configuration, services.models, meter)
@@ -69,6 +76,7 @@ async def reflection(
         follow_up_queries=follow_ups,
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
+        wishes=wishes,
         usage=meter.usage,
     )
 
@@ -117,12 +125,13 @@ async def _verdict(
     state: OverallState, configuration: Configuration, models: ModelClient, meter: Meter
 ) -> Reflection:
     turn = state["turn"]
+    prompt = [
+        SystemMessage(render("reflection_system", turn["language"])),
+        HumanMessage(render("reflection", turn["language"], **_material(state, configuration))),
+    ]
     reply = await models.ask(
         turn["reasoning_model"] or configuration.reflection_model,
-        [
-            SystemMessage(render("reflection_system", turn["language"])),
-            HumanMessage(render("reflection", turn["language"], **_material(state, configuration))),
-        ],
+        with_wishes(prompt, state),
         meter=meter,
         schema=Reflection,
         thinking=DEFAULT_THINKING["reflection"],
@@ -166,7 +175,10 @@ def _new_queries(
         return []
     earlier = state.get("queries", [])
     texts = [query["query"] for query in earlier]
-    written = [w for w in verdict.follow_up_queries if w.query.strip()]
+    dropping = state.get("wishes", [])
+    written = [
+        w for w in verdict.follow_up_queries if w.query.strip() and not dropped(dropping, w.query)
+    ]
     near = state["turn"]["near"]
     searched = state.get("map_searched", [])
     queries = drop_seen(plan_queries(written, configuration, near, searched=searched), texts)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from langgraph.types import Command
 
 from agent.core.redaction import scrub
+from agent.runs import wishes
 from agent.runs.lease import owner_in
 from agent.runs.sql import KEEP_SECONDS, Place, Tables, open_database
 
@@ -99,7 +100,7 @@ class RunLog:
         return self._database.shared
 
     def _prepare(self, db: Tables) -> None:
-        for statement in _SCHEMA:
+        for statement in (*_SCHEMA, wishes.SCHEMA):
             db.execute(statement)
         # Tables of before there were keys.
         if "asker" not in [
@@ -142,9 +143,12 @@ class RunLog:
 
     async def forget(self, thread_id: str) -> None:
         """Remove all that is known of a thread's runs, whoever works on them."""
-        await self._database.run(
-            lambda db: db.execute("DELETE FROM runs WHERE thread_id = ?", (thread_id,))
-        )
+
+        def work(db: Tables) -> None:
+            for table in ("runs", "wishes"):
+                db.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))  # noqa: S608
+
+        await self._database.run(work)
 
     async def unfinished(self, *, missed: float = 0.0) -> list[AcceptedRun]:
         """Open runs of this place whose process is gone, oldest first.

@@ -43,6 +43,7 @@ from agent.server.page_headers import (
     security_headers,
 )
 from agent.server.sign_in import SignIn
+from agent.server.steering import steer
 from agent.settings import Settings
 from agent.texts import LANGUAGES, Language, problem_text, say, table
 
@@ -319,6 +320,7 @@ def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
         Route("/app/csp-report", PolicyReports().take, methods=["POST"]),
         *(Route(f"{runs}/{name}", export(name)) for name in EXPORTS),
         Route(f"{runs}/suggestions/{{number:int}}", suggestions),
+        Route("/threads/{thread_id}/steer", steer, methods=["POST"]),
         Route("/app/{folder}/{name}", asset),
         Route("/app/{folder}/{part}/{name}", asset),
     ]

@@ -1,5 +1,6 @@
 """Everything outside that a run uses. The root's `services.py` builds it once per process."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,7 +8,7 @@ from datetime import datetime
 from agent.core.budget import Budgets, Usage
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
-from agent.core.errors import ConfigurationError
+from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import MapClient
@@ -15,6 +16,7 @@ from agent.models.client import ModelClient
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
+from agent.runs.wishes import WishBox
 from agent.sample.server import SampleServices
 from agent.sandbox.programs import CodeRunner
 from agent.sandbox.select import CodeSandbox
@@ -24,6 +26,7 @@ from agent.search.web import WebSearch
 from agent.settings import Settings
 from agent.texts import Language, say
 
+log = logging.getLogger(__name__)
 LINK_SECONDS = 2.0
 LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"
 
@@ -54,6 +57,7 @@ class Services:
     code: Lazy[CodeSandbox]
     calls: Calls
     reply_cache: ReplyCache | None = None
+    wishes: WishBox | None = None
     sample: SampleServices | None = None
     budgets: Budgets = field(default_factory=Budgets)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -89,6 +93,11 @@ class Services:
         self.budgets.close(turn_id)
         if self.reply_cache:
             await self.reply_cache.forget(turn_id)
+        if self.wishes:
+            try:
+                await self.wishes.forget(turn_id)
+            except (AgentError, StoreFailed) as error:
+                log.warning("the wishes of a turn that has ended are not removed: %s", error)
 
     async def aclose(self) -> None:
         """Close clients and files, end the map server, stop the sample services."""
@@ -102,6 +111,8 @@ class Services:
         await self.models.aclose()
         if self.reply_cache:
             await self.reply_cache.aclose()
+        if self.wishes:
+            await self.wishes.aclose()
         if self.sample:
             self.sample.stop()
 

@@ -126,9 +126,12 @@ def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
     """Return the same id for the same question on the same thread: a resumed turn is this turn."""
     info = runtime.execution_info
     place = (info and (info.thread_id or info.run_id)) or ""
-    message = last_question(state["messages"]).id or ""
-    length = len(state["messages"])
-    return hashlib.sha256(f"{place}\n{message}\n{length}".encode()).hexdigest()[:32]
+    return turn_id_of(place, last_question(state["messages"]).id or "", len(state["messages"]))
+
+
+def turn_id_of(place: str, question_id: str, messages: int) -> str:
+    """Return the id of the turn of a question on a thread that has so many messages."""
+    return hashlib.sha256(f"{place}\n{question_id}\n{messages}".encode()).hexdigest()[:32]
 
 
 def refuse_without_thread(configuration: Configuration) -> None:

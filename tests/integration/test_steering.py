@@ -1,0 +1,90 @@
+"""A person adds a wish or drops a part while a run goes on, in every assistant."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.runs.wishes import Wish, WishBox
+from agent.sample.model.request import Answer
+from tests.support.faults import MoodyModel
+from tests.support.lab import EN, laboratory, told
+
+MORE = "also what they cost"
+
+
+class Arriving(WishBox):
+    """Wishes that arrive once a step has looked so many times."""
+
+    def __init__(self, folder: Path, *wishes: Wish, after: int = 0) -> None:
+        super().__init__(folder)
+        self.wishes, self.after, self.forgotten = list(wishes), after, 0
+
+    async def of(self, turn_id: str) -> list[Wish]:
+        """Keep them as a server would, and return what is kept."""
+        self.after -= 1
+        for wish in self.wishes if self.after < 0 else []:
+            await self.put("t", turn_id, wish)
+        return await super().of(turn_id)
+
+    async def forget(self, turn_id: str) -> None:
+        self.forgotten += 1
+        await super().forget(turn_id)
+
+
+def steered(lab: Any, build_graph: Callable[..., Any], box: WishBox) -> None:
+    """The lab's graph over services that read this box."""
+    services = replace(lab.services, wishes=box)
+    lab.graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
+
+
+def requests(lab: Any, task: str) -> list[str]:
+    """The bodies of the model calls for a task."""
+    bodies = [str(request.body) for request in lab.gemini.requests]
+    return [body for body in bodies if f"<task>{task}</task>" in body]
+
+
+async def test_a_wish_reaches_reflection_with_a_round_more_and_the_answer(tmp_path: Path) -> None:
+    from agent.graph import build_graph
+
+    async with laboratory() as lab:
+        box = Arriving(tmp_path, Wish(kind="wish", text=MORE))
+        steered(lab, build_graph, box)
+        brain = MoodyModel(lab.gemini.brain)
+        lab.gemini.brain = brain
+        more = {"is_sufficient": False, "knowledge_gap": "cost", "follow_up_queries": [
+            {"query": "sodium-ion battery price per kWh"}]}  # fmt: skip
+        brain.say("reflection", Answer(json=more), None)
+        state = await lab.ask(EN, context={"max_research_loops": 1})
+        (asked,) = requests(lab, "reflection")
+        assert MORE in asked
+        assert [q["query"] for q in state["queries"] if q["round"] == 2] == [
+            "sodium-ion battery price per kWh"
+        ]
+        (answer,) = requests(lab, "answer")
+        assert MORE in answer
+        assert state["wishes"] == [{"kind": "wish", "text": MORE}]
+        assert box.forgotten == 1
+        assert told(state)["sources"]
+        box.wishes = []
+        assert (await lab.ask(EN))["wishes"] == []
+        await box.aclose()
+
+
+async def test_what_is_dropped_is_not_asked_as_a_follow_up(tmp_path: Path) -> None:
+    from agent.graph import build_graph
+
+    async with laboratory() as lab:
+        box = Arriving(tmp_path, Wish(kind="drop", text="sodium-ion battery price"))
+        steered(lab, build_graph, box)
+        lab.gemini.brain = brain = MoodyModel(lab.gemini.brain)
+        asked = [{"query": "sodium-ion battery price"}, {"query": "sodium-ion recycling plants"}]
+        more = {"is_sufficient": False, "knowledge_gap": "cost", "follow_up_queries": asked}
+        brain.say("reflection", Answer(json=more), None)
+        state = await lab.ask(EN, context={"max_research_loops": 2})
+        second = [query["query"] for query in state["queries"] if query["round"] == 2]
+        assert second == ["sodium-ion recycling plants"]
+        assert "No longer wanted: sodium-ion battery price" in requests(lab, "answer")[0]
+        await box.aclose()
