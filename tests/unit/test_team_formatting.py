@@ -195,6 +195,8 @@ def test_rules_see_where_a_form_is_not_met(answer: str, requirement: str, missed
         ("1", "1987", False),
         ("Just van Rossum", "Guido van Rossum", False),
         ("", "1987", False),
+        ("更远", "更远（比到浦东机场远6101米）", True),
+        ("更近", "更远（比到浦东机场远6101米）", False),
     ],
 )
 def test_two_answers_are_the_same_by_their_figures_or_words(

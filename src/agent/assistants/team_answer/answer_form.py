@@ -95,7 +95,7 @@ def same_answer(one: str, other: str) -> bool:
     """Return True if two bare answers say the same: equal, one within the other, or one figure."""
     words = [set(_WORD.findall(formatted(text).replace(",", ""))) for text in (one, other)]
     figures = [{float(word) for word in each if word[0].isdigit()} for each in words]
-    compared: list[set[str]] | list[set[float]] = figures if any(figures) else words
+    compared: list[set[str]] | list[set[float]] = figures if all(figures) else words
     first, second = compared
     return bool(first and second) and (first <= second or second <= first)
 
