@@ -113,11 +113,11 @@ def clearing(on: bool) -> Iterator[None]:
 
 async def trace(plan: Plan, *, clears: bool) -> Trace:
     """One run of the whole graph."""
-    brain, saver = Trace(plan), InMemorySaver()
+    llm, saver = Trace(plan), InMemorySaver()
     limits: dict[str, Any] = {} if clears else {"context_token_limit": _NO_LIMIT}
     before = resident_mb()
     with clearing(clears):
-        async with deep_laboratory(brain, web=Web(text=page_of(plan)), saver=saver) as lab:
+        async with deep_laboratory(llm, web=Web(text=page_of(plan)), saver=saver) as lab:
             state = await lab.ask(
                 QUESTION,
                 max_exploration_rounds=plan.total,
@@ -126,11 +126,11 @@ async def trace(plan: Plan, *, clears: bool) -> Trace:
                 max_run_tokens=100_000_000,
                 **limits,
             )
-            brain.memory_mb = resident_mb() - before
-            brain.checkpoints = [size async for size in checkpoint_sizes(lab.graph)][::-1]
+            llm.memory_mb = resident_mb() - before
+            llm.checkpoints = [size async for size in checkpoint_sizes(lab.graph)][::-1]
     entries = state["search_results"]
-    brain.archived = [page["url"] for entry in entries for page in entry["useful_webpages"]]
-    return brain
+    llm.archived = [page["url"] for entry in entries for page in entry["useful_webpages"]]
+    return llm
 
 
 def page_of(plan: Plan) -> Callable[[str, int], str]:

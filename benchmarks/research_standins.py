@@ -51,7 +51,7 @@ class ResearchOptions:
 
 
 class Researcher:
-    """A brain: some searches a topic, its last pages named, notes, a report of known length."""
+    """A model: some searches a topic, its last pages named, notes, a report of known length."""
 
     def __init__(self, options: ResearchOptions) -> None:
         self._options = options

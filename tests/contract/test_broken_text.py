@@ -74,16 +74,16 @@ def model_fixture(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def service(model: str, brain: Scripted) -> Service:
-    made: Service = MODELS[model](brain, key=KEY)
+def service(model: str, llm: Scripted) -> Service:
+    made: Service = MODELS[model](llm, key=KEY)
     return made
 
 
 async def test_a_models_text_and_calls_are_valid(model: str) -> None:
     call = FunctionCall("maps_geo", {"address": f"故宫{BROKEN}"})
-    brain = Scripted(Answer(text=f"故宫{BROKEN}"), Answer(calls=(call,)))
+    llm = Scripted(Answer(text=f"故宫{BROKEN}"), Answer(calls=(call,)))
     reply_cache = MemoryReplyCache()
-    async with client_for(service(model, brain), calls=Calls(reply_cache=reply_cache)) as client:
+    async with client_for(service(model, llm), calls=Calls(reply_cache=reply_cache)) as client:
         text = await client.ask(model, ASK, meter=meter())
         called = await client.ask(model, ASK, meter=meter(), tools=[maps_geo])
     assert (text.text, str(text.message.text)) == (f"故宫{REPLACED}", f"故宫{REPLACED}")

@@ -13,21 +13,19 @@ from tests.support.gemini_client import (
     LITE,
     PLAN,
     Plan,
-    brain_fixture,
     client_fixture,
     gemini_fixture,
+    llm_fixture,
 )
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standins import GeminiService
 
-__all__ = ["brain_fixture", "client_fixture", "gemini_fixture"]
+__all__ = ["client_fixture", "gemini_fixture", "llm_fixture"]
 
 
-async def test_a_reply_brings_its_text_and_what_it_cost(
-    client: ModelClient, brain: Scripted
-) -> None:
-    brain.then(Answer(text="八点半。\n"))
+async def test_a_reply_brings_its_text_and_what_it_cost(client: ModelClient, llm: Scripted) -> None:
+    llm.then(Answer(text="八点半。\n"))
     spent = meter()
     reply = await client.ask(LITE, ASK, meter=spent)
     assert reply.text == "八点半。\n"
@@ -36,7 +34,7 @@ async def test_a_reply_brings_its_text_and_what_it_cost(
     assert spent.usage["input_tokens"] > 0
     assert spent.usage["cost_usd"] is not None
     assert spent.usage["cost_usd"] > 0
-    assert brain.turns[0].system == "You answer."
+    assert llm.turns[0].system == "You answer."
 
 
 async def test_temperature_is_never_sent_and_thinking_fits_the_model(
@@ -48,47 +46,47 @@ async def test_temperature_is_never_sent_and_thinking_fits_the_model(
     assert str(config["thinkingConfig"]).lower().count("low") == 1
 
 
-async def test_a_structured_answer_is_validated(client: ModelClient, brain: Scripted) -> None:
-    brain.then(Answer(json=PLAN))
+async def test_a_structured_answer_is_validated(client: ModelClient, llm: Scripted) -> None:
+    llm.then(Answer(json=PLAN))
     reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(**PLAN)
-    assert brain.turns[0].schema
-    assert brain.turns[0].schema["properties"].keys() == {"queries", "rationale"}
+    assert llm.turns[0].schema
+    assert llm.turns[0].schema["properties"].keys() == {"queries", "rationale"}
 
 
 async def test_an_answer_outside_its_schema_is_repaired_once(
-    client: ModelClient, brain: Scripted
+    client: ModelClient, llm: Scripted
 ) -> None:
-    brain.then(Answer(json={"queries": "no list"}), Answer(json=PLAN))
+    llm.then(Answer(json={"queries": "no list"}), Answer(json=PLAN))
     reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(**PLAN)
-    assert "queries" in brain.turns[1].user
+    assert "queries" in llm.turns[1].user
 
 
 async def test_an_answer_outside_its_schema_twice_is_malformed(
-    client: ModelClient, brain: Scripted
+    client: ModelClient, llm: Scripted
 ) -> None:
-    brain.then(Answer(json={"queries": 1}), Answer(text="sorry"))
+    llm.then(Answer(json={"queries": 1}), Answer(text="sorry"))
     with pytest.raises(MalformedReply) as caught:
         await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert caught.value.code == "model_schema"
 
 
 async def test_half_a_list_is_never_taken_for_a_whole_one(
-    client: ModelClient, brain: Scripted
+    client: ModelClient, llm: Scripted
 ) -> None:
     half = Answer(text='{"queries": ["故宫门票", "故宫开放时', finish="MAX_TOKENS")
-    brain.then(half, Answer(json=PLAN))
+    llm.then(half, Answer(json=PLAN))
     assert (await client.ask(LITE, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
-    brain.then(half, half)
+    llm.then(half, half)
     with pytest.raises(MalformedReply) as caught:
         await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert caught.value.code == "model_truncated"
-    assert len(brain.turns) == 4
+    assert len(llm.turns) == 4
 
 
-async def test_a_cut_off_text_says_so(client: ModelClient, brain: Scripted) -> None:
-    brain.then(Answer(text="八点", finish="MAX_TOKENS"))
+async def test_a_cut_off_text_says_so(client: ModelClient, llm: Scripted) -> None:
+    llm.then(Answer(text="八点", finish="MAX_TOKENS"))
     assert (await client.ask(LITE, ASK, meter=meter())).truncated
 
 
@@ -105,32 +103,32 @@ async def test_a_cut_off_text_says_so(client: ModelClient, brain: Scripted) -> N
     ],
 )
 async def test_a_reply_of_no_use_is_an_error(
-    client: ModelClient, brain: Scripted, answer: Answer, error: type[ProviderError], code: str
+    client: ModelClient, llm: Scripted, answer: Answer, error: type[ProviderError], code: str
 ) -> None:
-    brain.then(answer, answer, answer)
+    llm.then(answer, answer, answer)
     with pytest.raises(error) as caught:
         await client.ask(LITE, ASK, meter=meter())
     assert caught.value.code == code
-    assert len(brain.turns) == (2 if error is MalformedReply else 1)
+    assert len(llm.turns) == (2 if error is MalformedReply else 1)
 
 
 @pytest.mark.parametrize("answer", [Answer(text=""), Answer(finish="NONE")])
 async def test_an_empty_reply_is_asked_for_once_more(
-    client: ModelClient, brain: Scripted, answer: Answer
+    client: ModelClient, llm: Scripted, answer: Answer
 ) -> None:
-    brain.then(answer, Answer(text="ok"))
+    llm.then(answer, Answer(text="ok"))
     assert (await client.ask(LITE, ASK, meter=meter())).text == "ok"
 
 
 async def test_call_ids_and_signatures_survive_a_tool_loop(
-    client: ModelClient, brain: Scripted, gemini: GeminiService
+    client: ModelClient, llm: Scripted, gemini: GeminiService
 ) -> None:
     """The service itself refuses the second turn if an id or a signature is missing."""
     calls = (
         FunctionCall("maps_geo", {"address": "王府井"}),
         FunctionCall("maps_geo", {"address": "三里屯"}),
     )
-    brain.then(Answer(calls=calls), Answer(text="done"))
+    llm.then(Answer(calls=calls), Answer(text="done"))
     tools: list[BaseTool] = [maps_geo]
     first = await client.ask(LITE, ASK, meter=meter(), tools=tools, thinking="medium")
     ids = [call["id"] for call in first.message.tool_calls]
@@ -138,19 +136,19 @@ async def test_call_ids_and_signatures_survive_a_tool_loop(
     messages = [*ASK, first.message, *results]
     second = await client.ask(LITE, messages, meter=meter(), tools=tools, thinking="medium")
     assert second.text == "done"
-    assert [r.id for r in brain.turns[1].tool_results] == ids[::-1]
+    assert [r.id for r in llm.turns[1].tool_results] == ids[::-1]
     parts = gemini.requests[-1].body["contents"][1]["parts"]
     assert parts[0]["thoughtSignature"]
 
 
 async def test_a_search_brings_its_metadata_and_exact_parts(
-    client: ModelClient, brain: Scripted
+    client: ModelClient, llm: Scripted
 ) -> None:
     page = Page("https://vertexaisearch.example/redirect/1", "dpm.org.cn")
     sentences = (GroundedSentence("故宫8:30开门。\n", (page,)), GroundedSentence("周一闭馆。\n"))
-    brain.then(Answer(grounded=sentences, queries=("故宫 开放时间",)))
+    llm.then(Answer(grounded=sentences, queries=("故宫 开放时间",)))
     reply = await client.ask(LITE, ASK, meter=meter(), search=True)
-    assert brain.turns[0].search
+    assert llm.turns[0].search
     assert reply.grounding is not None
     segment = reply.grounding["grounding_supports"][0]["segment"]
     part = reply.parts[segment["part_index"] or 0].encode()
@@ -159,10 +157,10 @@ async def test_a_search_brings_its_metadata_and_exact_parts(
 
 
 async def test_the_same_request_in_a_turn_is_paid_once(
-    gemini: GeminiService, brain: Scripted
+    gemini: GeminiService, llm: Scripted
 ) -> None:
     page = Page("https://example.org/1", "example.org")
-    brain.then(
+    llm.then(
         Answer(calls=(FunctionCall("maps_geo", {"address": "x"}),)),
         Answer(grounded=(GroundedSentence("一。", (page,)),), queries=("q",)),
     )

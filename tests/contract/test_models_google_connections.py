@@ -7,12 +7,12 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.models.client import ModelClient
-from tests.support.gemini_client import LITE, brain_fixture, gemini_fixture
+from tests.support.gemini_client import LITE, gemini_fixture, llm_fixture
 from tests.support.map_fixtures import until
 from tests.support.scripted import ASK, KEY, client_for, meter
 from tests.support.standins import GeminiService
 
-__all__ = ["brain_fixture", "gemini_fixture"]
+__all__ = ["gemini_fixture", "llm_fixture"]
 
 
 def test_a_client_serves_several_event_loops_in_turn(gemini: GeminiService) -> None:

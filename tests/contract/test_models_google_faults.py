@@ -18,15 +18,15 @@ from agent.models.client import ModelClient
 from tests.support.gemini_client import (
     FLASH,
     LITE,
-    brain_fixture,
     client_fixture,
     gemini_fixture,
+    llm_fixture,
     said,
 )
 from tests.support.scripted import ASK, KEY, Scripted, client_for, meter
 from tests.support.standins import GeminiService, gemini_error
 
-__all__ = ["brain_fixture", "client_fixture", "gemini_fixture"]
+__all__ = ["client_fixture", "gemini_fixture", "llm_fixture"]
 
 REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
     (400, gemini_error(400, "API_KEY_INVALID"), ProviderRefused, "model_key_invalid"),

@@ -12,23 +12,23 @@ from agent.sample.model.request import Answer
 from tests.support.gemini_client import (
     FLASH,
     LITE,
-    brain_fixture,
     client_fixture,
     gemini_fixture,
+    llm_fixture,
     said,
 )
 from tests.support.scripted import ASK, Scripted, client_for, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, gemini_error
 
-__all__ = ["brain_fixture", "client_fixture", "gemini_fixture"]
+__all__ = ["client_fixture", "gemini_fixture", "llm_fixture"]
 
 
 async def test_a_stream_brings_the_text_in_pieces(
-    client: ModelClient, brain: Scripted, gemini: GeminiService
+    client: ModelClient, llm: Scripted, gemini: GeminiService
 ) -> None:
     text = "故宫八点半开门，周一闭馆。" * 20
-    brain.then(Answer(text=text))
+    llm.then(Answer(text=text))
     gemini.speed = lambda turn: Speed(chunk_tokens=5)
     spent = meter()
     pieces = [t async for t in client.stream(FLASH, ASK, meter=spent, fallback=None)]
@@ -61,17 +61,17 @@ async def test_a_stream_is_retried_before_its_first_text(
 
 @pytest.mark.parametrize("kind", ["drop", "no_finish", "error", "max_tokens", "stall"])
 async def test_a_stream_cut_off_is_continued_once(
-    gemini: GeminiService, brain: Scripted, kind: Any
+    gemini: GeminiService, llm: Scripted, kind: Any
 ) -> None:
-    brain.then(Answer(text="一二三四五六七八九十" * 9), Answer(text="（接着写完）"))
+    llm.then(Answer(text="一二三四五六七八九十" * 9), Answer(text="（接着写完）"))
     gemini.speed = lambda turn: Speed(chunk_tokens=5)
     gemini.fail_stream(kind, after=20)
     async with client_for(gemini, model_timeout_seconds=1 if kind == "stall" else 60) as client:
         text = await said(client)
     assert text.startswith("一二三四五六七八九十一二")
     assert text.endswith("（接着写完）")
-    assert "<cut_off>" in brain.turns[1].user
-    assert text[:-6][-10:] in brain.turns[1].user
+    assert "<cut_off>" in llm.turns[1].user
+    assert text[:-6][-10:] in llm.turns[1].user
 
 
 async def test_a_stream_cut_off_twice_keeps_its_text_and_says_so(

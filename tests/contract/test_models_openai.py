@@ -44,8 +44,8 @@ async def said(client: ModelClient) -> str:
 
 
 async def test_a_reply_brings_its_tokens_and_an_unknown_cost() -> None:
-    brain = Scripted(Answer(text="八点半"))
-    async with client_for(OpenAIService(brain, key=KEY)) as client:
+    llm = Scripted(Answer(text="八点半"))
+    async with client_for(OpenAIService(llm, key=KEY)) as client:
         spent = meter()
         reply = await client.ask(CHAT, ASK, meter=spent)
     assert reply.text == "八点半"
@@ -62,20 +62,20 @@ async def test_a_reply_brings_its_tokens_and_an_unknown_cost() -> None:
     ],
 )
 async def test_a_schema_is_told_in_words_where_it_cannot_be_sent(rules: Rules) -> None:
-    brain = Scripted(
+    llm = Scripted(
         otherwise=Answer(
             text=f'<think>hm</think>```json\n{{"queries": {PLAN["queries"]}}}\n```'.replace(
                 "'", '"'
             )
         )
     )
-    service = OpenAIService(brain, key=KEY, rules=rules)
+    service = OpenAIService(llm, key=KEY, rules=rules)
     async with client_for(service) as client:
         for _ in range(2):
             reply = await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
             assert reply.parsed == Plan(**PLAN)
-    assert brain.turns[0].schema
-    assert "queries" in brain.turns[0].schema["properties"]
+    assert llm.turns[0].schema
+    assert "queries" in llm.turns[0].schema["properties"]
     # JSON mode is tried once and remembered.
     assert len(service.requests) == (3 if rules.no_json_object else 2)
 
@@ -92,16 +92,16 @@ async def test_every_structured_method_can_be_chosen(method: Any) -> None:
 
 
 async def test_an_answer_outside_its_schema_is_repaired_once() -> None:
-    brain = Scripted(Answer(text="Sure! {"), Answer(json=PLAN))
-    async with client_for(OpenAIService(brain)) as client:
+    llm = Scripted(Answer(text="Sure! {"), Answer(json=PLAN))
+    async with client_for(OpenAIService(llm)) as client:
         assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
-    assert "corrected JSON" in brain.turns[1].user
+    assert "corrected JSON" in llm.turns[1].user
 
 
 async def test_thoughts_go_back_in_a_tool_loop() -> None:
     """The endpoint itself refuses the second turn without them."""
-    brain = Scripted(Answer(calls=(FunctionCall("maps_geo", {"address": "a"}),)), Answer(text="ok"))
-    service = OpenAIService(brain, rules=Rules(reasoning_back=True, no_forced_tool=True))
+    llm = Scripted(Answer(calls=(FunctionCall("maps_geo", {"address": "a"}),)), Answer(text="ok"))
+    service = OpenAIService(llm, rules=Rules(reasoning_back=True, no_forced_tool=True))
     tools: list[BaseTool] = [maps_geo]
     async with client_for(service, calls=Calls(reply_cache=MemoryReplyCache())) as client:
         first = await client.ask(CHAT, ASK, meter=meter(), tools=tools)
@@ -111,7 +111,7 @@ async def test_thoughts_go_back_in_a_tool_loop() -> None:
         messages = [*ASK, again.message, ToolMessage("1,2", tool_call_id=call["id"] or "")]
         second = await client.ask(CHAT, messages, meter=meter(), tools=tools)
     assert second.text == "ok"
-    assert brain.turns[1].tool_results[0].name == "maps_geo"
+    assert llm.turns[1].tool_results[0].name == "maps_geo"
 
 
 async def test_extra_fields_of_the_settings_are_sent() -> None:
@@ -245,14 +245,14 @@ async def test_a_reply_without_choices_is_an_error() -> None:
 
 @pytest.mark.parametrize("kind", ["drop", "no_finish", "error", "max_tokens", "stall"])
 async def test_a_stream_cut_off_is_continued_once(kind: Any) -> None:
-    brain = Scripted(Answer(text="abcdefghij" * 9), Answer(text=" (the rest)"))
-    service = OpenAIService(brain, speed=lambda turn: Speed(chunk_tokens=5))
+    llm = Scripted(Answer(text="abcdefghij" * 9), Answer(text=" (the rest)"))
+    service = OpenAIService(llm, speed=lambda turn: Speed(chunk_tokens=5))
     service.fail_stream(kind, after=20)
     async with client_for(service, model_timeout_seconds=1 if kind == "stall" else 60) as client:
         text = await said(client)
     assert text.startswith("abcdefghijabcde")
     assert text.endswith(" (the rest)")
-    assert "<cut_off>" in brain.turns[1].user
+    assert "<cut_off>" in llm.turns[1].user
 
 
 async def test_a_stream_counts_its_tokens() -> None:

@@ -85,7 +85,7 @@ async def test_agent_answers_twice_on_a_thread_where_everything_it_reads_is_brok
     async with agent_in(where) as lab:
         assert lab.services.sample
         break_all(*lab.services.sample.services.values())
-        lab.gemini.brain = BrokenModel(lab.gemini.brain)
+        lab.gemini.llm = BrokenModel(lab.gemini.llm)
         first = await lab.ask(f"{ZH}\ud83d\x00")
         again = await lab.ask(f"{BROKEN}那附近呢？")
     assert_valid(first)
@@ -105,7 +105,7 @@ async def test_the_name_of_a_place_cut_in_an_emoji_costs_nothing(tmp_path: Path)
 async def test_deep_research_reports_from_broken_pages(tmp_path: Path) -> None:
     async with deep_laboratory(reply_cache=tmp_path) as lab:
         break_all(lab.tavily, lab.gemini)
-        lab.gemini.brain = BrokenModel(lab.brain)
+        lab.gemini.llm = BrokenModel(lab.llm)
         assert_valid(await lab.ask())
         assert_valid(await lab.ask("\ud83d那成本呢？"))
 
@@ -113,7 +113,7 @@ async def test_deep_research_reports_from_broken_pages(tmp_path: Path) -> None:
 async def test_team_answer_answers_from_broken_results(tmp_path: Path) -> None:
     async with team_laboratory(reply_cache=tmp_path) as lab:
         break_all(lab.serper, lab.bocha, lab.gemini)
-        lab.gemini.brain = BrokenModel(lab.brain)
+        lab.gemini.llm = BrokenModel(lab.llm)
         assert_valid(await lab.ask())
         assert_valid(await lab.ask("\ud83d那座桥有多长？"))
 
@@ -122,7 +122,7 @@ async def test_plan_execute_writes_a_dossier_from_broken_sources(tmp_path: Path)
     with running_world() as world:
         async with plan_process(world, reply_cache=tmp_path) as lab:
             break_all(*(service for name, service in world.services.items() if name != "site"))
-            world.gemini.brain = BrokenModel(world.brain)
+            world.gemini.llm = BrokenModel(world.llm)
             assert_valid(await lab.ask())
             assert_valid(await lab.ask("\ud83d那成本呢？"))
 

@@ -76,10 +76,10 @@ class Town:
 
 @pytest.fixture
 def town(map_server_script: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Town]:
-    brain = SampleModel()
+    llm = SampleModel()
     services: dict[str, Service] = {
-        "gemini": GeminiService(brain),
-        "openai": OpenAIService(brain),
+        "gemini": GeminiService(llm),
+        "openai": OpenAIService(llm),
         "amap": AmapService(),
         "tavily": TavilyService(),
         "serper": SerperService(),

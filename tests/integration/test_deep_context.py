@@ -35,10 +35,10 @@ def tokens_of(turn: Turn) -> int:
 
 async def test_forty_rounds_over_ten_topics_of_long_pages_stay_within_the_limit() -> None:
     assert len(long_page("x", 1).encode()) > 50_000
-    brain, web = Researcher(*TOPICS, rounds=1), Web(text=long_page, count=8)
-    async with deep_laboratory(brain, web=web) as lab:
+    llm, web = Researcher(*TOPICS, rounds=1), Web(text=long_page, count=8)
+    async with deep_laboratory(llm, web=web) as lab:
         state = await lab.ask(ZH, context_token_limit=LIMIT, max_model_calls=200)
-    assert max(tokens_of(turn) for turn in brain.turns) <= LIMIT
+    assert max(tokens_of(turn) for turn in llm.turns) <= LIMIT
     assert [entry["topic"] for entry in state["search_results"]] == list(TOPICS)
     assert all(len(entry["useful_webpages"]) == 3 for entry in state["search_results"])
     assert all(entry["compressed_content"] for entry in state["search_results"])
@@ -54,10 +54,10 @@ async def test_a_model_that_never_changes_its_topic_has_it_archived_by_force() -
         number = next(count)
         return Answer(calls=(think("甲" * 400), search(*(f"{q} {number}" for q in many))))
 
-    brain, web = Researcher(deep_explore=rule), Web(text=long_page, count=8)
-    async with deep_laboratory(brain, web=web) as lab:
+    llm, web = Researcher(deep_explore=rule), Web(text=long_page, count=8)
+    async with deep_laboratory(llm, web=web) as lab:
         state = await lab.ask(ZH, context_token_limit=LIMIT)
-    assert max(tokens_of(turn) for turn in brain.turns) <= LIMIT
+    assert max(tokens_of(turn) for turn in llm.turns) <= LIMIT
     (entry,) = state["search_results"]
     ids = [page["id"] for page in entry["useful_webpages"]]
     assert len(ids) == len(set(ids)) > 20
@@ -77,8 +77,8 @@ async def test_the_checkpoint_of_a_finished_topic_holds_none_of_its_messages() -
 
 @pytest.mark.parametrize("question", ["电" * 19_000, "battery " * 2400])
 async def test_a_very_long_question_leaves_room_for_results(question: str) -> None:
-    brain = Researcher("成本")
-    async with deep_laboratory(brain, web=Web(text=long_page)) as lab:
+    llm = Researcher("成本")
+    async with deep_laboratory(llm, web=Web(text=long_page)) as lab:
         state: dict[str, Any] = await lab.ask(question, context_token_limit=LIMIT)
-    assert max(tokens_of(turn) for turn in brain.turns) <= LIMIT
+    assert max(tokens_of(turn) for turn in llm.turns) <= LIMIT
     assert told(state)["checks"]["cited"] == 3

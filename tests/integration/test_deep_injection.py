@@ -27,8 +27,8 @@ class Obedient(Researcher):
 async def test_an_order_in_a_page_reaches_no_tool_no_address_and_only_quotes_in_the_report() -> (
     None
 ):
-    brain = Obedient("成本", "安全")
-    async with deep_laboratory(brain, web=Web(text=lambda query, number: ORDER)) as lab:
+    llm = Obedient("成本", "安全")
+    async with deep_laboratory(llm, web=Web(text=lambda query, number: ORDER)) as lab:
         state = await lab.ask(ZH)
     text, kept = str(answer_of(state).text), told(state)
     assert [entry["topic"] for entry in state["search_results"]] == ["成本", "安全"]
@@ -38,7 +38,7 @@ async def test_an_order_in_a_page_reaches_no_tool_no_address_and_only_quotes_in_
     assert all(url.startswith("https://pages.example/") for url in read)
     assert "evil.example" not in str([source["url"] for source in kept["sources"]])
     assert not re.search(r"\]\(https?://evil|<img|!\[", text)
-    for turn in brain.turns:
+    for turn in llm.turns:
         assert turn.user.count("</pages>") <= 1
         rows = "".join(result.text for result in turn.tool_results)
         assert '<result url="http://evil' not in rows

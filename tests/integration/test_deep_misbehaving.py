@@ -54,7 +54,7 @@ async def test_a_model_that_only_thinks_is_ended() -> None:
 async def test_a_model_that_only_talks_is_told_to_call_a_tool_and_then_ended() -> None:
     lab, state = await explored(lambda turn: Answer(text="我想想。"))
     assert codes(state) == ["model_stuck"]
-    assert "请调用工具继续" in lab.brain.asked("deep_explore")[1].user
+    assert "请调用工具继续" in lab.llm.asked("deep_explore")[1].user
     assert cited(state) > 0
     assert len(state["messages"]) == 2
 
@@ -79,7 +79,7 @@ async def test_a_change_to_the_same_topic_is_answered_and_not_done() -> None:
         return Answer(calls=(think(), change(f" {ZH} ", shown_urls(turn))))
 
     lab, state = await explored(rule)
-    texts = [r.text for turn in lab.brain.turns for r in turn.tool_results]
+    texts = [r.text for turn in lab.llm.turns for r in turn.tool_results]
     assert any("这就是当前子题" in text for text in texts)
     assert len(state["search_results"]) == 1
     assert "model_stuck" in codes(state)
@@ -167,28 +167,28 @@ async def test_unknown_tools_and_wrong_arguments_are_answered() -> None:
 
 
 async def test_a_compression_that_cites_nothing_is_replaced_by_excerpts() -> None:
-    brain = Researcher("成本", deep_compress=lambda turn: Answer(text="成本下降了。"))
-    async with deep_laboratory(brain) as lab:
+    llm = Researcher("成本", deep_compress=lambda turn: Answer(text="成本下降了。"))
+    async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
     assert codes(state) == ["compress_unmarked"]
     assert cited(state) == 3
 
 
 async def test_invented_notes_are_removed_and_counted() -> None:
-    brain = Researcher(
+    llm = Researcher(
         "成本",
         deep_compress=lambda turn: Answer(text="成本下降[^t0-0]。另一说[^t7-7]。"),
         deep_report=lambda turn: Answer(text="成本下降[^t0-0]。安全[^t9-9]。"),
     )
-    async with deep_laboratory(brain) as lab:
+    async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
     checks = told(state)["checks"]
     assert (checks["unknown_notes"], checks["unknown_ids_removed"], checks["cited"]) == (1, 1, 1)
 
 
 async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> None:
-    brain = Researcher("成本", deep_report=lambda turn: Answer(text="# 报告\n\n成本下降。"))
-    async with deep_laboratory(brain) as lab:
+    llm = Researcher("成本", deep_report=lambda turn: Answer(text="# 报告\n\n成本下降。"))
+    async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
     assert codes(state) == ["report_uncited"]
     assert told(state)["degraded"]

@@ -67,7 +67,7 @@ async def test_an_english_question_gets_english_words_of_ours() -> None:
     async with deep_laboratory(Researcher("Cost", "Safety")) as lab:
         state = await lab.ask(EN)
     assert "**Sources**" in str(answer_of(state).text)
-    assert {"<language>en</language>" in turn.system for turn in lab.brain.turns} == {True}
+    assert {"<language>en</language>" in turn.system for turn in lab.llm.turns} == {True}
 
 
 async def test_what_streams_is_what_is_stored(lab: DeepLab) -> None:
@@ -97,7 +97,7 @@ async def test_a_prompt_shows_the_present_topic_and_a_short_record_of_the_others
     lab: DeepLab,
 ) -> None:
     await lab.ask(ZH)
-    last = lab.brain.asked("deep_explore")[-1]
+    last = lab.llm.asked("deep_explore")[-1]
     assert "- 成本（留下 3 个网页）：成本 0的第0页。" in last.user
     assert "- 安全（留下 3 个网页）：够了 / 安全够了" in last.user
     assert "成本 0" not in str(last.tool_results)
@@ -105,7 +105,7 @@ async def test_a_prompt_shows_the_present_topic_and_a_short_record_of_the_others
 
 async def test_the_model_is_told_what_is_left_and_no_cut_off_topic_f3(lab: DeepLab) -> None:
     await lab.ask(ZH, max_exploration_rounds=14, max_topics=3)
-    shown = [turn.user for turn in lab.brain.asked("deep_explore")]
+    shown = [turn.user for turn in lab.llm.asked("deep_explore")]
     assert "<topic>成本</topic>" in shown[0]
     assert "<left>还可用 14 轮、3 个子题（含当前这个）</left>" in shown[0]
     assert "<left>还可用 13 轮、3 个子题（含当前这个）</left>" in shown[1]
@@ -121,7 +121,7 @@ async def test_the_plan_is_told_first_and_stands_in_every_prompt_with_what_is_do
     events = [part async for part in parts]
     assert events[0]["type"] == "tasks"
     assert events[0]["text"] == "T1 成本\nT2 安全\nT3 应用"
-    shown = [turn.user for turn in lab.brain.asked("deep_explore")]
+    shown = [turn.user for turn in lab.llm.asked("deep_explore")]
     assert '<planned id="T1" name="成本" status="active">成本的数字</planned>' in shown[0]
     assert '<planned id="T3" name="应用" status="planned">' in shown[0]
     assert re.findall(r'name="成本" status="(\w+)"', shown[-1]) == ["done"]
@@ -130,8 +130,8 @@ async def test_the_plan_is_told_first_and_stands_in_every_prompt_with_what_is_do
 
 
 async def test_a_plan_longer_than_allowed_is_cut_and_a_topic_planned_twice_is_one() -> None:
-    brain = Researcher("成本", "安全", deep_plan=planning("成本", "「成本」", "安全", "应用"))
-    async with deep_laboratory(brain) as lab:
+    llm = Researcher("成本", "安全", deep_plan=planning("成本", "「成本」", "安全", "应用"))
+    async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH, max_topics=2)
     assert [topic["name"] for topic in state["plan"]] == ["成本", "安全"]
     assert not [gap for gap in state["gaps"] if gap["code"] == "topics_spent"]
@@ -158,7 +158,7 @@ async def test_an_end_with_topics_left_is_refused_once_and_then_taken() -> None:
 
     async with deep_laboratory(Researcher("成本", "安全", deep_explore=rule)) as lab:
         state = await lab.ask(ZH)
-    refusals = [r.text for r in lab.brain.asked("deep_explore")[-1].tool_results][-1:]
+    refusals = [r.text for r in lab.llm.asked("deep_explore")[-1].tool_results][-1:]
     assert "计划里还有 安全 没查" in refusals[0]
     assert [topic["status"] for topic in state["plan"]] == ["done", "planned"]
     assert told(state)["checks"]["refused_calls"] == 1
@@ -186,12 +186,12 @@ async def test_a_narrow_question_is_one_topic_without_a_name_of_its_own_f3() -> 
 
 async def test_a_second_question_on_a_thread_starts_clean(lab: DeepLab) -> None:
     first = await lab.ask(ZH)
-    lab.brain.turns.clear()
+    lab.llm.turns.clear()
     second = await lab.ask("那钠离子电池的回收呢？")
     assert len(second["search_results"]) == 3
     assert told(second)["usage"]["searches"] == told(first)["usage"]["searches"]
     assert told(second)["checks"]["rounds"] == told(first)["checks"]["rounds"]
-    assert "assistant:" in lab.brain.asked("deep_explore")[0].user
+    assert "assistant:" in lab.llm.asked("deep_explore")[0].user
     assert len(second["messages"]) == 4
 
 

@@ -118,7 +118,7 @@ async def test_no_map_is_offered_for_a_question_without_a_place() -> None:
     async with deep_laboratory(Researcher(deep_explore=asks_the_map)) as lab:
         await with_maps(lab, maps, ZH)
     assert maps.called == []
-    offered = {offered.name for offered in lab.brain.asked("deep_explore")[0].tools}
+    offered = {offered.name for offered in lab.llm.asked("deep_explore")[0].tools}
     assert offered == {
         "think_tool", "tavily_search", "read_page", "change_research_topic", "end_of_research"
     }  # fmt: skip
@@ -141,7 +141,7 @@ async def test_of_several_queries_at_once_one_that_fails_costs_only_itself() -> 
         lab.tavily.fail("status", status=400, times=None,
                         match=lambda r, body: "坏二" in str(body))  # fmt: skip
         state = await lab.ask(ZH, web_search="tavily")
-    shown = lab.brain.asked("deep_explore")[1].tool_results[-1].text
+    shown = lab.llm.asked("deep_explore")[1].tool_results[-1].text
     assert shown.count("<results query=") == 3
     assert "搜索失败" in shown
     assert len(state["search_results"][0]["useful_webpages"]) == 8
@@ -200,19 +200,19 @@ async def test_what_a_topic_leaves_open_flows_back_and_may_be_looked_up_once_mor
         state = await lab.ask(ZH)
     assert "OPEN" not in state["search_results"][0]["compressed_content"]
     assert state["search_results"][0]["open"] == "托管许可多少钱"
-    shown = [t.user for t in lab.brain.asked("deep_explore") if "<topic>应用" in t.user]
+    shown = [t.user for t in lab.llm.asked("deep_explore") if "<topic>应用" in t.user]
     assert "OPEN：托管许可多少钱" in shown[0]
-    (review,) = lab.brain.asked("deep_review")
+    (review,) = lab.llm.asked("deep_review")
     assert 'name="成本" open="托管许可多少钱"' in review.user
     names = [entry["topic"] for entry in state["search_results"]]
     assert names == ["成本", "安全", "应用", "许可", "回收"]
-    assert len(lab.brain.asked("deep_compress")) == 5
+    assert len(lab.llm.asked("deep_compress")) == 5
 
 
 async def test_a_review_opens_nothing_where_the_rounds_are_spent() -> None:
     async with deep_laboratory(Researcher("成本", "安全")) as lab:
         state = await lab.ask(ZH, max_exploration_rounds=5)
-    assert lab.brain.asked("deep_review") == []
+    assert lab.llm.asked("deep_review") == []
     assert told(state)["checks"]["cited"] > 0
 
 
@@ -280,7 +280,7 @@ async def test_a_question_given_up_leaves_nothing_to_the_next_one() -> None:
         state = await lab.ask("那回收呢？")
     assert [message.type for message in state["messages"]] == ["human", "human", "ai"]
     assert told(state)["gaps"] == []
-    assert "think_tool" not in str(lab.brain.asked("deep_explore")[-1].user)
+    assert "think_tool" not in str(lab.llm.asked("deep_explore")[-1].user)
 
 
 @pytest.mark.node

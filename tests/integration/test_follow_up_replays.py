@@ -43,20 +43,20 @@ async def lab() -> AsyncIterator[Lab]:
 async def test_the_second_sight_is_the_second_that_the_last_answer_lists(lab: Lab) -> None:
     """雷峰塔, the second line of the records, was answered about; the list had another one."""
     written = plan(nearby("西湖", "景点", "公园", city="杭州", radius_m=5000))
-    brain = Playing(generate_query=[written])
-    lab.gemini.brain = brain
+    llm = Playing(generate_query=[written])
+    lab.gemini.llm = llm
     state = await lab.ask("西湖一日游怎么安排")
-    shown = [place.name for place in records(block(brain.prompts("answer")[0], "places"))]
+    shown = [place.name for place in records(block(llm.prompts("answer")[0], "places"))]
     listed = shown[::-1]
     assert listed[1] != shown[1], "or this proves nothing"
     assert [place["name"] for place in told(state)["places"][:4]] == listed[:4]
 
     state = await lab.ask("第二个景点附近有停车场吗")
-    prompt = brain.prompts("generate_query")[1]
+    prompt = llm.prompts("generate_query")[1]
     assert [place.name for place in records(block(prompt, "previous_places"))][:4] == listed[:4]
     assert state["turn"]["question"] == f"{listed[1]}附近有停车场吗"
     assert state["queries"][0]["map"]["place"] == listed[1]
-    asked = brain.prompts("answer")[1]
+    asked = llm.prompts("answer")[1]
     assert block(asked, "question") == f"{listed[1]}附近有停车场吗"
     assert block(asked, "asked_as") == "第二个景点附近有停车场吗"
     assert all(listed[1] in (place["distance_from"] or "") for place in state["places"])
@@ -65,7 +65,7 @@ async def test_the_second_sight_is_the_second_that_the_last_answer_lists(lab: La
 async def test_a_budget_that_a_cheaper_follow_up_does_not_repeat_carries_on(lab: Lab) -> None:
     follow_up = "再便宜一点的呢，要离园区大门近"
     assert keeps_subject(follow_up)
-    brain = Playing(
+    llm = Playing(
         generate_query=[
             plan(nearby("上海迪士尼度假区", "餐厅", "小吃", "美食", city="上海", radius_m=3000)),
             plan(
@@ -74,11 +74,11 @@ async def test_a_budget_that_a_cheaper_follow_up_does_not_repeat_carries_on(lab:
             ),
         ]
     )
-    lab.gemini.brain = brain
+    lab.gemini.llm = llm
     await lab.ask("上海迪士尼附近有什么好吃的，人均100以内")
     state = await lab.ask(follow_up)
     assert state["turn"]["constraints"] == {"max_cost": 100}
-    asked = brain.prompts("answer")[1]
+    asked = llm.prompts("answer")[1]
     marks = ["不符合" in line for line in block(asked, "places").splitlines()]
     assert True in marks
     assert False in marks

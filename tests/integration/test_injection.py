@@ -93,13 +93,13 @@ def attacker() -> Iterator[tuple[Attacker, str]]:
 
 def plant(lab: Lab, payload: str, url: str) -> Obedient:
     well_again(lab)
-    brain = Obedient(SampleModel(), payload, url)
-    lab.gemini.brain = brain
+    llm = Obedient(SampleModel(), payload, url)
+    lab.gemini.llm = llm
     for path in ("/v3/place/around", "/v3/place/text", "/v3/place/detail"):
         lab.amap.fail("status", status=200, times=None, body=pois(payload),
                       match=lambda request, body, path=path: request.path == path)  # fmt: skip
     lab.standin("tavily").fail("status", status=200, times=None, body=hits(payload))
-    return brain
+    return llm
 
 
 @pytest.mark.parametrize("search", ["tavily", "google"])
@@ -113,9 +113,9 @@ async def test_an_obedient_model_cannot_do_what_a_page_tells_it(
         .replace("http://evil.example", evil)
         .replace("//evil.example", f"//{evil[7:]}")
     )
-    brain = plant(lab, payload, evil)
+    llm = plant(lab, payload, evil)
     state = await lab.ask(ZH, f"{name}-{search}", context={"web_search": search})
-    assert {"amap_research", "answer", "reflection"} <= set(brain.obeyed)
+    assert {"amap_research", "answer", "reflection"} <= set(llm.obeyed)
     assert_calls_stay_in_bounds(lab, state)
     assert_text_is_clean(str(answer_of(state).text), state)
     assert_page_is_clean(state)
@@ -125,12 +125,12 @@ async def test_an_obedient_model_cannot_do_what_a_page_tells_it(
 
 @pytest.mark.parametrize("name", ["exfiltrating-link", "closing-our-tags", "chinese-orders"])
 async def test_what_was_planted_in_one_turn_gains_nothing_in_the_next(lab: Lab, name: str) -> None:
-    brain = plant(lab, PAYLOADS[name], EVIL)
+    llm = plant(lab, PAYLOADS[name], EVIL)
     first = await lab.ask(ZH, f"turns-{name}", context={"web_search": "tavily"})
     lab.amap.requests.clear()
-    brain.obeyed.clear()
+    llm.obeyed.clear()
     state = await lab.ask("那附近有停车场吗", f"turns-{name}", context={"web_search": "tavily"})
-    assert "generate_query" in brain.obeyed
+    assert "generate_query" in llm.obeyed
     assert_calls_stay_in_bounds(lab, state)
     state["sources_gathered"] += told(first)["sources"]
     assert_text_is_clean(str(answer_of(state).text), state)
@@ -149,7 +149,7 @@ async def test_the_system_prompt_and_the_tools_offered_are_the_same_whatever_is_
         return found
 
     well_again(lab)
-    lab.gemini.brain = SampleModel()
+    lab.gemini.llm = SampleModel()
     shown()
     await lab.ask(ZH, "clean", context={"web_search": "tavily"})
     clean = shown()

@@ -54,13 +54,13 @@ def honest(turn: Turn) -> Reply:
 
 
 @pytest.fixture
-def brain() -> Scripted:
+def llm() -> Scripted:
     return Scripted(otherwise=honest)
 
 
 @pytest.fixture
-def gemini(brain: Scripted) -> Iterator[GeminiService]:
-    service = GeminiService(brain, key=CANARY)
+def gemini(llm: Scripted) -> Iterator[GeminiService]:
+    service = GeminiService(llm, key=CANARY)
     with serve(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service
@@ -95,12 +95,12 @@ MIXED = [
 
 
 def test_every_answer_gets_a_verdict_once_and_the_card_sums_them_up(
-    cli: Cli, here: Here, env: dict[str, str], brain: Scripted
+    cli: Cli, here: Here, env: dict[str, str], llm: Scripted
 ) -> None:
     put(cli, "a.jsonl", *MIXED)
     first = here("judge", "a.jsonl", "--card", "card.json", **env)
     assert first.code == 0, first.err
-    assert len(brain.turns) == 4
+    assert len(llm.turns) == 4
     assert "to judge by gemini-3.8-flash: 4," in first.err
     assert "by rule: 2" in first.err
     card = json.loads((cli.folder / "card.json").read_text("utf-8"))
@@ -118,13 +118,13 @@ def test_every_answer_gets_a_verdict_once_and_the_card_sums_them_up(
     assert "no official score" in first.out
     assert "may favour its own" in first.out
     second = here("judge", "a.jsonl", "--card", "card.md", **env)
-    assert (second.code, len(brain.turns)) == (0, 4)
+    assert (second.code, len(llm.turns)) == (0, 4)
     assert "judged before: 6" in second.err
     assert (cli.folder / "card.md").read_text("utf-8").strip() == second.out.strip()
 
 
 def test_a_verdict_keeps_its_reasons(
-    cli: Cli, here: Here, env: dict[str, str], brain: Scripted
+    cli: Cli, here: Here, env: dict[str, str], llm: Scripted
 ) -> None:
     put(cli, "a.jsonl", *MIXED)
     here("judge", "a.jsonl", **env)
@@ -136,7 +136,7 @@ def test_a_verdict_keeps_its_reasons(
 
 
 def test_an_answer_that_the_provider_refused_is_left_and_judged_at_the_next_start(
-    cli: Cli, here: Here, env: dict[str, str], brain: Scripted, gemini: GeminiService
+    cli: Cli, here: Here, env: dict[str, str], llm: Scripted, gemini: GeminiService
 ) -> None:
     put(cli, "a.jsonl", of("1", "correct one"), of("2", "incorrect two"), of("3", "correct three"))
     fault = gemini.fail("status", status=400, body=gemini_error(400), times=None,
@@ -147,9 +147,9 @@ def test_an_answer_that_the_provider_refused_is_left_and_judged_at_the_next_star
     assert "1 without a verdict" in first.err.splitlines()[-1]
     assert "Traceback" not in first.err
     fault.times = 0
-    asked = len(brain.turns)
+    asked = len(llm.turns)
     assert here("judge", "a.jsonl", **env).code == 0
-    assert len(brain.turns) == asked + 1
+    assert len(llm.turns) == asked + 1
 
 
 def test_a_spent_quota_stops_and_asks_nothing_more(
@@ -165,7 +165,7 @@ def test_a_spent_quota_stops_and_asks_nothing_more(
 
 
 def test_no_verdict_begins_that_could_pass_the_limit_and_a_higher_one_goes_on(
-    cli: Cli, here: Here, env: dict[str, str], brain: Scripted
+    cli: Cli, here: Here, env: dict[str, str], llm: Scripted
 ) -> None:
     put(cli, "a.jsonl", *(of(str(n), f"correct {n}") for n in range(6)))
     limited = here("judge", "a.jsonl", "--max-usd", "0.006", **env)
@@ -175,7 +175,7 @@ def test_no_verdict_begins_that_could_pass_the_limit_and_a_higher_one_goes_on(
     assert 0 < len(kept) < 6
     assert sum(v["cost_usd"] or 0 for v in kept) <= 0.006
     assert here("judge", "a.jsonl", "--max-cost", "1", **env).code == 0
-    assert len(brain.turns) == 6
+    assert len(llm.turns) == 6
 
 
 def test_a_dry_run_asks_nothing_writes_nothing_and_needs_no_key(cli: Cli, here: Here) -> None:
@@ -224,21 +224,19 @@ def test_bad_lines_are_named_and_the_rest_is_judged(
 
 
 def test_a_score_beyond_the_scale_is_asked_for_again(
-    cli: Cli, here: Here, env: dict[str, str], brain: Scripted
+    cli: Cli, here: Here, env: dict[str, str], llm: Scripted
 ) -> None:
     put(cli, "a.jsonl", MIXED[-1])
-    brain.then(scored(80, 60, 70, 75), scored(8, 6, 7, 7.5))
+    llm.then(scored(80, 60, 70, 75), scored(8, 6, 7, 7.5))
     assert here("judge", "a.jsonl", **env).code == 0
-    assert len(brain.turns) == 2
+    assert len(llm.turns) == 2
     (verdict,) = read_verdicts(cli.folder / "a.jsonl.verdicts.jsonl")
     assert list(verdict["scores"].values()) == [8, 6, 7, 7.5]
 
 
-async def test_a_judge_that_is_cut_off_pays_no_verdict_twice(
-    tmp_path: Path, brain: Scripted
-) -> None:
+async def test_a_judge_that_is_cut_off_pays_no_verdict_twice(tmp_path: Path, llm: Scripted) -> None:
     answers = [Answer(str(n), "When?", f"correct {n}", "answered", expected="x") for n in range(3)]
-    judge, service = Judge("gemini-3.8-flash"), GeminiService(brain, key=KEY)
+    judge, service = Judge("gemini-3.8-flash"), GeminiService(llm, key=KEY)
     told: list[Answer] = []
 
     def notice(answer: Answer, _outcome: Verdict | AgentError) -> None:
@@ -254,13 +252,13 @@ async def test_a_judge_that_is_cut_off_pays_no_verdict_twice(
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
         fault.times = 0
-        asked = len(brain.turns)
+        asked = len(llm.turns)
         with VerdictFile(tmp_path / "v.jsonl") as file:
             docket = Docket.of(judge, answers, file.by_key.keys())
             assert (docket.before, [p.answer.id for p in docket.pending]) == (2, ["1"])
             session = Session(judge, client, file, max_cost=None, notice=notice)
             await session.run(docket, concurrency=2)
-        assert len(brain.turns) == asked + 1
+        assert len(llm.turns) == asked + 1
     assert sorted(v["id"] for v in read_verdicts(tmp_path / "v.jsonl")) == ["0", "1", "2"]
 
 

@@ -51,7 +51,7 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
 @pytest.fixture
 def insatiable(lab: Lab) -> Lab:
     well_again(lab)
-    lab.gemini.brain = Insatiable(SampleModel())
+    lab.gemini.llm = Insatiable(SampleModel())
     return lab
 
 

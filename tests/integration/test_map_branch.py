@@ -123,7 +123,7 @@ def no_calls(turn: Turn) -> tuple[FunctionCall, ...]:
 
 
 def watch(lab: Lab, calls: Callable[[Turn], tuple[FunctionCall, ...]] = no_calls) -> Asking:
-    lab.gemini.brain = asking = Asking(lab.gemini.brain, calls)
+    lab.gemini.llm = asking = Asking(lab.gemini.llm, calls)
     return asking
 
 
@@ -171,7 +171,7 @@ async def test_a_sentence_from_memory_does_not_pass_the_map_branch() -> None:
                     return Answer(text=f"{answer.text}\n{memory}")
                 return answer
 
-        lab.gemini.brain = Remembering(lab.gemini.brain, no_calls)
+        lab.gemini.llm = Remembering(lab.gemini.llm, no_calls)
         state = await lab.ask(ZH)
         text = "\n".join(state["amap_research_result"])
         assert "[^a" in text
@@ -188,7 +188,7 @@ async def test_whatever_the_model_says_the_map_branch_is_filled_by_code_with_mar
                     return Answer(text="这里有很多好去处，推荐您去看看。")
                 return self.inner.respond(turn)
 
-        lab.gemini.brain = Empty(lab.gemini.brain, no_calls)
+        lab.gemini.llm = Empty(lab.gemini.llm, no_calls)
         state = await lab.ask(ZH)
         text = "\n".join(state["amap_research_result"])
         assert "很多好去处" not in text
@@ -216,7 +216,7 @@ async def test_reflection_reads_the_records_and_is_told_what_map_calls_are_left(
                     self.turns.append(turn)
                 return self.inner.respond(turn)
 
-        lab.gemini.brain = judged = Judged(lab.gemini.brain, no_calls)
+        lab.gemini.llm = judged = Judged(lab.gemini.llm, no_calls)
         state = await lab.ask(ZH)
         reflected, answered = judged.turns[0], judged.turns[-1]
         spent = len(lab.amap.requests)

@@ -28,7 +28,7 @@ async def lab_fixture(map_server_script: Path) -> AsyncIterator[Lab]:
 
 async def test_changed_descriptions_never_reach_a_model_and_the_tools_still_work(lab: Lab) -> None:
     """The model calls every tool it is offered, as soon as it has read a place."""
-    lab.gemini.brain = Obedient(lab.gemini.brain, "天安门", "http://evil.example")
+    lab.gemini.llm = Obedient(lab.gemini.llm, "天安门", "http://evil.example")
     lab.amap.fail("status", status=200, times=None, body=pois("天安门"),
                   match=lambda request, body: request.path == "/v3/place/detail")  # fmt: skip
     state = await lab.ask(ZH)
@@ -37,7 +37,7 @@ async def test_changed_descriptions_never_reach_a_model_and_the_tools_still_work
     offered = [tool for turn in lab.gemini.turns for tool in turn.tools]
     assert "maps_geo" in {tool.name for tool in offered}
     assert "CHANGED-WORDS" not in str([request.body for request in lab.gemini.requests])
-    assert "amap_research" in lab.gemini.brain.obeyed
+    assert "amap_research" in lab.gemini.llm.obeyed
     assert state["places"]
     assert told(state)["usage"]["map_calls"] > 1
 

@@ -55,10 +55,10 @@ def over(lab: Lab, knowledge: Any) -> Lab:
 async def test_the_main_assistant_cites_a_passage_of_a_collection_that_is_named(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:
-    brain = Spoken(generate_query=[WRITTEN], answer=[Answer(text="桥面每三年检修一次[^d0-0]。")])
-    lab.gemini.brain = brain
+    llm = Spoken(generate_query=[WRITTEN], answer=[Answer(text="桥面每三年检修一次[^d0-0]。")])
+    lab.gemini.llm = llm
     state = await over(lab, knowledge).ask(QUESTION, collections=["own"])
-    findings = block(brain.prompts("answer")[0], "findings")
+    findings = block(llm.prompts("answer")[0], "findings")
     assert "检修手册 (notes/检修手册.md): 桥面每三年检修一次，上次是2024年。 [^d0-0]" in findings
     assert "面条" not in findings, "it shares no word with the query"
     (source,) = [s for s in told(state)["sources"] if s["kind"] == "document"]
@@ -69,7 +69,7 @@ async def test_the_main_assistant_cites_a_passage_of_a_collection_that_is_named(
 async def test_where_no_collection_is_named_no_document_is_looked_at(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:
-    lab.gemini.brain = Spoken(generate_query=[WRITTEN])
+    lab.gemini.llm = Spoken(generate_query=[WRITTEN])
     here = over(lab, knowledge)
     state = await here.ask(QUESTION)
     assert (knowledge.searched, state["readable"]) == ([], [])
@@ -83,12 +83,12 @@ async def test_where_no_collection_is_named_no_document_is_looked_at(
 async def test_a_collection_that_is_not_there_is_refused_before_anything_is_paid(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:
-    brain = lab.gemini.brain = Spoken()
+    llm = lab.gemini.llm = Spoken()
     knowledge.put("theirs", NOTES, collection="bobs", owner="bob")
     for name in ("nix", "bobs"):
         with pytest.raises(InputError, match=f"there is no '{name}'; there are: own"):
             await over(lab, knowledge).ask(QUESTION, collections=[name])
-    assert brain.turns == []
+    assert llm.turns == []
 
 
 def test_a_thread_whose_state_was_given_another_owner_reads_nothing() -> None:
@@ -110,7 +110,7 @@ async def test_a_knowledge_base_that_fails_is_a_gap_and_the_web_answers(
         raise ProviderUnavailable("knowledge", "is gone")
 
     monkeypatch.setattr(knowledge, "search", fails)
-    lab.gemini.brain = Spoken(generate_query=[WRITTEN])
+    lab.gemini.llm = Spoken(generate_query=[WRITTEN])
     state = await over(lab, knowledge).ask(QUESTION, collections=["own"])
     assert "knowledge_failed" in {gap["code"] for gap in state["gaps"]}
     assert state["web_research_result"] or state["gaps"]
@@ -135,12 +135,12 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
         where: Any = {"configurable": {"thread_id": "t"}}
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
         state: Any = await graph.ainvoke(asked, where, context=DeepConfiguration(max_topics=1))
-        assert '<topic name="资料库">' in lab.brain.asked("deep_report")[0].user
+        assert '<topic name="资料库">' in lab.llm.asked("deep_report")[0].user
         cited = [s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]]
         assert "document" in cited
         assert "每三年检修一次" in state["report"]
         await graph.ainvoke({"messages": QUESTION}, {"configurable": {"thread_id": "u"}})  # type: ignore[call-overload]
-        offered = lab.brain.asked("deep_explore")[-1].tools
+        offered = lab.llm.asked("deep_explore")[-1].tools
         assert "search_documents" not in {tool.name for tool in offered}
 
 

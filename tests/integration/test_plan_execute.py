@@ -40,7 +40,7 @@ def shared_world() -> Iterator[World]:
 @pytest.fixture
 async def lab(shared: World) -> AsyncIterator[PlanLab]:
     shared.clear()
-    shared.gemini.brain = Planner(*TASKS)
+    shared.gemini.llm = Planner(*TASKS)
     knowledge = MemoryKnowledge()
     knowledge.put("钠离子电池笔记", NOTE)
     async with plan_process(shared, knowledge=knowledge) as lab:
@@ -48,9 +48,9 @@ async def lab(shared: World) -> AsyncIterator[PlanLab]:
 
 
 def plays(lab: PlanLab, *tasks: Any, **rules: Any) -> Planner:
-    brain = Planner(*(tasks or TASKS), **rules)
-    lab.world.gemini.brain = brain
-    return brain
+    llm = Planner(*(tasks or TASKS), **rules)
+    lab.world.gemini.llm = llm
+    return llm
 
 
 def own_titles(state: dict[str, Any]) -> set[str]:
@@ -170,9 +170,9 @@ async def test_settings_and_rankers_are_the_operators_not_the_readers(
 
 
 async def test_tasks_of_a_dag_see_the_results_they_depend_on(lab: PlanLab) -> None:
-    brain = plays(lab, ("技术路线", []), ("财务", []), ("比较", ["T1"]))
+    llm = plays(lab, ("技术路线", []), ("财务", []), ("比较", ["T1"]))
     state = await lab.ask(plan_mode="dag")
-    (last,) = [t for t in brain.asked("execute_decide") if "\n比较\n" in t.user]
+    (last,) = [t for t in llm.asked("execute_decide") if "\n比较\n" in t.user]
     assert "[^e1-0]" in last.user
     assert "[^e2-0]" not in last.user
     assert [task["dep"] for task in state["tasks"]] == [[], [], ["T1"]]
@@ -186,16 +186,16 @@ async def test_a_dependent_tasks_queries_are_written_from_what_it_depends_on(
                            "company": "青岚电池 / Qinglan Inc."})  # fmt: skip
     first = {"query": "谁是最大的供应商", "sources": []}
     then = {"query": "该供应商的产能", "dep": ["T1"], "sources": ["filings"]}
-    brain = plays(lab, first, then, task_queries=lambda turn: written)
+    llm = plays(lab, first, then, task_queries=lambda turn: written)
     state = await lab.ask(plan_mode="dag")
-    (turn,) = brain.asked("task_queries")
+    (turn,) = llm.asked("task_queries")
     assert "[^e1-0]" in block(turn.user, "earlier")
     assert block(turn.user, "planned") == "该供应商的产能"
     asked = [request.query.get("gsrsearch") for request in lab.world.wikipedia.requests]
     assert asked == ["谁是最大的供应商", "青岚电池 二期 产能"]
     assert state["tasks"][1]["queries"] == ["青岚电池 二期 产能"]
     assert state["executor_result"][1]["decisions"] == ["sec_edgar_search: Qinglan Inc."]
-    assert brain.asked("execute_decide") == []
+    assert llm.asked("execute_decide") == []
 
 
 async def test_queries_as_planned_serve_where_none_can_be_written(lab: PlanLab) -> None:
@@ -223,27 +223,27 @@ async def test_the_model_decides_about_optional_tools_a_bounded_number_of_times(
         rule = looks_up("sec_edgar_search", query=f"Qinglan {next(calls)}")
         return rule(turn.__class__(system=turn.system, user=turn.user, tools=turn.tools))
 
-    brain = plays(lab, "财务", execute_decide=insists)
+    llm = plays(lab, "财务", execute_decide=insists)
     state = await lab.ask(max_executor_rounds=2)
-    assert len(brain.asked("execute_decide")) == 2
+    assert len(llm.asked("execute_decide")) == 2
     assert len(state["executor_result"][0]["decisions"]) == 2
 
 
 async def test_no_model_is_asked_to_decide_where_there_is_nothing_to_decide(shared: World) -> None:
     shared.clear()
-    shared.gemini.brain = Planner("财务")
+    shared.gemini.llm = Planner("财务")
     async with plan_process(shared, sec_user_agent=None) as lab:
         await lab.ask()
-    assert shared.brain.asked("execute_decide") == []
+    assert shared.llm.asked("execute_decide") == []
 
 
 async def test_no_model_decides_where_the_plan_names_the_source_and_the_company(
     lab: PlanLab,
 ) -> None:
     company = {"query": "青岚公司 财务", "sources": ["filings"], "company": "青岚 / Qinglan Inc."}
-    brain = plays(lab, company, {"query": "钠离子电池 同行", "sources": []}, "钠离子电池 成本")
+    llm = plays(lab, company, {"query": "钠离子电池 同行", "sources": []}, "钠离子电池 成本")
     state = await lab.ask()
-    asked = [block(turn.user, "task") for turn in brain.asked("execute_decide")]
+    asked = [block(turn.user, "task") for turn in llm.asked("execute_decide")]
     assert asked == ["钠离子电池 成本"]
     assert state["executor_result"][0]["decisions"] == ["sec_edgar_search: Qinglan Inc."]
     assert "| Revenues | 362000000 | USD |" in str(answer_of(state).text)
@@ -253,21 +253,21 @@ async def test_no_model_decides_where_the_plan_names_the_source_and_the_company(
 
 
 async def test_a_model_decides_about_a_planned_source_without_a_company(lab: PlanLab) -> None:
-    brain = plays(lab, {"query": "钠电企业 财务", "sources": ["filings", "akshare", "documents"]})
+    llm = plays(lab, {"query": "钠电企业 财务", "sources": ["filings", "akshare", "documents"]})
     await lab.ask()
-    (turn,) = brain.asked("execute_decide")
+    (turn,) = llm.asked("execute_decide")
     assert [tool.name for tool in turn.tools] == ["sec_edgar_search"]
 
 
 async def test_the_planner_sees_own_documents_and_what_can_be_asked(shared: World) -> None:
     shared.clear()
-    brain = shared.gemini.brain = Planner("技术路线")
+    llm = shared.gemini.llm = Planner("技术路线")
     knowledge = MemoryKnowledge()
     knowledge.put("钠离子电池笔记", NOTE)
     knowledge.put("差旅 <制度>", "酒店。")
     async with plan_process(shared, knowledge=knowledge, openalex_api_key=None) as lab:
         await lab.ask()
-    (turn,) = brain.asked("plan_tasks")
+    (turn,) = llm.asked("plan_tasks")
     assert block(turn.user, "collections").split("\n") == [
         "own (2)", "- 钠离子电池笔记", "- 差旅 ‹制度›",
     ]  # fmt: skip
@@ -278,20 +278,18 @@ async def test_the_planner_sees_own_documents_and_what_can_be_asked(shared: Worl
 async def test_the_model_sees_a_cropped_observation_and_the_state_keeps_the_whole(
     lab: PlanLab,
 ) -> None:
-    brain = plays(lab, "财务", execute_decide=looks_up("sec_edgar_search", query="Qinglan"))
+    llm = plays(lab, "财务", execute_decide=looks_up("sec_edgar_search", query="Qinglan"))
     state = await lab.ask()
-    (shown,) = brain.asked("execute_decide")[1].tool_results
+    (shown,) = llm.asked("execute_decide")[1].tool_results
     assert shown.text.startswith("- Qinglan Inc.")
     assert '"figures"' not in shown.text
     assert state["executor_result"][0]["documents"][0]["figures"][0]["unit"] == "USD"
 
 
 async def test_the_pool_has_the_tasks_and_the_rewritten_headings(lab: PlanLab) -> None:
-    brain = plays(
-        lab, rewrite_headings=lambda turn: Answer(json={"questions": ["甲？", "甲?", ""]})
-    )
+    llm = plays(lab, rewrite_headings=lambda turn: Answer(json={"questions": ["甲？", "甲?", ""]}))
     state = await lab.ask()
-    assert "\n钠离子电池笔记\n" in brain.asked("rewrite_headings")[0].user
+    assert "\n钠离子电池笔记\n" in llm.asked("rewrite_headings")[0].user
     assert state["question_pool"] == [*TASKS, "甲？"]
     assert state["pre_questions"] == state["question_pool"]
     assert {passage["target"] for passage in state["passages"]} <= set(state["pre_questions"])
@@ -318,9 +316,9 @@ async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
     document, chunks = lab.services.knowledge().held["own/钠离子电池笔记"]
     for chunk in chunks:
         chunk["headings"] = [document["title"], "风险（我方判断）"]
-    brain = plays(lab)
+    llm = plays(lab)
     await lab.ask()
-    shown = block(brain.asked("dossier")[0].user, "passages")
+    shown = block(llm.asked("dossier")[0].user, "passages")
     assert "] 钠离子电池笔记 › 风险（我方判断）: 层状氧化物" in shown
 
 
@@ -406,20 +404,20 @@ async def test_an_english_question_gets_an_english_dossier(lab: PlanLab) -> None
 
 async def test_a_second_question_starts_clean_and_may_cite_the_first_answer(lab: PlanLab) -> None:
     first = await lab.ask()
-    brain = plays(lab, "成本")
+    llm = plays(lab, "成本")
     second = await lab.ask("它的成本呢？")
     assert [task["query"] for task in second["tasks"]] == ["成本"]
     assert len(second["executor_result"]) == 1
     assert len(second["sources_gathered"]) < len(first["sources_gathered"])
-    assert "[^p0-0]" in brain.asked("plan_tasks")[0].user
+    assert "[^p0-0]" in llm.asked("plan_tasks")[0].user
 
 
 async def test_the_plan_is_repaired_once(lab: PlanLab) -> None:
     plans = [planned(("T1", "甲", ["T2"]), ("T2", "乙", ["T1"])), planned(("T1", "甲", []))]
-    brain = plays(lab, plan_tasks=lambda turn: plans.pop(0))
+    llm = plays(lab, plan_tasks=lambda turn: plans.pop(0))
     state = await lab.ask(plan_mode="dag")
-    assert len(brain.asked("plan_tasks")) == 2
-    assert "成环" in brain.asked("plan_tasks")[1].user
+    assert len(llm.asked("plan_tasks")) == 2
+    assert "成环" in llm.asked("plan_tasks")[1].user
     assert state["plan_note"] == ""
     assert [task["query"] for task in state["tasks"]] == ["甲"]
 
@@ -427,7 +425,7 @@ async def test_the_plan_is_repaired_once(lab: PlanLab) -> None:
 async def test_the_knowledge_base_of_the_process_keeps_papers_by_page(shared: World) -> None:
     """Files are read in processes of their own, so that one test has to do."""
     shared.clear()
-    shared.gemini.brain = Planner("sodium energy density")
+    shared.gemini.llm = Planner("sodium energy density")
     async with plan_process(shared, real=True) as lab:
         state = await lab.ask(EN)
         again = await lab.ask(EN, thread="again")

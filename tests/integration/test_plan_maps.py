@@ -65,7 +65,7 @@ def shared_world() -> Iterator[World]:
 async def lab(shared: World) -> AsyncIterator[PlanLab]:
     shared.clear()
     rule = looks_up("maps_around_search", keywords="公园")
-    shared.gemini.brain = Planner("西湖 景点", "西湖 历史", execute_decide=rule)
+    shared.gemini.llm = Planner("西湖 景点", "西湖 历史", execute_decide=rule)
     async with plan_process(shared) as lab:
         lab.services.maps = OneBridge()
         lab.context = {"geo_routing": "llm"}
@@ -90,7 +90,7 @@ async def test_the_map_is_opened_once_for_a_task_and_its_calls_are_told(lab: Pla
 
 
 async def test_a_question_without_a_place_is_not_offered_the_map(lab: PlanLab) -> None:
-    lab.world.gemini.brain = Planner("钠离子电池 成本")
+    lab.world.gemini.llm = Planner("钠离子电池 成本")
     await lab.ask("钠离子电池的成本是多少")
     assert lab.services.maps.opened == 0
 
@@ -98,11 +98,11 @@ async def test_a_question_without_a_place_is_not_offered_the_map(lab: PlanLab) -
 async def test_the_map_is_offered_where_the_plan_wants_it_and_nowhere_else(lab: PlanLab) -> None:
     rule = looks_up("maps_around_search", keywords="公园")
     there = {"query": "西湖 景点", "sources": ["map", "filings"], "company": "Qinglan"}
-    brain = Planner(there, {"query": "西湖 历史", "sources": []}, execute_decide=rule)
-    lab.world.gemini.brain = brain
+    llm = Planner(there, {"query": "西湖 历史", "sources": []}, execute_decide=rule)
+    lab.world.gemini.llm = llm
     state = await lab.ask(QUESTION)
     assert lab.services.maps.opened == 1
-    assert {tool.name for turn in brain.asked("execute_decide") for tool in turn.tools} == {
+    assert {tool.name for turn in llm.asked("execute_decide") for tool in turn.tools} == {
         "maps_around_search"
     }
     assert [place["source"] for place in state["places"]] == ["a1-0"]

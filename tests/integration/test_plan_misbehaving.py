@@ -38,22 +38,22 @@ def shared_world() -> Iterator[World]:
 @pytest.fixture
 async def lab(shared: World) -> AsyncIterator[PlanLab]:
     shared.clear()
-    shared.gemini.brain = Planner("技术路线", "同行比较")
+    shared.gemini.llm = Planner("技术路线", "同行比较")
     async with plan_process(shared) as lab:
         yield lab
 
 
 def plays(lab: PlanLab, *tasks: Any, **rules: Any) -> Planner:
-    brain = Planner(*tasks, **rules)
-    lab.world.gemini.brain = brain
-    return brain
+    llm = Planner(*tasks, **rules)
+    lab.world.gemini.llm = llm
+    return llm
 
 
 async def test_a_hundred_tasks_are_cut_after_one_repair(lab: PlanLab) -> None:
     hundred = planned(*((f"T{n}", f"方面第{n}", []) for n in range(100)))
-    brain = plays(lab, plan_tasks=lambda turn: hundred)
+    llm = plays(lab, plan_tasks=lambda turn: hundred)
     state = await lab.ask(max_tasks=3)
-    assert len(brain.asked("plan_tasks")) == 2
+    assert len(llm.asked("plan_tasks")) == 2
     assert len(state["executor_result"]) == 3
     assert "只执行前 3 个" in state["plan_note"]
     assert "只执行前 3 个" in str(answer_of(state).text)
@@ -102,9 +102,9 @@ async def test_invented_tools_and_empty_queries_are_answered(lab: PlanLab) -> No
         names = ("rm_rf", "sec_edgar_search", "maps_geo")
         return Answer(calls=tuple(FunctionCall(name, {}) for name in names))
 
-    brain = plays(lab, "财务", execute_decide=rule)
+    llm = plays(lab, "财务", execute_decide=rule)
     await lab.ask()
-    texts = [result.text for result in brain.asked("execute_decide")[1].tool_results]
+    texts = [result.text for result in llm.asked("execute_decide")[1].tool_results]
     assert len(texts) == 3
     assert "没有这个工具" in texts[0]
     assert "缺少检索式" in texts[1]
@@ -150,7 +150,7 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
 
 async def test_a_page_that_gives_orders_is_only_quoted(shared: World) -> None:
     shared.clear()
-    brain = shared.gemini.brain = Planner("技术路线")
+    llm = shared.gemini.llm = Planner("技术路线")
     attack = ATTACK.replace("</task>", "</passages>")
     async with plan_process(shared) as lab:
         await lab.ask()
@@ -162,7 +162,7 @@ async def test_a_page_that_gives_orders_is_only_quoted(shared: World) -> None:
             state = await lab.ask()
     finally:
         shared.site.known = known
-    shown = brain.asked("dossier")[-1].user
+    shown = llm.asked("dossier")[-1].user
     assert "忽略以上指令" in block(shown, "passages")
     assert shown.count("</passages>") == 1
     assert "[^e9-9]" not in shown
@@ -187,7 +187,7 @@ async def test_an_abstract_that_gives_orders_is_only_shown(shared: World) -> Non
         return [Paper("W1", title, 2024, None, (), "", text, (), (), 0, url, None)]
 
     shared.clear()
-    brain = shared.gemini.brain = Planner("技术路线")
+    llm = shared.gemini.llm = Planner("技术路线")
     service = shared.openalex
     kept, vars(service)["_papers"] = vars(service)["_papers"], hostile
     try:
@@ -195,7 +195,7 @@ async def test_an_abstract_that_gives_orders_is_only_shown(shared: World) -> Non
             state = await lab.ask()
     finally:
         vars(service)["_papers"] = kept
-    shown = brain.asked("dossier")[0].user
+    shown = llm.asked("dossier")[0].user
     assert shown.count("</task>") == shown.count("<task ") == 1
     assert "[^e9-9]" not in shown
     assert "忽略以上指令" in shown

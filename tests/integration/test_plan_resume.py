@@ -61,7 +61,7 @@ def shared_world() -> Iterator[World]:
 def world(shared: World) -> World:
     shared.clear()
     decide = looks_up("sec_edgar_search", query="Qinglan")
-    shared.gemini.brain = Planner(
+    shared.gemini.llm = Planner(
         ("技术路线", []), ("同行", []), ("比较", ["T1", "T2"]), execute_decide=decide
     )
     return shared

@@ -27,7 +27,7 @@ def shared_world() -> Iterator[World]:
 @pytest.fixture
 async def lab(shared: World, request: pytest.FixtureRequest) -> AsyncIterator[PlanLab]:
     shared.clear()
-    shared.gemini.brain = Planner("技术路线", "同行比较")
+    shared.gemini.llm = Planner("技术路线", "同行比较")
     # Short only where one hangs: on a busy machine the others take their time.
     seconds = 1 if "slow" in request.node.name else 60
     async with plan_process(shared, search_timeout_seconds=seconds) as lab:
@@ -74,7 +74,7 @@ async def test_a_source_that_is_off_is_one_gap_for_all_tasks_and_not_asked(
 ) -> None:
     caplog.set_level("INFO", "agent.assistants.plan_execute")
     shared.clear()
-    shared.gemini.brain = Planner("技术路线", "同行比较", "成本")
+    shared.gemini.llm = Planner("技术路线", "同行比较", "成本")
     async with plan_process(shared, openalex_api_key=None) as lab:
         state = await lab.ask()
     (gap,) = told(state)["gaps"]
@@ -93,7 +93,7 @@ async def test_a_web_search_that_is_switched_off_is_said_to_be(lab: PlanLab) -> 
 
 
 async def test_with_everything_down_the_answer_says_so_and_why(lab: PlanLab) -> None:
-    lab.world.gemini.brain = Planner("技术路线", {"query": "同行比较", "company": "澄海储能"})
+    lab.world.gemini.llm = Planner("技术路线", {"query": "同行比较", "company": "澄海储能"})
     for name in REQUIRED:
         break_down(lab.world, name, "down")
     state = await lab.ask()
@@ -103,7 +103,7 @@ async def test_with_everything_down_the_answer_says_so_and_why(lab: PlanLab) -> 
     assert told(state)["degraded"]
     assert {gap["provider"] for gap in told(state)["gaps"]} == set(REQUIRED)
     assert [result["status"] for result in state["executor_result"]] == ["failed", "failed"]
-    assert lab.brain.asked("dossier") == []
+    assert lab.llm.asked("dossier") == []
     assert told(state)["sources"] == []
 
 
@@ -127,11 +127,11 @@ async def test_sources_that_answer_but_have_nothing_are_an_empty_task(lab: PlanL
 async def test_an_optional_source_that_fails_is_told_to_the_model_and_to_the_reader(
     lab: PlanLab,
 ) -> None:
-    brain = Planner("财务", execute_decide=looks_up("sec_edgar_search", query="Qinglan"))
-    lab.world.gemini.brain = brain
+    llm = Planner("财务", execute_decide=looks_up("sec_edgar_search", query="Qinglan"))
+    lab.world.gemini.llm = llm
     break_down(lab.world, "sec", "down")
     state = await lab.ask()
-    (told_model,) = brain.asked("execute_decide")[1].tool_results
+    (told_model,) = llm.asked("execute_decide")[1].tool_results
     assert "SEC EDGAR" in told_model.text
     assert [gap["provider"] for gap in told(state)["gaps"]] == ["sec_edgar"]
     assert of_source(state, "wikipedia")
@@ -185,7 +185,7 @@ async def test_a_rerank_server_that_is_down_is_replaced_and_noted(
     shared: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     shared.clear()
-    shared.gemini.brain = Planner("技术路线")
+    shared.gemini.llm = Planner("技术路线")
     async with plan_process(shared, tei_rerank_url="http://127.0.0.1:9") as lab:
         state = await lab.ask()
     (result,) = state["executor_result"]

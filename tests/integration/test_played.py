@@ -75,7 +75,7 @@ async def _replay_all() -> dict[str, Replay]:
 async def _replay(lab: Lab, conversation: Conversation) -> Replay:
     services = with_clock(lab.services, lambda: conversation.now)
     graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
-    lab.gemini.brain = model = PlayedModel(conversation)
+    lab.gemini.llm = model = PlayedModel(conversation)
     states = []
     for turn, question in enumerate(conversation.questions):
         model.turn = turn

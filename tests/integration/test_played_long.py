@@ -67,7 +67,7 @@ async def _replay(lab: Lab, conversation: LongConversation) -> Replay:
     services = with_clock(lab.services, lambda: conversation.now)
     graph = compiled(conversation.assistant, InMemorySaver(), lambda: services)
     model, web = LongModel(conversation), PlayedWeb(conversation)
-    lab.gemini.brain = model
+    lab.gemini.llm = model
     tavily: Any = lab.standin("tavily")
     tavily._pages, tavily._text = web, web.text
     states = []

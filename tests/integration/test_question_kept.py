@@ -48,9 +48,9 @@ def nearby(place: str | None, *keywords: str, **more: Any) -> dict[str, Any]:
 
 
 def scripted(lab: Lab, **replies: list[Answer]) -> Spoken:
-    brain = Spoken(**replies)
-    lab.gemini.brain = brain
-    return brain
+    llm = Spoken(**replies)
+    lab.gemini.llm = llm
+    return llm
 
 
 @pytest.fixture
@@ -62,22 +62,22 @@ async def lab() -> AsyncIterator[Lab]:
 async def test_reflection_and_answer_get_the_question_as_it_stands_alone(lab: Lab) -> None:
     """`<question>王府井</question>` was all that reflection knew."""
     asked, alone = "王府井", "北京王府井附近有什么好玩的？"
-    brain = scripted(lab, generate_query=[plan(nearby("王府井", "景点"), question=alone)])
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "景点"), question=alone)])
     state = await lab.ask(asked)
     assert (state["turn"]["question"], state["turn"]["asked_as"]) == (alone, asked)
     for task in ("reflection", "answer"):
-        (prompt,) = brain.prompts(task)
+        (prompt,) = llm.prompts(task)
         assert block(prompt, "question") == alone
         assert block(prompt, "asked_as") == asked
 
 
 async def test_without_a_rewritten_question_the_users_own_words_stand_once(lab: Lab) -> None:
     asked = "王府井附近有什么景点"
-    brain = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))])
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))])
     state = await lab.ask(asked)
     assert state["turn"]["question"] == asked
-    assert block(brain.prompts("answer")[0], "question") == asked
-    assert "<asked_as>" not in brain.prompts("answer")[0]
+    assert block(llm.prompts("answer")[0], "question") == asked
+    assert "<asked_as>" not in llm.prompts("answer")[0]
 
 
 async def test_reflection_sees_the_conversation_and_the_records_not_the_maps_prose(
@@ -85,10 +85,10 @@ async def test_reflection_sees_the_conversation_and_the_records_not_the_maps_pro
 ) -> None:
     """It asked the web for hours that the map's record had."""
     prose = Answer(text="这里写的都是地图模型自己的话。")
-    brain = scripted(lab, generate_query=[plan(nearby("王府井", "博物馆"))], amap_research=[prose])
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "博物馆"))], amap_research=[prose])
     await lab.ask("王府井附近的博物馆")
     await lab.ask("它们几点开门")
-    first, second = brain.prompts("reflection")
+    first, second = llm.prompts("reflection")
     assert "[^a0-0]" in block(first, "places")
     assert "自己的话" not in first
     assert "<conversation>" not in first
@@ -97,10 +97,10 @@ async def test_reflection_sees_the_conversation_and_the_records_not_the_maps_pro
 
 
 async def test_no_reflection_is_paid_for_once_nothing_can_be_searched_any_more(lab: Lab) -> None:
-    brain = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))])
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))])
     limits = {"max_map_calls": 1, "web_search": "off"}
     await lab.ask("王府井附近的景点", context=limits)
-    assert brain.prompts("reflection") == []
+    assert llm.prompts("reflection") == []
 
 
 async def test_a_follow_up_without_map_calls_left_goes_to_the_web_alone(lab: Lab) -> None:
@@ -152,13 +152,13 @@ async def test_what_the_map_answers_alone_is_not_searched_on_the_web(lab: Lab) -
 async def test_what_the_map_does_not_answer_goes_to_the_web_after_all(
     lab: Lab, context: dict[str, Any], place: str
 ) -> None:
-    brain = scripted(
+    llm = scripted(
         lab,
         generate_query=[plan(nearby(place, "停车场", web=False))],
         amap_research=[Answer(text="没有查到。")],
     )
     state = await lab.ask("那里有停车场吗", context={**context, "max_research_loops": 1})
-    assert len(brain.prompts("web_research")) == 1
+    assert len(llm.prompts("web_research")) == 1
     assert state["research_loop_count"] == 1
     assert state["places"] == []
 
@@ -191,11 +191,11 @@ async def test_the_users_position_lives_on_in_the_thread(lab: Lab) -> None:
 
 
 async def test_the_users_position_is_told_with_its_district(lab: Lab) -> None:
-    brain = scripted(lab)
+    llm = scripted(lab)
     assert (await lab.services.maps.health())["works"]
     here = {"lng": 116.41, "lat": 39.91}
     state = await lab.ask("附近有什么适合散步的地方", user_location=here)
-    (prompt,) = brain.prompts("generate_query")
+    (prompt,) = llm.prompts("generate_query")
     assert block(prompt, "user_location") == "北京市东城区（经度 116.41，纬度 39.91）"
     assert not any("here" in source["id"] for source in state["sources_gathered"])
 
@@ -207,9 +207,9 @@ async def test_the_users_position_is_told_with_its_district(lab: Lab) -> None:
 async def test_a_position_that_the_map_does_not_know_is_told_as_coordinates(
     lab: Lab, here: dict[str, float], context: dict[str, str]
 ) -> None:
-    brain = scripted(lab)
+    llm = scripted(lab)
     state = await lab.ask("附近有什么适合散步的地方", user_location=here, context=context)
-    (prompt,) = brain.prompts("generate_query")
+    (prompt,) = llm.prompts("generate_query")
     assert block(prompt, "user_location") == f"经度 {here['lng']}，纬度 {here['lat']}"
     assert not [gap for gap in state["gaps"] if gap["query"] == ""]
 
@@ -221,35 +221,31 @@ async def test_places_keep_the_order_in_which_the_answer_names_them(lab: Lab) ->
     listed = [place["name"] for place in seen]
     cited = [f"- {place['name']} [^{place['source']}]" for place in reversed(seen[:3])]
     written = [plan(nearby("王府井", "景点", "博物馆"))]
-    brain = scripted(
-        lab, generate_query=written, answer=[Answer(text="推荐：\n" + "\n".join(cited))]
-    )
+    llm = scripted(lab, generate_query=written, answer=[Answer(text="推荐：\n" + "\n".join(cited))])
     state = await lab.ask("王府井附近的景点", thread="other")
     assert [p["name"] for p in state["places"] if p["mentioned"]] == listed[2::-1]
     await lab.ask("第二个附近有停车场吗", thread="other")
-    shown = block(brain.prompts("generate_query")[-1], "conversation")
+    shown = block(llm.prompts("generate_query")[-1], "conversation")
     assert [shown.index(name) for name in listed[2::-1]] == sorted(map(shown.index, listed[:3]))
 
 
 async def test_an_earlier_answer_is_shown_without_what_code_wrote_around_it(lab: Lab) -> None:
     text = "甲" * 3000
-    brain = scripted(
-        lab, generate_query=[plan(nearby("王府井", "景点"))], answer=[Answer(text=text)]
-    )
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))], answer=[Answer(text=text)])
     await lab.ask("王府井附近的景点")
     await lab.ask("第二个呢")
     await lab.ask("第三个呢")
-    second, third = (block(p, "conversation") for p in brain.prompts("generate_query")[1:])
+    second, third = (block(p, "conversation") for p in llm.prompts("generate_query")[1:])
     assert second.splitlines() == ["user: 王府井附近的景点", f"assistant: {text}"]
     assert [len(line) for line in third.splitlines()[1::2]] == [213, 3011]
 
 
 async def test_earlier_places_are_not_told_a_second_time_as_sources(lab: Lab) -> None:
-    brain = scripted(lab)
+    llm = scripted(lab)
     state = await lab.ask(ZH)
     assert {source["kind"] for source in told(state)["sources"]} == {"page", "place"}
     await lab.ask("第二个呢")
-    prompt = brain.prompts("generate_query")[-1]
+    prompt = llm.prompts("generate_query")[-1]
     titles = {s["title"] for s in told(state)["sources"] if s["kind"] == "place"}
     assert block(prompt, "previous_places")
     assert not [title for title in titles if title in block(prompt, "previous_sources")]
@@ -279,23 +275,23 @@ async def test_a_model_is_told_weekday_hour_and_zone(
     async with laboratory() as built:
         services = with_clock(built.services, lambda: SUNDAY)
         lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
-        brain = scripted(lab)
+        llm = scripted(lab)
         state = await lab.ask(question, utc_offset=offset)
     assert state["turn"]["now"] == now
     assert state["turn"]["today"] == now[:10]
     for task in ("generate_query", "reflection"):
-        assert block(brain.prompts(task)[0], "today") == now
+        assert block(llm.prompts(task)[0], "today") == now
 
 
 async def test_the_verdicts_of_a_budget_reach_writer_and_reader(lab: Lab) -> None:
     written = plan(nearby("上海迪士尼", "餐厅", "快餐"), constraints={"max_cost": 100})
-    brain = scripted(lab, generate_query=[written])
+    llm = scripted(lab, generate_query=[written])
     state = await lab.ask("上海迪士尼附近有什么好吃的")
     assert state["turn"]["constraints"] == {"max_cost": 100}
     verdicts = {p["name"]: p["verdicts"][0]["verdict"] for p in told(state)["places"]}
     assert "violated" in verdicts.values()
     for task in ("reflection", "answer"):
-        lines = block(brain.prompts(task)[0], "places").splitlines()
+        lines = block(llm.prompts(task)[0], "places").splitlines()
         violated = ["不符合" in line for line in lines]
         assert violated == sorted(violated)
 
@@ -320,19 +316,19 @@ async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> N
 
 async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
     reply = Answer(text="不客气，祝您玩得开心。")
-    brain = scripted(lab, generate_query=[plan(question="谢谢")], answer=[reply])
+    llm = scripted(lab, generate_query=[plan(question="谢谢")], answer=[reply])
     state = await lab.ask("谢谢！")
     assert answer_of(state).text.endswith("不客气，祝您玩得开心。")
-    assert [task_of(turn) for turn in brain.turns] == ["generate_query", "answer"]
+    assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer"]
     assert (told(state)["queries"], told(state)["needs"]) == ([], None)
 
 
 async def test_a_sum_in_words_goes_straight_to_the_answer_and_counts_as_computed(lab: Lab) -> None:
     reply = Answer(text="17% of 2,340 yuan is 397.80 yuan, split among 4 people 99.45 yuan each.")
-    brain = scripted(lab, generate_query=[plan()], answer=[reply])
+    llm = scripted(lab, generate_query=[plan()], answer=[reply])
     state = await lab.ask("17% of 2,340 yuan split among 4 people?")
     assert answer_of(state).text.endswith(reply.text)
-    assert [task_of(turn) for turn in brain.turns] == ["generate_query", "answer"]
+    assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer"]
     claims = told(state)["checks"]["claims"]
     assert (claims["computed"], claims["marked"]) == (1, 0)
 
@@ -340,28 +336,28 @@ async def test_a_sum_in_words_goes_straight_to_the_answer_and_counts_as_computed
 async def test_a_follow_up_that_the_last_answer_holds_is_written_from_its_evidence(
     lab: Lab,
 ) -> None:
-    brain = scripted(lab, generate_query=[plan(nearby("王府井", "书店")), plan()])
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "书店")), plan()])
     await lab.ask("王府井附近的书店")
     searches = len(lab.amap.requests)
     state = await lab.ask("其中评分最高的是哪家？")
     assert len(lab.amap.requests) == searches
     assert told(state)["queries"] == []
-    assert "[^p0-" in block(brain.prompts("answer")[-1], "previous_places")
-    assert len(brain.prompts("reflection")) == 1
+    assert "[^p0-" in block(llm.prompts("answer")[-1], "previous_places")
+    assert len(llm.prompts("reflection")) == 1
 
 
 async def test_demands_of_a_follow_up_are_checked_against_the_last_answers_places(
     lab: Lab,
 ) -> None:
     answers = [Answer(text="可以去这家[^a0-0]。"), Answer(text="夜里还开着的是这家[^p0-0]。")]
-    brain = scripted(
+    llm = scripted(
         lab,
         generate_query=[plan(nearby("王府井", "书店")), plan(constraints={"open_at": "23:30"})],
         answer=answers,
     )
     first = await lab.ask("王府井附近的书店")
     state = await lab.ask("其中哪家夜里十一点半还开着？")
-    assert "23:30" in block(brain.prompts("answer")[-1], "previous_places")
+    assert "23:30" in block(llm.prompts("answer")[-1], "previous_places")
     [place] = told(state)["places"]
     assert place["verdicts"][0]["constraint"] == "open_at"
     fetched = china_time(first["places"][0]["fetched_at"], "zh")
@@ -369,10 +365,10 @@ async def test_demands_of_a_follow_up_are_checked_against_the_last_answers_place
 
 
 async def test_a_place_that_was_looked_up_again_is_shown_to_the_writer_once(lab: Lab) -> None:
-    brain = scripted(lab, generate_query=[plan(nearby("王府井", "书店"))] * 2)
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "书店"))] * 2)
     await lab.ask("王府井附近的书店")
     await lab.ask("王府井附近的书店")
-    prompt = brain.prompts("answer")[-1]
+    prompt = llm.prompts("answer")[-1]
     assert block(prompt, "places")
     assert block(prompt, "previous_places") == ""
 

@@ -92,7 +92,7 @@ async def cited(lab: Lab, name: str, location: str) -> tuple[Outcome, str]:
     with serve(redirects.app) as server:
         Redirecting.base = server.url + RedirectService.PATH
         link = redirects.link(server.url, location)
-        lab.gemini.brain = OnePage(SampleModel(), link)
+        lab.gemini.llm = OnePage(SampleModel(), link)
         context = {"resolve_links": True, "web_search": "google"}
         state = await lab.ask(QUESTION, name, context=context)
         assert redirects.requests

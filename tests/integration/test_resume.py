@@ -172,7 +172,7 @@ async def test_a_models_turn_with_tools_is_not_paid_again_when_its_next_one_brea
     gemini = world.sample.services["gemini"]
     assert isinstance(gemini, GeminiService)
     calls = [FunctionCall("maps_search_detail", {"id": f"B0SAMPW00{n}"}) for n in range(1, 5)]
-    moody = gemini.brain = MoodyModel(gemini.brain)
+    moody = gemini.llm = MoodyModel(gemini.llm)
     moody.say("amap_research", Answer(calls=(*calls, FunctionCall("maps_weather", {}))), 1)
     held = gemini.fail("hang", match=lambda r, body: "functionResponse" in str(body))
     async with process(world, tmp_path) as graph:

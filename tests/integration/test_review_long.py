@@ -64,12 +64,12 @@ async def test_a_team_waits_with_its_steps_and_goes_on_with_those_it_is_given(
     shown = await paused(team)
     assert shown["steps"] == STEPS
     assert shown["estimate"]["model_calls"] >= 4
-    assert team.brain.asked("team_researcher") == []
+    assert team.llm.asked("team_researcher") == []
     again = (await resumed(team, {"steps": [" "]}))["__interrupt__"][0].value
     assert again["problem"] == "steps[0]: is empty"
     state = await resumed(team, {"steps": [STEPS[1], "桥有多长？"]})
     assert state["sub_questions"] == [STEPS[1], "桥有多长？"]
-    assert "桥有多长？" in team.brain.asked("team_researcher")[0].user
+    assert "桥有多长？" in team.llm.asked("team_researcher")[0].user
     assert told(state)["final_answer"] == "1987年"
     assert "paused_at" not in state["turn"]
 
@@ -80,10 +80,10 @@ async def test_a_report_waits_with_its_topics_and_goes_on_with_those_it_is_given
     shown = await paused(report)
     assert [topic["name"] for topic in shown["topics"]] == ["成本", "安全", "应用"]
     assert shown["estimate"]["model_calls"] >= 6
-    assert report.brain.asked("deep_explore") == []
+    assert report.llm.asked("deep_explore") == []
     again = (await resumed(report, {"topics": ["成本", "成本"]}))["__interrupt__"][0].value
     assert again["problem"] == "topics[1].name: is there twice"
-    report.brain.topics = ("回收", "成本")
+    report.llm.topics = ("回收", "成本")
     state = await resumed(report, {"topics": ["回收", shown["topics"][0]]})
     assert [(topic["id"], topic["name"]) for topic in state["plan"]] == [
         ("T1", "回收"), ("T2", "成本"),
@@ -93,8 +93,8 @@ async def test_a_report_waits_with_its_topics_and_goes_on_with_those_it_is_given
 
 
 async def test_a_report_that_no_model_planned_is_reviewed_as_one_topic() -> None:
-    brain = Researcher("成本", deep_plan=lambda turn: Answer(finish="PROMPT_BLOCKED"))
-    async with deep_laboratory(brain) as lab:
+    llm = Researcher("成本", deep_plan=lambda turn: Answer(finish="PROMPT_BLOCKED"))
+    async with deep_laboratory(llm) as lab:
         (topic,) = (await paused(lab))["topics"]
         assert topic["name"].startswith("钠离子电池")
         state = await resumed(lab, APPROVED)
@@ -160,4 +160,4 @@ async def test_without_a_thread_a_review_is_refused_before_anything_is_paid(
         graph = lab.graph.builder.compile()
         with pytest.raises(ConfigurationError, match="review_plan: needs a thread"):
             await graph.ainvoke({"messages": "?"}, context=lab.configured(review_plan=True))
-        assert lab.brain.turns == []
+        assert lab.llm.turns == []

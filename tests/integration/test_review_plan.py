@@ -84,10 +84,10 @@ async def test_the_plan_as_it_was_shown_comes_to_the_same_answer_as_without_a_re
 
 
 async def test_a_query_longer_than_may_come_back_is_shown_as_it_may(lab: Lab) -> None:
-    brain = MoodyModel(lab.gemini.brain)
-    lab.gemini.brain = brain
+    llm = MoodyModel(lab.gemini.llm)
+    lab.gemini.llm = llm
     written = {"query": [{"query": "王府井\u202e " + "书店" * 300}], "rationale": ""}
-    brain.say("generate_query", Answer(json=written), None)
+    llm.say("generate_query", Answer(json=written), None)
     shown = await paused(lab)
     assert len(shown["queries"][0]["query"]) == 400
     state = await resumed(lab, {"queries": shown["queries"]})

@@ -52,11 +52,11 @@ async def test_a_wish_reaches_reflection_with_a_round_more_and_the_answer(tmp_pa
     async with laboratory() as lab:
         box = Arriving(tmp_path, Wish(kind="wish", text=MORE))
         steered(lab, build_graph, box)
-        brain = MoodyModel(lab.gemini.brain)
-        lab.gemini.brain = brain
+        llm = MoodyModel(lab.gemini.llm)
+        lab.gemini.llm = llm
         more = {"is_sufficient": False, "knowledge_gap": "cost", "follow_up_queries": [
             {"query": "sodium-ion battery price per kWh"}]}  # fmt: skip
-        brain.say("reflection", Answer(json=more), None)
+        llm.say("reflection", Answer(json=more), None)
         state = await lab.ask(EN, context={"max_research_loops": 1})
         (asked,) = requests(lab, "reflection")
         assert MORE in asked
@@ -79,10 +79,10 @@ async def test_what_is_dropped_is_not_asked_as_a_follow_up(tmp_path: Path) -> No
     async with laboratory() as lab:
         box = Arriving(tmp_path, Wish(kind="drop", text="sodium-ion battery price"))
         steered(lab, build_graph, box)
-        lab.gemini.brain = brain = MoodyModel(lab.gemini.brain)
+        lab.gemini.llm = llm = MoodyModel(lab.gemini.llm)
         asked = [{"query": "sodium-ion battery price"}, {"query": "sodium-ion recycling plants"}]
         more = {"is_sufficient": False, "knowledge_gap": "cost", "follow_up_queries": asked}
-        brain.say("reflection", Answer(json=more), None)
+        llm.say("reflection", Answer(json=more), None)
         state = await lab.ask(EN, context={"max_research_loops": 2})
         second = [query["query"] for query in state["queries"] if query["round"] == 2]
         assert second == ["sodium-ion recycling plants"]

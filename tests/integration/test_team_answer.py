@@ -113,7 +113,7 @@ async def test_ids_nobody_issued_are_dropped_and_an_answer_on_them_alone_is_none
         state = await lab.ask(ZH)
         assert told(state)["checks"]["unknown_ids_removed"] == 2
         assert state["answer_evidence"] == ["s0-0"]
-        lab.brain.rules["team_synthesize"] = settles(evidence=["s9-9"], explanation="见[^s8-1]。")
+        lab.llm.rules["team_synthesize"] = settles(evidence=["s9-9"], explanation="见[^s8-1]。")
         state = await lab.ask(ZH, thread="other")
     assert state["final_answer"] == ""
     assert "answer_unsupported" in [gap["code"] for gap in state["gaps"]]
@@ -134,7 +134,7 @@ async def test_without_a_model_that_settles_the_agreed_hypothesis_answers_and_sa
     async with team_laboratory(Team(team_synthesize=lambda turn: FAILS)) as lab:
         state = await lab.ask(ZH)
         doubted = "没有查到相反的说法。\nVERDICT: UNSURE"
-        lab.brain.rules["team_verifier"] = says(doubted)
+        lab.llm.rules["team_verifier"] = says(doubted)
         other = await lab.ask(ZH, thread="other")
     assert state["final_answer"] == "1987年"
     assert told(state)["degraded"] is True
@@ -211,7 +211,7 @@ async def test_a_chinese_question_about_a_foreign_subject_is_answered_in_chinese
     async with team_laboratory(team) as lab:
         state = await lab.ask("美国苹果公司的首席执行官是谁？")
     assert answer_of(state).text.startswith("**答案：蒂姆·库克**")
-    assert all("<language>zh" in turn.system for turn in lab.brain.turns)
+    assert all("<language>zh" in turn.system for turn in lab.llm.turns)
 
 
 async def test_lines_for_code_in_a_page_do_nothing() -> None:
@@ -220,7 +220,7 @@ async def test_lines_for_code_in_a_page_do_nothing() -> None:
     silent = says("没有定论。\nVERDICT: UNSURE")
     async with team_laboratory(Team(team_verifier=silent), web=hostile) as lab:
         state = await lab.ask(ZH, max_group_chat_rounds=4)
-        settling, *_ = lab.brain.asked("team_synthesize")
+        settling, *_ = lab.llm.asked("team_synthesize")
     assert (state["verified"], state["ended"]) == (False, "rounds")
     assert all("1066" not in branch["text"] for branch in state["hypotheses"])
     assert settling.user.count("</evidence>") == 1
@@ -231,14 +231,14 @@ async def test_a_follow_up_begins_with_nothing_of_the_question_before() -> None:
     web = Web(text=lambda query, number: f"它于1987年通车，有1200米长。第{number}页。")
     async with team_laboratory(web=web) as lab:
         await lab.ask(ZH, inputs={"format_requirement": "形如：Year 1987"})
-        lab.brain.answer = "1200米"
+        lab.llm.answer = "1200米"
         state = await lab.ask("它有多长？")
     assert state["final_answer"] == "1200米"
     assert [m.type for m in state["messages"]] == ["human", "ai", "human", "ai"]
     assert len(state["transcript"]) == 2
     assert {e["asked"] for e in state["evidence_pool"]} <= {"它有多长？", "它有多长？ 质疑 反驳"}
     assert state["analysis"]["format_requirement"] == ""
-    assert "1987年" in block(lab.brain.asked("team_analyze")[1].user, "conversation")
+    assert "1987年" in block(lab.llm.asked("team_analyze")[1].user, "conversation")
     assert [e["step"] for e in state["reasoning_trace"]].count("analyze") == 1
 
 
@@ -287,7 +287,7 @@ async def test_a_requirement_that_is_no_short_text_is_refused_at_once(given: Any
     async with team_laboratory() as lab:
         with pytest.raises(InputError, match="format_requirement"):
             await lab.ask(ZH, inputs={"format_requirement": given})
-        assert lab.brain.turns == []
+        assert lab.llm.turns == []
 
 
 async def test_a_spent_budget_still_leaves_the_call_that_settles_the_answer() -> None:

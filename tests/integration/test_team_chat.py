@@ -41,16 +41,16 @@ async def test_a_claim_is_verified_until_the_verifier_agrees(engine: str) -> Non
     assert "TERMINATE" not in str(state["transcript"])
     assert state["pending"] == state["pending_tools"] == []
     # Rules choose who speaks, and bring the answer into its form.
-    assert not lab.brain.asked("team_select")
-    assert not lab.brain.asked("team_format")
+    assert not lab.llm.asked("team_select")
+    assert not lab.llm.asked("team_format")
 
 
 async def test_an_objection_goes_back_to_the_researcher_and_the_second_to_the_analyst(
     engine: str,
 ) -> None:
     doubts = "证据不足。\nVERDICT: DISAGREE 查通车日期"
-    brain = Team(team_verifier=says(doubts, doubts, doubts, "查过了。\nVERDICT: AGREE 1987年"))
-    async with team_laboratory(brain, engine=engine) as lab:
+    llm = Team(team_verifier=says(doubts, doubts, doubts, "查过了。\nVERDICT: AGREE 1987年"))
+    async with team_laboratory(llm, engine=engine) as lab:
         state = await lab.ask()
     assert speakers(state)[:6] == ["researcher", "verifier"] * 2 + ["analyst", "verifier"]
     assert state["ended"] == "stalled"
@@ -84,15 +84,15 @@ async def test_every_turn_is_a_step_with_a_checkpoint(engine: str) -> None:
 
 
 async def test_the_chair_chooses_who_speaks_next(engine: str) -> None:
-    brain = Team(team_select=says("下一位请核查员", "verifier", "分析员（analyst）"),
+    llm = Team(team_select=says("下一位请核查员", "verifier", "分析员（analyst）"),
                  team_verifier=says("不对。\nVERDICT: DISAGREE"),
                  team_analyst=says("就这样。\nTERMINATE"))  # fmt: skip
-    async with team_laboratory(brain, engine=engine) as lab:
+    async with team_laboratory(llm, engine=engine) as lab:
         state = await lab.ask(chair="model", max_group_chat_rounds=4)
     assert speakers(state) == ["researcher", "verifier", "verifier", "analyst"]
     assert state["verified"] is False
     assert told(state)["verified"] is False
-    first, *_, last = brain.asked("team_select")
+    first, *_, last = llm.asked("team_select")
     assert lines(first.user, "candidates") == ["analyst", "verifier", "researcher"]
     assert lines(last.user, "candidates") == ["analyst", "researcher"]
     assert lines(last.user, "transcript")[1] == "2 verifier: (disagree) 不对。"
@@ -107,7 +107,7 @@ async def test_each_role_has_its_model(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
         await lab.ask(chair="model", **models)
     used = {
-        task: {turn.model for turn in lab.brain.asked(f"team_{task}")}
+        task: {turn.model for turn in lab.llm.asked(f"team_{task}")}
         for task in ("select", "researcher", "analyst", "verifier")
     }
     assert used == {
@@ -121,7 +121,7 @@ async def test_each_role_has_its_model(engine: str) -> None:
 async def test_after_a_tool_the_same_speaker_goes_on_with_its_own_calls(engine: str) -> None:
     async with team_laboratory(engine=engine) as lab:
         state = await lab.ask()
-    before, after = lab.brain.asked("team_verifier")
+    before, after = lab.llm.asked("team_verifier")
     assert before.tool_results == ()
     assert [call.name for past in after.history for call in past.calls] == ["search_google"]
     assert [result.name for result in after.tool_results] == ["search_google"]
@@ -134,10 +134,10 @@ async def test_what_others_said_is_text_in_one_human_message(engine: str) -> Non
     async with team_laboratory(engine=engine) as lab:
         await lab.ask(chair="model")
     for task in ("team_researcher", "team_analyst", "team_verifier"):
-        for turn in lab.brain.asked(task):
+        for turn in lab.llm.asked(task):
             assert not [past for past in turn.history if past.text]
             assert len([past for past in turn.history if past.calls]) == bool(turn.tool_results)
-    asked = lab.brain.asked("team_verifier")[0]
+    asked = lab.llm.asked("team_verifier")[0]
     assert speaks_now(asked) == [(1, "researcher"), (2, "analyst")]
     assert "1987年" in block(asked.user, "transcript")
     assert 'evidence="s0"' in block(asked.user, "transcript")
@@ -146,16 +146,16 @@ async def test_what_others_said_is_text_in_one_human_message(engine: str) -> Non
 async def test_hypotheses_are_carried_on_and_kept_where_the_analyst_writes_none(
     engine: str,
 ) -> None:
-    brain = Team(
+    llm = Team(
         team_select=says("analyst", "analyst", "verifier"),
         team_analyst=says("H1 [0.5] 1987年\nH2 [0.5] 1990年", "H2 [0.1] （剪枝）", "没有新的。"),
     )
-    async with team_laboratory(brain, engine=engine) as lab:
+    async with team_laboratory(llm, engine=engine) as lab:
         state = await lab.ask(chair="model")
-    shown = [block(turn.user, "hypotheses") for turn in brain.asked("team_analyst")]
+    shown = [block(turn.user, "hypotheses") for turn in llm.asked("team_analyst")]
     assert shown == ["", "H1 [0.5] 1987年\nH2 [0.5] 1990年"]
     left = "H1 [0.5] 1987年\nH2 [0.1] 1990年 (pruned)"
-    assert block(brain.asked("team_verifier")[0].user, "hypotheses") == left
+    assert block(llm.asked("team_verifier")[0].user, "hypotheses") == left
     assert [branch["pruned"] for branch in state["hypotheses"]] == [False, True]
 
 
@@ -167,12 +167,12 @@ async def test_terminate_in_the_question_ends_nothing(engine: str) -> None:
 
 
 async def test_an_english_question_is_discussed_in_english(engine: str) -> None:
-    brain = Team("1987")
+    llm = Team("1987")
     web = Web(text=lambda query, number: f"The Qinglan bridge opened in 1987. Page {number}.")
-    async with team_laboratory(brain, web=web, engine=engine) as lab:
+    async with team_laboratory(llm, web=web, engine=engine) as lab:
         state = await lab.ask(EN, chair="model")
     members = ("team_select", "team_researcher", "team_analyst", "team_verifier")
-    for turn in (turn for task in members for turn in brain.asked(task)):
+    for turn in (turn for task in members for turn in llm.asked(task)):
         assert "<language>en</language>" in turn.system
     assert state["verified"] is True
 
@@ -182,7 +182,7 @@ async def test_a_second_question_on_the_thread_begins_a_new_discussion(engine: s
         await lab.ask()
         state = await lab.ask("青岚大桥有多长？")
     assert speakers(state) == ["researcher", "verifier"]
-    assert speaks_now(lab.brain.asked("team_researcher")[-1]) == []
+    assert speaks_now(lab.llm.asked("team_researcher")[-1]) == []
 
 
 async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
@@ -213,15 +213,15 @@ async def test_twenty_rounds_of_long_results_stay_within_the_limit(engine: str) 
         text = f"第{next(count)}次说法[^s0-0]。" + "还要再查。" * 300
         return Answer(text=f"{text}\nVERDICT: UNSURE")
 
-    brain = Team(team_researcher=searches, team_analyst=searches, team_verifier=searches)
+    llm = Team(team_researcher=searches, team_analyst=searches, team_verifier=searches)
     web = Web(
         text=lambda query, number: f"{query}第{number}页：" + "大桥通车于1987年" * 20, count=8
     )
-    async with team_laboratory(brain, web=web, engine=engine) as lab:
+    async with team_laboratory(llm, web=web, engine=engine) as lab:
         state = await lab.ask(context_token_limit=LIMIT, max_searches=500, max_model_calls=500)
     assert len(state["transcript"]) == 20
     assert state["ended"] == "rounds"
-    assert LIMIT * 0.7 < max(measured(turn) for turn in brain.turns) <= LIMIT
+    assert LIMIT * 0.7 < max(measured(turn) for turn in llm.turns) <= LIMIT
     # The newest turn is still there for whoever speaks last.
-    assert speaks_now([turn for turn in brain.turns if turn.tool_results][-1])[-1][0] == 19
+    assert speaks_now([turn for turn in llm.turns if turn.tool_results][-1])[-1][0] == 19
     assert all(len(note["text"]) <= 6000 for turn in state["transcript"] for note in turn["tools"])

@@ -41,8 +41,8 @@ def keeps_looking() -> Rule:
     return rule
 
 
-async def discussed(brain: Team, engine: str, **context: Any) -> dict[str, Any]:
-    async with team_laboratory(brain, engine=engine) as lab:
+async def discussed(llm: Team, engine: str, **context: Any) -> dict[str, Any]:
+    async with team_laboratory(llm, engine=engine) as lab:
         return await lab.ask(**context)
 
 
@@ -69,10 +69,10 @@ def honest_none(state: dict[str, Any]) -> bool:
 async def test_a_choice_of_nobody_or_two_is_asked_again_twice_then_the_next_in_turn_speaks(
     engine: str, text: str, told_so: str
 ) -> None:
-    brain = Team(team_select=says(text))
-    state = await discussed(brain, engine, chair="model")
+    llm = Team(team_select=says(text))
+    state = await discussed(llm, engine, chair="model")
     assert speakers(state) == ["researcher", "analyst", "verifier"]
-    asked = brain.asked("team_select")
+    asked = llm.asked("team_select")
     assert len(asked) == 2 * 3
     assert block(asked[0].user, "candidates")
     assert told_so in asked[1].user
@@ -82,22 +82,22 @@ async def test_a_choice_of_nobody_or_two_is_asked_again_twice_then_the_next_in_t
 
 
 async def test_a_choice_put_right_when_asked_again_counts(engine: str) -> None:
-    brain = Team(team_select=says("随便", "verifier"))
-    state = await discussed(brain, engine, chair="model")
+    llm = Team(team_select=says("随便", "verifier"))
+    state = await discussed(llm, engine, chair="model")
     assert speakers(state) == ["researcher", "verifier"]
-    assert len(brain.asked("team_select")) == 2
+    assert len(llm.asked("team_select")) == 2
 
 
 async def test_a_speaker_named_for_ever_has_two_turns_in_a_row_and_everybody_speaks(
     engine: str,
 ) -> None:
-    brain = Team(team_select=says("researcher"), team_verifier=keeps_looking())
-    state = await discussed(brain, engine, chair="model", max_group_chat_rounds=9)
+    llm = Team(team_select=says("researcher"), team_verifier=keeps_looking())
+    state = await discussed(llm, engine, chair="model", max_group_chat_rounds=9)
     spoke = speakers(state)
     assert spoke[:3] == ["researcher", "researcher", "analyst"]
     assert not [n for n in range(7) if len(set(spoke[n : n + 3])) == 1]
     assert set(spoke) == {"researcher", "analyst", "verifier"}
-    not_now = [turn for turn in brain.asked("team_select") if "轮不到 researcher" in turn.user]
+    not_now = [turn for turn in llm.asked("team_select") if "轮不到 researcher" in turn.user]
     assert not_now
     assert state["ended"] == "rounds"
 
@@ -115,12 +115,12 @@ def always_calls(*, then: str = "") -> Rule:
 
 
 async def test_a_speaker_that_always_calls_tools_is_asked_without_them(engine: str) -> None:
-    brain = Team(team_researcher=always_calls(then="青岚大桥1987年通车[^s0-0]。"))
-    state = await discussed(brain, engine, max_tool_rounds=3)
+    llm = Team(team_researcher=always_calls(then="青岚大桥1987年通车[^s0-0]。"))
+    state = await discussed(llm, engine, max_tool_rounds=3)
     assert len(state["transcript"][0]["tools"]) == 3
-    offered = [bool(turn.tools) for turn in brain.asked("team_researcher")]
+    offered = [bool(turn.tools) for turn in llm.asked("team_researcher")]
     assert offered == [True, True, True, False]
-    last = brain.asked("team_researcher")[-1]
+    last = llm.asked("team_researcher")[-1]
     assert "不能再用工具" in block(last.user, "reminder")
     assert state["final_answer"] == "1987年"
 
@@ -128,13 +128,13 @@ async def test_a_speaker_that_always_calls_tools_is_asked_without_them(engine: s
 async def test_one_that_calls_tools_even_then_ends_the_discussion(
     engine: str, tmp_path: Path
 ) -> None:
-    brain = Team(team_researcher=always_calls())
-    async with team_laboratory(brain, engine=engine, reply_cache=tmp_path) as lab:
+    llm = Team(team_researcher=always_calls())
+    async with team_laboratory(llm, engine=engine, reply_cache=tmp_path) as lab:
         state = await lab.ask(max_tool_rounds=2)
     assert state["ended"] == "failures"
     assert speakers(state) == []
     # The reply cache's reply is not taken for the next one.
-    assert len(brain.asked("team_researcher")) == 2 + 3
+    assert len(llm.asked("team_researcher")) == 2 + 3
     assert codes(state).count("chat_model_failed") == codes(state).count("chat_failures") == 1
     assert len(state["evidence_pool"]) == 2
     # What the searches brought is still there to answer from.
@@ -148,17 +148,17 @@ async def test_one_that_comes_round_after_a_reminder_goes_on(engine: str, tmp_pa
             return Answer(calls=(google("青岚大桥"),))
         return Answer(text="青岚大桥1987年通车[^s0-0]。")
 
-    brain = Team(team_researcher=rule)
-    async with team_laboratory(brain, engine=engine, reply_cache=tmp_path) as lab:
+    llm = Team(team_researcher=rule)
+    async with team_laboratory(llm, engine=engine, reply_cache=tmp_path) as lab:
         state = await lab.ask(max_tool_rounds=1)
     assert state["ended"] == "terminated"
     assert state["final_answer"] == "1987年"
 
 
 async def test_without_any_round_of_tools_nobody_is_offered_one(engine: str) -> None:
-    brain = Team()
-    state = await discussed(brain, engine, max_tool_rounds=0)
-    assert not any(turn.tools for turn in brain.turns)
+    llm = Team()
+    state = await discussed(llm, engine, max_tool_rounds=0)
+    assert not any(turn.tools for turn in llm.turns)
     assert speakers(state) == ["researcher", "verifier"]
     assert honest_none(state)
 
@@ -173,23 +173,23 @@ async def test_a_speaker_that_says_nothing_ends_the_discussion(engine: str) -> N
 @pytest.mark.parametrize("where", ["question", "sentence", "quoted"])
 async def test_terminate_that_no_speaker_means_ends_nothing(engine: str, where: str) -> None:
     text = {"quoted": "页面写着：\nTERMINATE\n这是页面的话。", "sentence": "不要 TERMINATE 讨论。"}
-    brain = Team(team_researcher=says(text.get(where, "再查[^s0-0]。")))
-    async with team_laboratory(brain, engine=engine) as lab:
+    llm = Team(team_researcher=says(text.get(where, "再查[^s0-0]。")))
+    async with team_laboratory(llm, engine=engine) as lab:
         state = await lab.ask(f"{ZH}\nTERMINATE" if where == "question" else ZH)
     assert speakers(state) == ["researcher", "verifier"]
     assert state["ended"] == "terminated"
 
 
 async def test_terminate_of_another_than_the_verifier_ends_nothing(engine: str) -> None:
-    brain = Team(team_researcher=says("查不到。\nTERMINATE"))
-    state = await discussed(brain, engine)
+    llm = Team(team_researcher=says("查不到。\nTERMINATE"))
+    state = await discussed(llm, engine)
     assert speakers(state) == ["researcher", "verifier"]
 
 
 async def test_a_verifier_that_agrees_without_looking_is_told_to_look_once(engine: str) -> None:
-    brain = Team(team_verifier=says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE"))
-    state = await discussed(brain, engine)
-    assert len(brain.asked("team_verifier")) == 2
+    llm = Team(team_verifier=says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE"))
+    state = await discussed(llm, engine)
+    assert len(llm.asked("team_verifier")) == 2
     assert speakers(state) == ["researcher", "verifier"]
     assert told(state)["verified"] is False
     assert "只对照过同样的资料" in answer_of(state).text
@@ -205,8 +205,8 @@ async def test_a_verifier_that_forgot_its_verdict_is_asked_for_that_line_alone(
             return Answer(text="我认为答案是1987年[^s0-0]。")
         return Answer(calls=(google("青岚大桥 质疑"),))
 
-    brain = Team(team_verifier=forgetful)
-    state = await discussed(brain, engine)
+    llm = Team(team_verifier=forgetful)
+    state = await discussed(llm, engine)
     assert state["transcript"][-1]["text"].startswith("我认为答案是1987年[^s0-0]。")
     assert told(state)["verified"] is True
 
@@ -219,8 +219,8 @@ async def test_two_rounds_without_anything_new_end_the_discussion(engine: str) -
 
 
 async def test_twenty_rounds_without_agreement_end_and_the_answer_is_flagged(engine: str) -> None:
-    brain = Team(team_verifier=keeps_looking())
-    state = await discussed(brain, engine)
+    llm = Team(team_verifier=keeps_looking())
+    state = await discussed(llm, engine)
     assert len(state["transcript"]) == 20
     assert state["ended"] == "rounds"
     assert codes(state) == ["chat_rounds"]
@@ -237,10 +237,10 @@ async def test_agreement_to_something_else_verifies_nothing(engine: str, agreed:
         return Answer(text=f"查过[^s0-0]。\nVERDICT: AGREE {agreed}")
 
     settled = {"outcome": "answer", "answer": "1987年", "evidence": ["s0-0"]}
-    brain = Team(team_verifier=rule, team_synthesize=lambda turn: Answer(json=settled))
-    state = await discussed(brain, engine)
+    llm = Team(team_verifier=rule, team_synthesize=lambda turn: Answer(json=settled))
+    state = await discussed(llm, engine)
     # The model that settles is asked once more where it settled something else.
-    assert len(brain.asked("team_synthesize")) == (2 if agreed else 1)
+    assert len(llm.asked("team_synthesize")) == (2 if agreed else 1)
     assert told(state)["verified"] is False
     assert "未经核实" in answer_of(state).text
 
@@ -291,8 +291,8 @@ async def test_no_model_at_all_is_an_error_after_three_calls_not_an_answer(engin
 async def test_a_spent_budget_ends_it_and_the_answer_is_still_settled(
     engine: str, limits: dict[str, int]
 ) -> None:
-    brain = Team(team_verifier=keeps_looking())
-    state = await discussed(brain, engine, **limits)
+    llm = Team(team_verifier=keeps_looking())
+    state = await discussed(llm, engine, **limits)
     assert state["ended"] == "budget"
     assert state["final_answer"] == "1987年"
     assert any("budget" in code for code in codes(state))
@@ -321,12 +321,12 @@ async def test_with_one_search_down_the_other_still_brings_the_answer(
 
 
 async def test_with_every_search_down_the_run_says_that_nothing_was_found(engine: str) -> None:
-    brain = Team(
+    llm = Team(
         team_researcher=lambda turn: (
             Answer(text="查不到。") if turn.tool_results else Answer(calls=(google(ZH), bocha(ZH)))
         )
     )
-    async with team_laboratory(brain, engine=engine) as lab:
+    async with team_laboratory(llm, engine=engine) as lab:
         for service in (lab.serper, lab.bocha):
             service.fail("status", status=500, times=None)
         with pytest.raises(NothingFound, match=r"(?is)serper.*bocha"):

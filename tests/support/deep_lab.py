@@ -172,7 +172,7 @@ class DeepLab:
 
     services: Services
     graph: Compiled
-    brain: Any
+    llm: Any
     tavily: TavilyService
     gemini: GeminiService
     web: Web
@@ -199,16 +199,16 @@ class DeepLab:
 
 @asynccontextmanager
 async def deep_laboratory(
-    brain: Any = None,
+    llm: Any = None,
     *,
     web: Web | None = None,
     reply_cache: Path | None = None,
     saver: Any = None,
     **settings: Any,
 ) -> AsyncIterator[DeepLab]:
-    """A deployment whose models are the brain and whose web is made up."""
-    brain, web = brain or Researcher(), web or Web()
-    tavily, gemini = TavilyService(key=KEY, pages=web), GeminiService(brain, key=MODEL_KEY)
+    """A deployment whose models are the model and whose web is made up."""
+    llm, web = llm or Researcher(), web or Web()
+    tavily, gemini = TavilyService(key=KEY, pages=web), GeminiService(llm, key=MODEL_KEY)
     async with AsyncExitStack() as stack:
         where = {
             "gemini_api_key": MODEL_KEY,
@@ -220,4 +220,4 @@ async def deep_laboratory(
         services = build_services(Settings(**{**where, **settings}), reply_cache=kept)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
-        yield DeepLab(services, graph, brain, tavily, gemini, web)
+        yield DeepLab(services, graph, llm, tavily, gemini, web)

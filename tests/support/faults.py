@@ -65,7 +65,7 @@ def turn_at(stage: str) -> Callable[[Turn], bool]:
 
 @dataclass
 class MoodyModel:
-    """The sample's brain, but in some stage it says what it is told to, `times` times."""
+    """The sample's model, but in some stage it says what it is told to, `times` times."""
 
     inner: Model
     moods: list[tuple[str, Answer, list[int | None]]] = field(default_factory=list)
@@ -83,10 +83,10 @@ class MoodyModel:
 
 
 def moody(lab: Lab) -> MoodyModel:
-    """The laboratory's brain, made moody once."""
-    if not isinstance(lab.gemini.brain, MoodyModel):
-        lab.gemini.brain = MoodyModel(lab.gemini.brain)
-    return lab.gemini.brain
+    """The laboratory's model, made moody once."""
+    if not isinstance(lab.gemini.llm, MoodyModel):
+        lab.gemini.llm = MoodyModel(lab.gemini.llm)
+    return lab.gemini.llm
 
 
 def well_again(lab: Lab) -> None:

@@ -20,14 +20,14 @@ class Plan(BaseModel):
 PLAN = {"queries": ["故宫 开放时间", "故宫 门票"], "rationale": "r"}
 
 
-@pytest.fixture(name="brain")
-def brain_fixture() -> Scripted:
+@pytest.fixture(name="llm")
+def llm_fixture() -> Scripted:
     return Scripted()
 
 
 @pytest.fixture(name="gemini")
-def gemini_fixture(brain: Scripted) -> GeminiService:
-    return GeminiService(brain, key=KEY)
+def gemini_fixture(llm: Scripted) -> GeminiService:
+    return GeminiService(llm, key=KEY)
 
 
 @pytest.fixture(name="client")

@@ -26,8 +26,8 @@ def hostile_services() -> Services:
     services = process_services()
     if not _planted and services.sample:
         standins: Any = services.sample.services
-        _planted.append(Obedient(standins["gemini"].brain, PAYLOAD, EVIL))
-        standins["gemini"].brain = _planted[0]
+        _planted.append(Obedient(standins["gemini"].llm, PAYLOAD, EVIL))
+        standins["gemini"].llm = _planted[0]
         standins["amap"].fail("status", status=200, times=None, body=pois(PAYLOAD),
                               match=lambda request, _: "/place/" in request.path)  # fmt: skip
     return services

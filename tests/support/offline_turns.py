@@ -1,4 +1,4 @@
-"""Requests as the nodes make them, for the offline brain, and what is read off its answers."""
+"""Requests as the nodes make them, for the offline model, and what is read off its answers."""
 
 import re
 

@@ -132,8 +132,8 @@ class World:
     urls: dict[str, str]
 
     @property
-    def brain(self) -> Any:
-        return self.gemini.brain
+    def llm(self) -> Any:
+        return self.gemini.llm
 
     @property
     def services(self) -> dict[str, Service]:
@@ -174,11 +174,11 @@ class World:
 
 
 @contextmanager
-def running_world(brain: Any = None, *, web: Web | None = None) -> Iterator[World]:
+def running_world(llm: Any = None, *, web: Web | None = None) -> Iterator[World]:
     """Every stand-in, running."""
     pages = web or Web(count=2)
     services: dict[str, Service] = {
-        "gemini": GeminiService(brain or Planner(), key=MODEL_KEY),
+        "gemini": GeminiService(llm or Planner(), key=MODEL_KEY),
         "tavily": TavilyService(key=KEY, pages=pages),
         "wikipedia": WikipediaService(articles=articles),
         "openalex": OpenAlexService(key=KEY, papers=papers("oa")),
@@ -203,8 +203,8 @@ class PlanLab:
     """What every run is configured with unless it says otherwise."""
 
     @property
-    def brain(self) -> Any:
-        return self.world.brain
+    def llm(self) -> Any:
+        return self.world.llm
 
     async def ask(
         self,
@@ -283,9 +283,9 @@ def _impatient(built: Services, world: World) -> Services:
 
 @asynccontextmanager
 async def plan_laboratory(
-    brain: Any = None, *, web: Web | None = None, saver: Any = None, **settings: Any
+    llm: Any = None, *, web: Web | None = None, saver: Any = None, **settings: Any
 ) -> AsyncIterator[PlanLab]:
     """A world and one process in it."""
-    with running_world(brain, web=web) as world:
+    with running_world(llm, web=web) as world:
         async with plan_process(world, saver=saver, **settings) as lab:
             yield lab

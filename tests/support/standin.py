@@ -194,12 +194,12 @@ class StreamingStandin(Standin):
         self._model = _Logged(model, self.turns)
 
     @property
-    def brain(self) -> Any:
+    def llm(self) -> Any:
         """The model itself."""
         return self._model.model
 
-    @brain.setter
-    def brain(self, model: Model) -> None:
+    @llm.setter
+    def llm(self, model: Model) -> None:
         self.model = model
 
     def fail_stream(self, kind: Any, **details: Any) -> StreamFault:

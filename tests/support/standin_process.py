@@ -84,10 +84,10 @@ def standin_process(rules: Rules | None = None, *, latency: float = 0) -> Iterat
 
 
 def _services(rules: Rules) -> dict[str, Service]:
-    brain = SampleModel()
+    llm = SampleModel()
     return {
-        "gemini": GeminiService(brain, key=KEY),
-        "openai": OpenAIService(brain, key=KEY, models=(MODEL,), rules=rules),
+        "gemini": GeminiService(llm, key=KEY),
+        "openai": OpenAIService(llm, key=KEY, models=(MODEL,), rules=rules),
         "amap": AmapService(key=KEY),
         "tavily": TavilyService(key=KEY),
         "serper": SerperService(key=KEY),

@@ -151,7 +151,7 @@ class TeamLab:
 
     services: Services
     graph: Any
-    brain: Any
+    llm: Any
     serper: SerperService
     bocha: BochaService
     gemini: GeminiService
@@ -202,7 +202,7 @@ class TeamLab:
 
 @asynccontextmanager
 async def team_laboratory(
-    brain: Any = None,
+    llm: Any = None,
     *,
     web: Web | None = None,
     engine: str = "native",
@@ -211,18 +211,18 @@ async def team_laboratory(
     amap: bool = False,
     **settings: Any,
 ) -> AsyncIterator[TeamLab]:
-    """A deployment whose models are the brain and whose web is made up; the map is the sample's.
+    """A deployment whose models are the model and whose web is made up; the map is the sample's.
 
     Serper and Bocha are both configured; `serper_api_key=None` takes one away. Nobody waits
     before trying again.
     """
     from agent.assistants.team_answer.graph import build_graph
 
-    brain, web = brain or Team(), web or Web(text=bridge_page)
+    llm, web = llm or Team(), web or Web(text=bridge_page)
     standins = (
         SerperService(key=KEY, pages=web),
         BochaService(key=KEY, pages=web),
-        GeminiService(brain, key=MODEL_KEY),
+        GeminiService(llm, key=MODEL_KEY),
         AmapService(key=KEY),
     )
     async with AsyncExitStack() as stack:
@@ -236,7 +236,7 @@ async def team_laboratory(
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
         context = {"chat_engine": engine, **({} if amap else {"geo_routing": "never"})}
-        yield TeamLab(services, graph, brain, *standins, web, context)
+        yield TeamLab(services, graph, llm, *standins, web, context)
 
 
 def _endpoints(urls: list[str], *, amap: bool) -> dict[str, Any]:
