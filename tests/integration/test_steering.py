@@ -9,8 +9,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.runs.wishes import Wish, WishBox
 from agent.sample.model.request import Answer
+from agent.sample.model.text import block
 from tests.support.faults import MoodyModel
 from tests.support.lab import EN, laboratory, told
+from tests.support.team_lab import ZH, Team, team_laboratory
 
 MORE = "also what they cost"
 
@@ -87,4 +89,28 @@ async def test_what_is_dropped_is_not_asked_as_a_follow_up(tmp_path: Path) -> No
         second = [query["query"] for query in state["queries"] if query["round"] == 2]
         assert second == ["sodium-ion recycling plants"]
         assert "No longer wanted: sodium-ion battery price" in requests(lab, "answer")[0]
+        await box.aclose()
+
+
+async def test_a_team_takes_up_a_wish_and_leaves_out_a_step(tmp_path: Path) -> None:
+    from agent.assistants.team_answer.graph import build_graph
+
+    steps = ["青岚大桥在哪里？", "青岚大桥哪一年通车？", "造价多少？"]
+    brain = Team(team_analyze=lambda turn: Answer(json={"asked": ZH, "steps": steps}))
+    wishes = (Wish(kind="drop", text="3"), Wish(kind="wish", text="以官方公告为准"))
+    async with team_laboratory(brain) as lab:
+        box = Arriving(tmp_path, *wishes, after=1)
+        steered(lab, build_graph, box)
+        events = await lab.events(ZH)
+        first, *others = brain.asked("team_researcher")
+        assert "以官方公告为准" not in first.user
+        assert "造价" in first.user
+        for turn in [*others, *brain.asked("team_verifier"), *brain.asked("team_synthesize")]:
+            assert "- 以官方公告为准" in block(turn.user, "wishes")
+            assert "造价" not in block(turn.user, "sub_questions")
+        state = (await lab.graph.aget_state(lab.where())).values
+        assert state["sub_questions"] == steps[:2]
+        assert state["wishes"] == list(wishes)
+        steering = [each for each in events if each["type"] in ("wish", "drop")]
+        assert [each["text"] for each in steering] == ["3", "以官方公告为准"]
         await box.aclose()

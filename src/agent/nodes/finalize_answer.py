@@ -10,7 +10,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import gap_lines
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.steering import new_wishes, with_wishes
+from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import words_of_user
 from agent.assistants.common.writer import (
     Draft,
@@ -37,7 +37,7 @@ async def finalize_answer(
 ) -> Update:
     """Write the answer from the evidence; raise NothingFound where every source failed."""
     wishes = await new_wishes(state, get_services(), runtime.stream_writer, NODE)
-    state = cast(OverallState, {**state, "wishes": [*state.get("wishes", []), *wishes]})
+    state = wished(state, wishes)
     draft = Draft(
         state,
         runtime.context or Configuration(),

@@ -1,7 +1,6 @@
 """Judge web and map results together and ask for what is missing."""
 
 import logging
-from typing import cast
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -10,7 +9,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, gap_lines
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.steering import dropped, new_wishes, with_wishes
+from agent.assistants.common.steering import dropped, new_wishes, wished, with_wishes
 from agent.assistants.common.turn import open_meter, words_of_user
 from agent.assistants.common.writer import distinct_places
 from agent.configuration import Configuration
@@ -43,7 +42,7 @@ async def reflection(
     configuration = runtime.context or Configuration()
     turn, finished = state["turn"], state.get("research_loop_count", 0) + 1
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
-    state = cast(OverallState, {**state, "wishes": [*state.get("wishes", []), *wishes]})
+    state = wished(state, wishes)
     unjudged = Update(
         research_loop_count=finished,
         is_sufficient=None,

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from typing import TypeVar, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
@@ -15,6 +16,7 @@ from agent.runs.wishes import Wish
 from agent.state import Gathered
 from agent.texts import Language, say
 
+S = TypeVar("S", bound=Gathered)
 log = logging.getLogger(__name__)
 _MOST_TOKENS = 2500
 
@@ -41,6 +43,12 @@ async def new_wishes(
                  len(wish["text"]))  # fmt: skip
         emit(event(wish["kind"], node, text=wish["text"]))
     return fresh
+
+
+def wished(state: S, wishes: Sequence[Wish]) -> S:
+    """Return the state with new wishes beside those that were taken up before."""
+    earlier = cast(Gathered, state).get("wishes") or []
+    return cast(S, {**state, "wishes": [*earlier, *wishes]})
 
 
 def with_wishes(prompt: Sequence[BaseMessage], state: Gathered) -> list[BaseMessage]:

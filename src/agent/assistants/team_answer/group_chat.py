@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.steering import dropped, new_wishes, wished
 from agent.assistants.common.turn import Share, meter_of, share_spent
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
 from agent.assistants.team_answer.speakers import (
@@ -40,6 +41,7 @@ from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, Ma
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.types import Gap
+from agent.runs.wishes import Wish
 from agent.texts import Language, reason_of, say
 
 
@@ -70,12 +72,26 @@ async def group_chat(
     Raises ConfigurationError.
     """
     services, configuration = get_services(), configuration_of(runtime)
+    wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     # AG2's engine is imported here, which takes a second of CPU: off the event loop.
     chosen_engine = await asyncio.to_thread(engine, configuration.chat_engine)
     meter = meter_of(state, configuration, services)
-    return await _Step(
-        state, configuration, services, meter, runtime.stream_writer, chosen_engine
-    ).run()
+    steered = _steered(state, wishes)
+    step = _Step(steered, configuration, services, meter, runtime.stream_writer, chosen_engine)
+    update = await step.run()
+    if wishes:
+        update["wishes"], update["sub_questions"] = wishes, steered["sub_questions"]
+    return update
+
+
+def _steered(state: TeamState, wishes: list[Wish]) -> TeamState:
+    """Return the state with new wishes, and without the steps that are not wanted any more."""
+    steps = [
+        step
+        for number, step in enumerate(state["sub_questions"], 1)
+        if not dropped(wishes, step, str(number))
+    ]
+    return cast(TeamState, {**wished(state, wishes), "sub_questions": steps})
 
 
 @dataclass

@@ -23,6 +23,7 @@ from langchain_core.tools import BaseTool
 
 from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines
+from agent.assistants.common.steering import with_wishes
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
@@ -259,7 +260,8 @@ def turn_prompt(
 
     def asked(transcript: str) -> list[BaseMessage]:
         text = render("team_turn", language, transcript=transcript, **values)
-        return [SystemMessage(render(f"team_{speaker}_system", language)), HumanMessage(text)]
+        prompt = [SystemMessage(render(f"team_{speaker}_system", language)), HumanMessage(text)]
+        return with_wishes(prompt, state)
 
     free = limit - prompt_tokens(asked(""))
     needed = sum(_sizes(turn)[0] for turn in _turns(state))

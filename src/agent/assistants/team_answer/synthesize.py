@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.answer_form import same_answer
 from agent.assistants.team_answer.speakers import (
@@ -204,7 +205,8 @@ def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMe
         text = render(
             "team_synthesize", language, transcript=transcript, evidence=evidence, **values
         )
-        return [SystemMessage(render("team_synthesize_system", language)), HumanMessage(text)]
+        prompt = [SystemMessage(render("team_synthesize_system", language)), HumanMessage(text)]
+        return with_wishes(prompt, state)
 
     free = limit - prompt_tokens(asked("")) - 60
     # Results stand in <evidence>; the transcript repeats none.
@@ -301,6 +303,8 @@ async def synthesize(
 ) -> TeamUpdate:
     """Settle the answer; without a model, what the verifier agreed to."""
     services, configuration = get_services(), configuration_of(runtime)
+    wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
+    state = wished(state, wishes)
     # A discussion may spend all but what is kept for the answer; this is the answer.
     meter = meter_of(state, configuration, services, answering=True)
     synthesis = _Synthesis(state, configuration, services, meter)
@@ -325,6 +329,7 @@ async def synthesize(
         unverified_reason=reason,
         reasoning_trace=[TraceEntry(step=NODE, text=_trace(synthesized))],
         gaps=gaps,
+        wishes=wishes,
         usage=meter.usage,
     )
 
