@@ -88,6 +88,8 @@ class Settings(AccessSettings, RetentionSettings):
     bocha_default_count: int = Field(8, ge=1, le=50)
     search_timeout_seconds: float = Field(20, gt=0, le=600)
 
+    tanlu_contact: str | None = Field(None, pattern=r"^[\x21-\x7e]{3,150}$")
+    """Whom services may turn to that ask for it: an address or a mailbox of whoever runs this."""
     wikipedia_user_agent: str | None = Field(None, pattern=r"^[\x20-\x7e]{1,200}$")
     """Names the program and a contact; without them the service refuses."""
     wikipedia_base_url: str = "https://{lang}.wikipedia.org"

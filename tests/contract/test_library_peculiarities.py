@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent import REPOSITORY, __version__
+from agent import __version__
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.sample.search import KEY as WEB_KEY
 from agent.sample.service import serve
@@ -44,13 +44,17 @@ async def test_wikipedia_is_asked_in_the_language_of_the_query(http: SearchHttp)
     assert paths == ["/zh/w/api.php", "/en/w/api.php"]
 
 
-async def test_wikipedia_is_told_the_program_and_its_repository_without_a_setting(
-    http: SearchHttp,
+@pytest.mark.parametrize(
+    ("contact", "told"),
+    [(None, "self-hosted research assistant"), ("me@example.org", "me@example.org")],
+)
+async def test_wikipedia_is_told_the_program_and_the_contact_there_is_and_no_invented_one(
+    http: SearchHttp, contact: str | None, told: str
 ) -> None:
     with bench("wikipedia", http) as source:
-        assert await source.search(wikipedia_user_agent=None)
+        assert await source.search(wikipedia_user_agent=None, tanlu_contact=contact)
     (agent,) = {request.headers["User-Agent"] for request in source.service.requests}
-    assert agent == f"tanlu/{__version__} ({REPOSITORY})"
+    assert agent == f"tanlu/{__version__} ({told})"
 
 
 async def test_wikipedia_says_it_is_busy_with_status_200(http: SearchHttp) -> None:

@@ -121,6 +121,7 @@ async def test_sources_that_answer_but_have_nothing_are_an_empty_task(lab: PlanL
         ("task_empty", "技术路线"),
         ("task_empty", "同行比较"),
     ]
+    assert told(state)["gaps"][0]["message"] == "外部来源里没有“技术路线”的资料。"
     assert "没有找到可以引用的资料" in str(answer_of(state).text)
 
 

@@ -88,7 +88,8 @@ def sample_papers() -> tuple[Paper, ...]:
 
 
 KEY = "offline-scholar-key"
-_CONTACT = re.compile(r"@|https?://")
+_CONTACT = re.compile(r"@|https?://|\(.*[a-z]{4}.*\)")
+"""What names itself: generic agents are refused."""
 _WORD = re.compile(r"\S+")
 Articles = Callable[[str, str, int], Sequence[Article]]
 """(query, language, limit)"""

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from agent import REPOSITORY, __version__
+from agent import __version__
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError
@@ -40,6 +40,7 @@ _RATE = 10.0
 _PROBES: Mapping[str, str] = {"sec_edgar": "annual report battery"}
 _PROBE = "battery"
 _CONTACT = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+|https?://\S+")
+_WITHOUT_CONTACT = "self-hosted research assistant"
 _MAIL = re.compile(r"\S.*\s[^\s@]+@[^\s@]+\.[^\s@]+")
 # Whom to ask where the caller names no research model: not one that searches by itself.
 _NOT_GOOGLE = "openai:any"
@@ -147,8 +148,10 @@ def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callab
     """Return the builder of each source, which gives the source, or the reason why it is off."""
 
     def wikipedia() -> Built:
-        agent = settings.wikipedia_user_agent or f"tanlu/{__version__} ({REPOSITORY})"
-        if not _CONTACT.search(agent):
+        agent = settings.wikipedia_user_agent
+        if not agent:
+            agent = f"tanlu/{__version__} ({settings.tanlu_contact or _WITHOUT_CONTACT})"
+        elif not _CONTACT.search(agent):
             return None, _contact_problem(
                 "WIKIPEDIA_USER_AGENT", agent, "MyTool/1.0 (me@example.org)"
             )

@@ -73,7 +73,7 @@ def _place(page: Any) -> int:
 def _error_of(status: int, body: Any) -> ProviderError | None:
     """Return the error of a reply; errors come with HTTP 200, too."""
     if status == 403:
-        message = "HTTP 403: WIKIPEDIA_USER_AGENT must name the program and a contact"
+        message = "HTTP 403: it wants to know whom to turn to; set TANLU_CONTACT"
         return ProviderRefused("wikipedia", message, code="search_refused")
     error = fields(fields(body).get("error"))
     if status != 200 or not error:

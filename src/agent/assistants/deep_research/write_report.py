@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.writer import (
@@ -110,13 +110,12 @@ class _Report:
         """Return the prompt with every topic's notes, each cut to its share of the limit."""
         turn, language = self.draft.turn, self.draft.language
         limit, topics = self.draft.configuration.context_token_limit, self.topics()
-        gaps = "\n".join(f"{gap['query']}: {gap['message']}" for gap in self.draft.gaps)
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "previous": previous_lines(self.draft.previous, limit // 10),
             "question": cut_to_tokens(turn["question"], limit // 5),
-            "gaps": cut_to_tokens(gaps, limit // 10),
+            "gaps": cut_to_tokens(gap_lines(self.draft.gaps), limit // 10),
         }
         system = SystemMessage(render("deep_report_system", language))
         bare = HumanMessage(render("deep_report", language, topics="", **values))

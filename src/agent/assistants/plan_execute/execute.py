@@ -214,7 +214,8 @@ class _Working:
             ended = _failed_result(task, error, turn["language"])
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
-            gap = run_gap("plan_execute.task_empty", turn["language"], query=task["query"])
+            query = task["query"]
+            gap = run_gap("plan_execute.task_empty", turn["language"], query=query, task=query)
             ended["gaps"] = [*(ended.get("gaps") or []), gap]
         count = len(result["documents"])
         log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,
