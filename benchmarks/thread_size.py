@@ -41,10 +41,11 @@ _MEGABYTE = 1_000_000
 class FirstToken(SilentWatcher):
     """Remember when the first text of an answer came."""
 
-    at = 0.0
+    at = cpu = 0.0
 
     def token(self, text: str) -> None:
-        self.at = self.at or time.monotonic()
+        if not self.at:
+            self.at, self.cpu = time.monotonic(), time.process_time()
 
 
 class Trace:
@@ -53,6 +54,8 @@ class Trace:
     def __init__(self) -> None:
         self.first_tokens: list[float] = []
         """Milliseconds."""
+        self.cpu: list[float] = []
+        """Milliseconds of this process up to the first token; steadier on a busy machine."""
         self.bytes: list[int] = []
         self.checkpoints: list[int] = []
         self.state_bytes: list[int] = []
@@ -66,7 +69,9 @@ async def trace(turns: int) -> Trace:
             for number in range(_WARM_UP):
                 await ask(threads, "warm-up", number)
             for number in range(turns):
-                found.first_tokens.append(await ask(threads, "measured", 100 + number))
+                first, cpu = await ask(threads, "measured", 100 + number)
+                found.first_tokens.append(first)
+                found.cpu.append(cpu)
                 found.bytes.append(size_of(read_settings().tanlu_data_dir))
                 checkpoints, state = await stored(threads, "measured")
                 found.checkpoints.append(checkpoints)
@@ -76,15 +81,15 @@ async def trace(turns: int) -> Trace:
     return found
 
 
-async def ask(threads: Threads, thread: str, number: int) -> float:
-    """Ask a question; return the milliseconds to the first text of its answer."""
+async def ask(threads: Threads, thread: str, number: int) -> tuple[float, float]:
+    """Ask a question; return the milliseconds to the first text of its answer, and our CPU's."""
     watcher = FirstToken()
     request = Request(
         question=question(number), assistant="agent", thread_id=thread, follows_up=True, context={}
     )
-    began = time.monotonic()
+    began, spent = time.monotonic(), time.process_time()
     await LocalRun(threads, request, watcher).ask(asyncio.Event())
-    return (watcher.at - began) * 1000
+    return (watcher.at - began) * 1000, (watcher.cpu - spent) * 1000
 
 
 async def stored(threads: Threads, thread: str) -> tuple[int, int]:
@@ -105,6 +110,7 @@ def size_of(folder: Path) -> int:
 def figures(found: Trace) -> list[Line]:
     row, turns = f"{len(found.bytes)} turns", len(found.bytes)
     first, last = median(found.first_tokens[:_NEAR]), median(found.first_tokens[-_NEAR:])
+    cpu = [median(found.cpu[:_NEAR]), median(found.cpu[-_NEAR:])]
     return [
         Line(row, "bytes on disk, MB", found.bytes[-1] / _MEGABYTE, 1.5, digits=2,
              note=f"after the first turn {found.bytes[0] / _MEGABYTE:.2f}"),
@@ -113,7 +119,9 @@ def figures(found: Trace) -> list[Line]:
              note=f"after the first turn {found.state_bytes[0] / 1000:.0f}"),
         Line(row, "checkpoints", found.checkpoints[-1], digits=0),
         Line(row, "first token, ms", last, digits=0, note=f"in the first turns {first:.0f}"),
-        Line(row, "first token, last ÷ first", last / first, 1.15, digits=2),
+        Line(row, "… CPU until then, ms", cpu[1], digits=0,
+             note=f"in the first turns {cpu[0]:.0f}"),
+        Line(row, "… CPU, last ÷ first", cpu[1] / cpu[0], 1.15, digits=2),
     ]  # fmt: skip
 
 
@@ -133,12 +141,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         wanted = settings(standins, folder, keep=options.keep_history)
         stack.enter_context(patch.dict(os.environ, wanted))
         found = asyncio.run(trace(options.turns))
-    print(
-        f"{'turn':>4} {'kB on disk':>10} {'state kB':>9} {'checkpoints':>11} {'first token ms':>14}"
-    )
-    rows = zip(found.bytes, found.state_bytes, found.checkpoints, found.first_tokens, strict=True)
-    for number, (size, state, checkpoints, first) in enumerate(rows, 1):
-        line = f"{size / 1000:>10.0f} {state / 1000:>9.1f} {checkpoints:>11} {first:>14.0f}"
+    heading = f"{'turn':>4} {'kB on disk':>10} {'state kB':>9} {'checkpoints':>11}"
+    print(f"{heading} {'first ms':>8} {'CPU ms':>7}")
+    measured = (found.state_bytes, found.checkpoints, found.first_tokens, found.cpu)
+    rows = zip(found.bytes, *measured, strict=True)
+    for number, (size, state, checkpoints, first, cpu) in enumerate(rows, 1):
+        line = (
+            f"{size / 1000:>10.0f} {state / 1000:>9.1f} {checkpoints:>11} {first:>8.0f} {cpu:>7.0f}"
+        )
         print(f"{number:>4} {line}")
     print(header())
     lines = figures(found)

@@ -61,12 +61,14 @@ def link_url(url: str) -> str:
 
     Every URL of an answer and of its exports goes through here, whoever wrote it.
     """
-    written = "".join(
-        quote(sign, safe="", errors="replace")
-        if sign in _UNSAFE_IN_URL or not sign.isprintable()
-        else sign
-        for sign in url.strip()
-    )
+    written = url.strip()
+    if not (written.isprintable() and _UNSAFE_IN_URL.isdisjoint(written)):
+        written = "".join(
+            quote(sign, safe="", errors="replace")
+            if sign in _UNSAFE_IN_URL or not sign.isprintable()
+            else sign
+            for sign in written
+        )
     try:
         parts = urlsplit(written)
     except ValueError:

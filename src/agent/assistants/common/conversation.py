@@ -54,7 +54,9 @@ def conversation(
     earlier = messages[: next(at for at, m in enumerate(messages) if m is question)]
     last_answer = next((m for m in reversed(earlier) if isinstance(m, AIMessage)), None)
     lines: list[str] = []
-    for message in earlier:
+    for message in reversed(earlier):
+        if len(lines) == KEPT_MESSAGES:
+            break
         if isinstance(message, HumanMessage):
             who, limit = "user", _QUESTION_CHARACTERS
         elif isinstance(message, AIMessage):
@@ -64,7 +66,7 @@ def conversation(
             continue
         if excerpt := _excerpt(renumber_for_prompt(_message_text(message), cited), limit):
             lines.append(f"{who}: {excerpt}")
-    return "\n".join(lines[-KEPT_MESSAGES:])
+    return "\n".join(reversed(lines))
 
 
 def _excerpt(text: str, limit: int) -> str:
