@@ -15,6 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn_record import ResearchGraph
 from agent.configuration import Configuration
 from agent.nodes.amap_research import amap_research
 from agent.nodes.document_research import document_research
@@ -41,7 +42,9 @@ RESEARCH = ["web_research", "amap_research", "document_research"]
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph = StateGraph(OverallState, context_schema=Configuration, input_schema=AgentInput)
+    graph: Graph = ResearchGraph(
+        OverallState, context_schema=Configuration, input_schema=AgentInput
+    )
 
     graph.add_node("generate_query", partial(generate_query, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip

@@ -166,6 +166,8 @@ class Gathered(Records, total=False):
     """The collections this run may read, settled at its start; empty where it reads none."""
     queries: Annotated[list[PlannedQuery], extend]
     geojson: dict[str, Any] | None
+    progress: Annotated[list[dict[str, Any]], extend]
+    """The events of the turn so far, with their time; its answer's message keeps them."""
     cancelled: bool
     """The plan was reviewed and not wanted: nothing was searched."""
     wishes: Annotated[list[Wish], extend]
@@ -173,7 +175,7 @@ class Gathered(Records, total=False):
 
 
 NOTHING_GATHERED: dict[str, Any] = {
-    **dict.fromkeys((*Records.__annotations__, "queries", "geojson", "wishes")),
+    **dict.fromkeys((*Records.__annotations__, "queries", "geojson", "progress", "wishes")),
     "cancelled": False,
 }
 """An update that empties what the previous question gathered."""

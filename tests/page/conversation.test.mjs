@@ -47,6 +47,17 @@ describe("a question", () => {
     assert.equal(turn.answer.mode, "offline");
   });
 
+  it("is shown later with the progress that its answer keeps", async () => {
+    const { conversation, run, thread } = await asking();
+    const progress = [{ type: "queries", text: "one", at: 20 }, { type: "done", count: 1, at: 900 }];
+    thread.state.values = { messages: answered(run, "The park.", { progress }) };
+    run.end("success");
+    await until(conversation, is("done"));
+    const later = at.conversation();
+    await later.open(conversation.threadId);
+    assert.deepEqual(later.turns[0].events, progress);
+  });
+
   it("is followed by another on the same thread", async () => {
     const { conversation, run, thread } = await asking();
     thread.state.values = { messages: answered(run, "One.") };

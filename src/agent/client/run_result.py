@@ -13,6 +13,8 @@ from agent.export.geojson import feature_collection
 from agent.texts import Language, detect_language
 
 _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls")
+_PROGRESS = "progress"
+"""Who waits for a result has heard the events of its turn."""
 _CHECKS = ("cited", "unknown_ids_removed", "places_rejected")
 """Counted by every assistant; each has others besides."""
 
@@ -158,7 +160,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
         language=turn.get("language") or detect_language(question or answer),
         search_entry_points=list(metadata.get("search_entry_points") or []),
         geojson=valid_json(values.get("geojson")) or _map_of(metadata, question),
-        further=metadata,
+        further={name: value for name, value in metadata.items() if name != _PROGRESS},
         state=values,
     )
 

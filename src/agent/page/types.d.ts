@@ -157,6 +157,8 @@ interface Answer {
   needs: string | null;
   mode: string;
   degraded: boolean;
+  /** The events of its turn. */
+  progress: RunEvent[];
 }
 
 /* A run under way, and its plan. */

@@ -15,6 +15,7 @@ from agent.assistants.common.gaps import gap_of, model_gaps, reader_note
 from agent.assistants.common.previous import NO_PREVIOUS, Knowledge, carried, earlier_pages
 from agent.assistants.common.services import Services
 from agent.assistants.common.turn import meter_of
+from agent.assistants.common.turn_record import PROGRESS, lightened, progress_of
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
@@ -100,6 +101,7 @@ class Closing(TypedDict):
     geojson: dict[str, Any] | None
     gaps: list[Gap]
     usage: Usage
+    progress: list[dict[str, Any]]
     previous: Previous
 
 
@@ -262,17 +264,19 @@ async def write_message(
     }
     await services.close_turn(turn["id"])
     draft.emit(event("done", draft.node, count=len(cited), seconds=seconds))
+    metadata[PROGRESS] = progress_of(state, draft.emit)
     message = AIMessage(
         content=text, id=streamed.id, name=draft.assistant, additional_kwargs=metadata
     )
     features = feature_collection(places, anchor=anchor, query=turn["question"]) if places else None
     return Closing(
-        messages=[message],
+        messages=[*lightened(cast(Mapping[str, Any], state).get("messages", [])), message],
         sources_gathered=replaced(_with_numbers(state.get("sources_gathered", []), cited)),
         places=replaced(places),
         geojson=features,
         gaps=draft.gaps[len(state.get("gaps", [])) :],
         usage=draft.meter.usage,
+        progress=replaced([]),
         previous=_carried(draft, parts, cited, places, answer=message.id or ""),
     )
 

@@ -19,6 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn_record import ResearchGraph
 from agent.assistants.deep_research.act import act
 from agent.assistants.deep_research.begin import begin
 from agent.assistants.deep_research.compress_topic import Compression, compress_topic
@@ -47,7 +48,9 @@ Compiled = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph = StateGraph(DeepState, context_schema=DeepConfiguration, input_schema=DeepInput)
+    graph: Graph = ResearchGraph(
+        DeepState, context_schema=DeepConfiguration, input_schema=DeepInput
+    )
     compression = Compression(get_services)
     explored = partial(explore, get_services=get_services, compression=compression)
     acted = partial(act, get_services=get_services, compression=compression)

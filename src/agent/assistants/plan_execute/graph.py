@@ -13,6 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn_record import ResearchGraph
 from agent.assistants.plan_execute.execute import build_executor, execute
 from agent.assistants.plan_execute.papers import build_knowledge
 from agent.assistants.plan_execute.plan import plan
@@ -28,7 +29,9 @@ Compiled = CompiledStateGraph[PlanState, PlanConfiguration, PlanInput, PlanState
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph = StateGraph(PlanState, context_schema=PlanConfiguration, input_schema=PlanInput)
+    graph: Graph = ResearchGraph(
+        PlanState, context_schema=PlanConfiguration, input_schema=PlanInput
+    )
     carried_out = partial(execute, get_services=get_services, executor=build_executor())
 
     graph.add_node("plan", partial(plan, get_services=get_services), input_schema=PlanState)

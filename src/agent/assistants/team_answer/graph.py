@@ -14,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn_record import ResearchGraph
 from agent.assistants.team_answer.analyze import analyze
 from agent.assistants.team_answer.decompose import decompose
 from agent.assistants.team_answer.format_answer import format_answer
@@ -30,7 +31,9 @@ Compiled = CompiledStateGraph[TeamState, TeamConfiguration, TeamInput, TeamState
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph = StateGraph(TeamState, context_schema=TeamConfiguration, input_schema=TeamInput)
+    graph: Graph = ResearchGraph(
+        TeamState, context_schema=TeamConfiguration, input_schema=TeamInput
+    )
     nodes = (analyze, decompose, review_plan, group_chat, use_tools, synthesize, format_answer)
     for node in nodes:
         graph.add_node(

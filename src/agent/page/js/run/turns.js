@@ -63,6 +63,7 @@ export function answerOf(message, values = {}) {
     needs: fields.needs ?? null,
     mode: fields.mode ?? "online",
     degraded: Boolean(fields.degraded),
+    progress: fields.progress ?? [],
   };
 }
 
@@ -85,6 +86,8 @@ export function takeAnswer(turn, values) {
   turn.answer = answerOf(exchange.reply, last ? values : {});
   turn.messageId = exchange.reply.id;
   turn.text = turn.answer.text;
+  // What the stream told is as complete, and may be shown already.
+  if (!turn.events.length) turn.events = turn.answer.progress;
   turn.assistant = turn.answer.assistant ?? turn.assistant;
   return true;
 }
