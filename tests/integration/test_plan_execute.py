@@ -269,7 +269,7 @@ async def test_the_planner_sees_own_documents_and_what_can_be_asked(shared: Worl
         await lab.ask()
     (turn,) = llm.asked("plan_tasks")
     assert block(turn.user, "collections").split("\n") == [
-        "own (2)", "- 钠离子电池笔记", "- 差旅 ‹制度›",
+        "own (2)", "- 钠离子电池笔记", "- 差旅 <制度>",
     ]  # fmt: skip
     assert block(turn.user, "sources") == "filings, documents"
     assert block(turn.user, "unavailable") == "OpenAlex"

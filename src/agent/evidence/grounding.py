@@ -18,6 +18,7 @@ from agent.evidence.types import Source, SourceKind
 
 _MAX_TITLE = 200
 _MAX_QUOTE = 500
+_MAX_REMARKS = 6
 _MAX_QUOTES = 12
 _MAX_QUERY = 400
 _CHUNK_KINDS: tuple[tuple[str, SourceKind], ...] = (
@@ -111,6 +112,20 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
         return "\n" * sentence.endswith("\n")
 
     return "".join(kept(sentence[0]) for sentence in _MARKED_SENTENCE.finditer(marked)).strip()
+
+
+def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
+    """Return the sentences of a marked text that no source bears; headings and leads are none."""
+    passages = [_letters(quote) for source in sources for quote in source["quotes"]]
+    remarks = list[str]()
+    for sentence in _MARKED_SENTENCE.finditer(marked):
+        plain, letters = sentence[0].strip().strip("*_- "), _letters(sentence[0])
+        leads = plain.startswith(("#", "|")) or plain.endswith((":", "："))
+        if leads or not letters or _MARKED.search(sentence[0]):
+            continue
+        if not any(letters in passage for passage in passages):
+            remarks.append(clean_text(plain, _MAX_QUOTE))
+    return remarks[:_MAX_REMARKS]
 
 
 def _letters(text: str) -> str:

@@ -1,8 +1,8 @@
 """Fill in the prompts, one file each in `zh/` and `en/`.
 
 `{{key}}` stands for a value. Values are fenced, so that no question, page or place name can
-open or close one of our tags; a block (`<tag>{{key}}</tag>` on lines of its own) whose value
-is empty is left out.
+open or close one of our tags, and stay as they are else; a block (`<tag>{{key}}</tag>` on lines
+of its own) whose value is empty is left out.
 """
 
 import re
@@ -10,12 +10,17 @@ from pathlib import Path
 
 from agent.texts import Language
 
-__all__ = ["Raw", "element", "fence", "names", "render"]
+__all__ = ["TAGS", "Raw", "attribute", "element", "fence", "names", "render"]
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _BLOCK = re.compile(r"^<(\w+)>\n?\{\{(\w+)\}\}\n?</\1>\n?", re.MULTILINE)
 _LANGUAGES: tuple[Language, ...] = ("zh", "en")
-_BRACKETS = str.maketrans({"<": "‹", ">": "›"})
+_BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "”"})
+_ELEMENTS = frozenset({
+    "claim", "gap", "hypothesis", "link", "measurement", "output", "page", "passage", "planned",
+    "remark", "result", "results", "sentence", "speaker", "task", "tool", "topic", "turn",
+})  # fmt: skip
+"""Tags that code writes, besides those of the prompts."""
 
 
 class Raw(str):
@@ -25,14 +30,19 @@ class Raw(str):
 
 
 def fence(text: str) -> str:
-    """Return the text with `<` and `>` replaced by `‹` and `›`, so that it holds no tag."""
-    return text.translate(_BRACKETS)
+    """Return the text with `‹…›` for each `<…>` that could open or close a tag of ours."""
+    return _OWN_TAG.sub(lambda tag: tag[0].translate(_BRACKETS), text)
+
+
+def attribute(value: str) -> str:
+    """Return a value on one line that cannot end the attribute or the tag it stands in."""
+    return " ".join(value.split()).translate(_BRACKETS)
 
 
 def element(tag: str, text: str, **attributes: str | None) -> Raw:
     """Return `<tag name="value">text</tag>` with all but the tag fenced; None is left out."""
     attributes_text = "".join(
-        f' {name}="{_one_line(value)}"' for name, value in attributes.items() if value is not None
+        f' {name}="{attribute(value)}"' for name, value in attributes.items() if value is not None
     )
     return Raw(f"<{tag}{attributes_text}>{fence(text)}</{tag}>")
 
@@ -65,10 +75,6 @@ def _insert(value: str) -> str:
     return value if isinstance(value, Raw) else fence(value)
 
 
-def _one_line(value: str) -> str:
-    return fence(" ".join(value.split())).replace('"', "”")
-
-
 def _load() -> dict[tuple[Language, str], str]:
     """Return all prompts, read with the package: an async node must not read files."""
     here = Path(__file__).parent
@@ -80,3 +86,11 @@ def _load() -> dict[tuple[Language, str], str]:
 
 
 _TEMPLATES = _load()
+TAGS = frozenset(
+    _ELEMENTS.union(*(re.findall(r"</?(\w+)[ >]", text) for text in _TEMPLATES.values()))
+)
+"""The names of all tags that a model is shown as ours."""
+_OWN_TAG = re.compile(
+    rf"<(?=[\s/\u00ad\u200b-\u200f\u2060\ufeff]*(?:{'|'.join(sorted(TAGS))})\b)[^<>]{{0,400}}>?",
+    re.IGNORECASE,
+)

@@ -11,7 +11,13 @@ from pydantic import BaseModel
 
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
-from agent.evidence.grounding import Grounded, ground, not_found_remark, without_unsupported
+from agent.evidence.grounding import (
+    Grounded,
+    ground,
+    not_found_remark,
+    remarks_of,
+    without_unsupported,
+)
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import search_price
 from agent.models.client import ModelClient
@@ -21,7 +27,7 @@ from agent.reading.guard import Guard
 from agent.search.hits import MAX_QUERY, make_hit
 from agent.search.http import SearchHttp
 from agent.search.turn_searches import TurnSearches
-from agent.search.types import Hit, WebResult, WebTask, search_gap
+from agent.search.types import Hit, Hits, WebResult, WebTask, search_gap
 from agent.texts import detect_language, say
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
@@ -186,7 +192,9 @@ class GoogleHits:
         best = max(answers, key=_worth)
         ordered = sorted(best.sources, key=lambda source: not source["quotes"])
         hits = [hit for source in ordered if (hit := _hit(source))]
-        return hits[: count or self._default_count]
+        found = Hits(hits[: count or self._default_count])
+        found.remarks = tuple(remarks_of(best.text, best.sources))
+        return found
 
 
 def _hit(source: Source) -> Hit | None:

@@ -24,6 +24,13 @@ class Hit:
     published: str | None = None
 
 
+class Hits(list[Hit]):
+    """Hold hits with what the search said beside them."""
+
+    remarks: tuple[str, ...] = ()
+    """Sentences without a source, such as what was not found; nobody can cite them."""
+
+
 @dataclass(frozen=True)
 class PageContent:
     """Hold the text of a page that a service has read; `url` as requested."""

@@ -13,10 +13,15 @@ from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
 from agent.mcp.servers import SERVERS
 from agent.mcp.types import MapOptions, MapResult, map_gap
-from agent.prompts import element, fence
-from agent.search.types import LABELS, Hit, SearchProvider, WebChoice, WebTask, failure_gap
+from agent.prompts import attribute, element
+from agent.search.hits import SENTENCE_END
+from agent.search.types import LABELS, Hit, Hits, SearchProvider, WebChoice, WebTask, failure_gap
 from agent.search.web import WebSearch
 from agent.state import Gathered, Turn
+from agent.texts import Language, say
+
+_LEAST_SENTENCE = 16
+"""Letters of a sentence that two pages do not share by chance."""
 
 
 @dataclass
@@ -27,6 +32,8 @@ class SearchResult:
     hits: list[Hit] = field(default_factory=list)
     service: str = ""
     gaps: list[Gap] = field(default_factory=list)
+    remarks: Sequence[str] = ()
+    """Sentences of the search itself that no page bears: what it did not find, and asides."""
     failure: str = ""
     """Why there are no hits, in the user's language; empty where the search itself worked."""
 
@@ -69,7 +76,8 @@ async def ask_providers(
                 gaps.append(failure_gap(task, service.name, error, text="fallback", other=other))
         else:
             linked = [hit for hit in hits if link_url(hit.url)]
-            return SearchResult(query, linked, service.name, gaps)
+            remarks = hits.remarks if isinstance(hits, Hits) else ()
+            return SearchResult(query, linked, service.name, gaps, remarks)
     return _failure(query, gaps)
 
 
@@ -79,17 +87,40 @@ def _failure(query: str, gaps: list[Gap]) -> SearchResult:
 
 def result_element(query: str, rows: Sequence[str], **attributes: str) -> str:
     """Return the results of one query as an element; rows are elements already."""
-    written = "".join(f' {name}="{_quote(value)}"' for name, value in attributes.items())
-    return "\n".join([f'<results{written} query="{_quote(query)}">', *rows, "</results>"])
+    written = "".join(f' {name}="{attribute(value)}"' for name, value in attributes.items())
+    return "\n".join([f'<results{written} query="{attribute(query)}">', *rows, "</results>"])
 
 
 def page_row(snippet: str, **attributes: str | None) -> str:
-    """Return one result; its text cannot look like an attribute of ours."""
-    return element("result", snippet.replace('"', "”"), **attributes)
+    """Return one result."""
+    return element("result", snippet, **attributes)
 
 
-def _quote(text: str) -> str:
-    return fence(text).replace('"', "”")
+def remark_row(remark: str) -> str:
+    """Return what a search said without a source: a model may know it, nobody can cite it."""
+    return element("remark", remark, source="none")
+
+
+def told_once(
+    names: Sequence[str], snippets: Sequence[str], language: Language
+) -> list[tuple[str, str | None]]:
+    """Return the snippets with each sentence once, and the other names that bear one of it."""
+    bearers: dict[str, int] = {}
+    others: list[list[str]] = [[] for _ in snippets]
+    shown = list[str]()
+    for place, snippet in enumerate(snippets):
+        own = [part for part in SENTENCE_END.split(snippet) if part.strip()]
+        fresh = list[str]()
+        for sentence in own:
+            key = "".join(sentence.split()).casefold()
+            first = bearers.setdefault(key, place) if len(key) >= _LEAST_SENTENCE else place
+            if first == place:
+                fresh.append(sentence.strip())
+            elif names[place] not in others[first]:
+                others[first].append(names[place])
+        is_whole = len(fresh) == len(own)
+        shown.append(snippet if is_whole else " ".join(fresh) or say("tools.above", language))
+    return [(text, " ".join(also) or None) for text, also in zip(shown, others, strict=True)]
 
 
 def offers_map(state: Gathered, configuration: Configuration) -> bool:

@@ -19,7 +19,14 @@ from agent.assistants.common.own_documents import (
     search_own,
 )
 from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageReading, wanted_page
-from agent.assistants.common.search import ask_providers, page_row, providers_of, result_element
+from agent.assistants.common.search import (
+    ask_providers,
+    page_row,
+    providers_of,
+    remark_row,
+    result_element,
+    told_once,
+)
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
 from agent.assistants.deep_research.compress_topic import Compression
@@ -64,7 +71,7 @@ from agent.search.hits import MAX_SNIPPET
 from agent.search.types import Hit, SearchProvider, WebChoice
 from agent.search.web import WebSearch
 from agent.state import PlannedQuery, Turn
-from agent.texts import say
+from agent.texts import Language, say
 
 NODE = "act"
 _SNIPPET_TOKENS = 220
@@ -89,22 +96,39 @@ class Found:
     pages: list[FoundPage] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     failure: str = ""
+    remarks: Sequence[str] = ()
 
-    def shown(self, turn: Turn, tokens: int) -> str:
-        """Return the results as the model reads them, cut to about that many tokens."""
+    def shown(self, turn: Turn, tokens: int, seen: dict[str, str]) -> str:
+        """Return the results as the model reads them, cut to about that many tokens.
+
+        `seen` are the snippets by address that the topic has shown; these are added.
+        """
         language, rows, left = turn["language"], list[str](), tokens
         if self.failure:
             return result_element(
                 self.query, [say("deep_research.failed", language, reason=self.failure)]
             )
-        for page in self.pages:
-            snippet = cut_to_tokens(page["snippet"], min(_SNIPPET_TOKENS, max(left // 2, 40)))
+        names, snippets = [page["url"] for page in self.pages], self._snippets(seen, language)
+        for page, (text, also) in zip(
+            self.pages, told_once(names, snippets, language), strict=True
+        ):
+            snippet = cut_to_tokens(text, min(_SNIPPET_TOKENS, max(left // 2, 40)))
             about = {"title": page["title"], "site": page["site"], "date": page["published"]}
-            row = page_row(snippet, url=page["url"], **about)
+            row = page_row(snippet, url=page["url"], **about, also=also)
             if (left := left - estimated_tokens(row)) < 0:
                 break
             rows.append(row)
-        return result_element(self.query, rows or [say("tools.nothing", language)])
+        rows = rows or [say("tools.nothing", language)]
+        return result_element(self.query, [*rows, *map(remark_row, self.remarks)])
+
+    def _snippets(self, seen: dict[str, str], language: Language) -> list[str]:
+        """Return each page's excerpt, or that the topic has shown the same before."""
+        snippets = list[str]()
+        for page in self.pages:
+            is_known = bool(page["snippet"]) and seen.get(page["url"]) == page["snippet"]
+            snippets.append(say("tools.above", language) if is_known else page["snippet"])
+            seen[page["url"]] = page["snippet"]
+        return snippets
 
 
 @dataclass(frozen=True)
@@ -148,7 +172,7 @@ class Searching:
             query, providers, turn=self.turn, model=model, meter=self.meter
         )
         pages = [_page(hit, result.service) for hit in result.hits]
-        return Found(query, pages, result.gaps, result.failure)
+        return Found(query, pages, result.gaps, result.failure, result.remarks)
 
     def _failure(self, gap: Gap) -> Found:
         return Found(gap["query"], gaps=[gap], failure=gap["message"])
@@ -205,6 +229,12 @@ class _Step:
     scope: Scope | None
     """Own documents that may be read."""
     map_result: MapResult = field(default_factory=MapResult)
+    seen: dict[str, str] = field(default_factory=dict)
+    """The excerpt of each address that the topic has shown."""
+
+    def __post_init__(self) -> None:
+        """Remember what earlier steps of the topic have shown."""
+        self.seen |= {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
 
     async def run(self) -> DeepUpdate:
         message = cast(AIMessage, self.state["messages"][-1])
@@ -342,7 +372,9 @@ class _Step:
         elif call["name"] == SEARCH:
             results_of_call = [results.found[query] for query in queries_of(call)]
             share = self._share(len(results))
-            text = "\n".join(each.shown(self.state["turn"], share) for each in results_of_call)
+            text = "\n".join(
+                each.shown(self.state["turn"], share, self.seen) for each in results_of_call
+            )
         elif id(call) in results.mapped:
             text = cut_to_tokens(results.mapped[id(call)], self._share(len(results)))
         elif page:

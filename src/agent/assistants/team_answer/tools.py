@@ -22,7 +22,9 @@ from agent.assistants.common.search import (
     offers_map,
     page_row,
     providers_of,
+    remark_row,
     result_element,
+    told_once,
 )
 from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import Evidence, TeamState
@@ -114,12 +116,16 @@ def results_text(
     name: str, tool: str, result: SearchResult, ids: Sequence[str], language: Language
 ) -> str:
     """Return the results of a search as models read them; `ids` are the sources'."""
+    told = told_once(ids, [hit.snippet for hit in result.hits], language)
     rows = [
-        page_row(hit.snippet, id=source, title=hit.title, site=hit.site, date=hit.published)
-        for source, hit in zip(ids, result.hits, strict=True)
+        page_row(text, id=source, title=hit.title, site=hit.site, date=hit.published, also=also)
+        for source, hit, (text, also) in zip(ids, result.hits, told, strict=True)
     ]
     return result_element(
-        result.query, rows or [say("tools.nothing", language)], id=name, tool=tool
+        result.query,
+        [*(rows or [say("tools.nothing", language)]), *map(remark_row, result.remarks)],
+        id=name,
+        tool=tool,
     )
 
 
