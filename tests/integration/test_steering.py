@@ -10,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.runs.wishes import Wish, WishBox
 from agent.sample.model.request import Answer
 from agent.sample.model.text import block
+from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.faults import MoodyModel
 from tests.support.lab import EN, laboratory, told
 from tests.support.team_lab import ZH, Team, team_laboratory
@@ -18,16 +19,18 @@ MORE = "also what they cost"
 
 
 class Arriving(WishBox):
-    """Wishes that arrive once a step has looked so many times."""
+    """Wishes that arrive while the run goes on, as soon as something has happened."""
 
-    def __init__(self, folder: Path, *wishes: Wish, after: int = 0) -> None:
+    def __init__(
+        self, folder: Path, *wishes: Wish, when: Callable[[], bool] = lambda: True
+    ) -> None:
         super().__init__(folder)
-        self.wishes, self.after, self.forgotten = list(wishes), after, 0
+        self.wishes, self.forgotten = list(wishes), 0
+        self.when = when
 
     async def of(self, turn_id: str) -> list[Wish]:
         """Keep them as a server would, and return what is kept."""
-        self.after -= 1
-        for wish in self.wishes if self.after < 0 else []:
+        for wish in self.wishes if self.when() else []:
             await self.put("t", turn_id, wish)
         return await super().of(turn_id)
 
@@ -99,7 +102,7 @@ async def test_a_team_takes_up_a_wish_and_leaves_out_a_step(tmp_path: Path) -> N
     brain = Team(team_analyze=lambda turn: Answer(json={"asked": ZH, "steps": steps}))
     wishes = (Wish(kind="drop", text="3"), Wish(kind="wish", text="以官方公告为准"))
     async with team_laboratory(brain) as lab:
-        box = Arriving(tmp_path, *wishes, after=1)
+        box = Arriving(tmp_path, *wishes, when=lambda: bool(brain.asked("team_researcher")))
         steered(lab, build_graph, box)
         events = await lab.events(ZH)
         first, *others = brain.asked("team_researcher")
@@ -113,4 +116,34 @@ async def test_a_team_takes_up_a_wish_and_leaves_out_a_step(tmp_path: Path) -> N
         assert state["wishes"] == list(wishes)
         steering = [each for each in events if each["type"] in ("wish", "drop")]
         assert [each["text"] for each in steering] == ["3", "以官方公告为准"]
+        await box.aclose()
+
+
+class Exploring(Researcher):
+    """A researcher of whom it is known what it has looked into."""
+
+    def has_explored(self, topic: str) -> bool:
+        return any(block(turn.user, "topic") == topic for turn in self.asked("deep_explore"))
+
+
+async def test_a_report_leaves_a_dropped_topic_and_takes_up_a_wish(tmp_path: Path) -> None:
+    from agent.assistants.deep_research.graph import build_graph
+
+    brain = Exploring("成本", "安全", "应用", "回收")
+    wishes = (Wish(kind="drop", text="安全"), Wish(kind="drop", text="T4"),
+              Wish(kind="wish", text="写明数据年份"))  # fmt: skip
+    async with deep_laboratory(brain) as lab:
+        box = Arriving(tmp_path, *wishes, when=lambda: brain.has_explored("安全"))
+        steered(lab, build_graph, box)
+        brain.topics = ("成本", "安全", "应用")
+        state = await lab.ask()
+        assert {topic["name"]: topic["status"] for topic in state["plan"]} == {
+            "成本": "done", "安全": "dropped", "应用": "done", "回收": "dropped",
+        }  # fmt: skip
+        assert [entry["topic"] for entry in state["search_results"]] == ["成本", "应用"]
+        (report,) = brain.asked("deep_report")
+        assert "- 写明数据年份" in block(report.user, "wishes")
+        assert "不再需要：安全" in block(report.user, "wishes")
+        assert "安全" not in block(report.user, "topics")
+        assert state["wishes"] == list(wishes)
         await box.aclose()

@@ -16,9 +16,16 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
 from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, meter_of, share_spent
 from agent.assistants.deep_research.compress_topic import Compression
-from agent.assistants.deep_research.plan import begun, next_planned, plan_elements
+from agent.assistants.deep_research.plan import (
+    begun,
+    next_planned,
+    plan_elements,
+    topic_named,
+    without,
+)
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
@@ -66,11 +73,12 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
         "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
-    return [
+    prompt = [
         SystemMessage(render("deep_explore_system", language)),
         HumanMessage(render("deep_explore", language, **values)),
         *topic_messages(state),
     ]
+    return with_wishes(prompt, state)
 
 
 def topic_name(state: DeepState) -> str:
@@ -152,8 +160,23 @@ async def explore(
     compression: Compression,
 ) -> DeepUpdate:
     """Ask the model once; end or clear instead where a limit says so. Never raise for it."""
-    with compression.tasks.ending_with(state["turn"]["id"]):
-        return await _explored(state, runtime, get_services())
+    services = get_services()
+    wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
+    state = cast(DeepState, {**wished(state, wishes), "plan": without(state.get("plan"), wishes)})
+    if (left := _left_topic(state)) is None:
+        with compression.tasks.ending_with(state["turn"]["id"]):
+            left = await _explored(state, runtime, services)
+    return DeepUpdate(**{"plan": state["plan"], **left, "wishes": wishes}) if wishes else left
+
+
+def _left_topic(state: DeepState) -> DeepUpdate | None:
+    """Return the change to the next topic where the present one was dropped; the end after all."""
+    topic = topic_named(state["plan"], state["topic"]) if state["topic"] else None
+    if topic is None or topic["status"] != "dropped":
+        return None
+    reason = say("steering.drop", state["turn"]["language"], text=topic["name"])
+    kind = "change" if next_planned(state["plan"]) else "end"
+    return DeepUpdate(plan=state["plan"], intent=_intent(kind, reason))
 
 
 async def _explored(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, field_validator
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import Services
+from agent.assistants.common.steering import dropped
 from agent.assistants.common.turn import Share, share_spent
 from agent.assistants.deep_research.state import DeepState, PlannedTopic, TopicStatus
 from agent.assistants.deep_research.tools import same_topic
@@ -21,6 +22,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, render
+from agent.runs.wishes import Wish
 
 log = logging.getLogger(__name__)
 NODE = "begin"
@@ -128,6 +130,17 @@ def with_status(plan: Sequence[PlannedTopic], name: str, status: TopicStatus) ->
     topic = topic_named(plan, name)
     return [
         cast(PlannedTopic, {**each, "status": status}) if each is topic else each for each in plan
+    ]
+
+
+def without(plan: Sequence[PlannedTopic] | None, wishes: Sequence[Wish]) -> list[PlannedTopic]:
+    """Return the plan with the topics marked that are not wanted any more; done ones stay so."""
+    return [
+        cast(PlannedTopic, {**topic, "status": "dropped"})
+        if topic["status"] != "done"
+        and dropped(wishes, topic["name"], topic["id"], topic["id"].removeprefix("T"))
+        else topic
+        for topic in plan or []
     ]
 
 

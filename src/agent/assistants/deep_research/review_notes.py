@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, field_validator
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, meter_of, share_spent
 from agent.assistants.deep_research.explore import ENDING, left
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
@@ -45,9 +46,11 @@ async def review_notes(
 ) -> DeepUpdate:
     """Have a model judge the notes once, and open what it misses; never raise for its failure."""
     services, configuration = get_services(), configuration_of(runtime)
+    wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
+    state = wished(state, wishes)
     meter = meter_of(state, configuration, services)
-    if not _is_worth_it(state, configuration, meter):
-        return DeepUpdate(reviewed=True)
+    if not _is_worth_it(state, configuration, meter, asked=bool(wishes)):
+        return DeepUpdate(reviewed=True, wishes=wishes)
     reply, _ = await ask_or_gap(
         services.models.ask(
             configuration.reflection_model,
@@ -68,16 +71,28 @@ async def review_notes(
     log.info("turn=%s %s: %d more topics", state["turn"]["id"], NODE, added)
     runtime.stream_writer(event("reflection", NODE, text=review.missing, count=added))
     if not added:
-        return DeepUpdate(reviewed=True, usage=meter.usage)
+        return DeepUpdate(reviewed=True, wishes=wishes, usage=meter.usage)
     return DeepUpdate(
-        reviewed=True, plan=longer, topic="", exploring=True, fruitless=0, usage=meter.usage
+        reviewed=True,
+        plan=longer,
+        topic="",
+        exploring=True,
+        fruitless=0,
+        wishes=wishes,
+        usage=meter.usage,
     )
 
 
-def _is_worth_it(state: DeepState, configuration: Configuration, meter: Meter) -> bool:
-    """Return whether there are several notes, or open ones, and enough is left to look up more."""
+def _is_worth_it(
+    state: DeepState, configuration: Configuration, meter: Meter, *, asked: bool
+) -> bool:
+    """Return whether there are several notes, or open ones, and enough is left to look up more.
+
+    `asked`: the person has just asked for something besides.
+    """
     noted = [entry for entry in state.get("search_results", []) if entry["compressed_content"]]
-    if state["reviewed"] or not (len(noted) > 1 or any(entry.get("open") for entry in noted)):
+    judged = asked or len(noted) > 1 or any(entry.get("open") for entry in noted)
+    if state["reviewed"] or not judged:
         return False
     if any(gap["code"] in ENDING for gap in state.get("gaps", [])):
         return False
@@ -109,4 +124,5 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
         open_ = cut_to_tokens(entry.get("open", ""), share // 4) or None
         rows.append(element("topic", notes, name=entry["topic"], open=open_))
     topics = Raw("\n".join(rows))
-    return [system, HumanMessage(render("deep_review", language, topics=topics, **values))]
+    prompt = [system, HumanMessage(render("deep_review", language, topics=topics, **values))]
+    return with_wishes(prompt, state)

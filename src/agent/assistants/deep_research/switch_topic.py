@@ -135,8 +135,12 @@ def _archive(
 ) -> tuple[TopicResult | None, int]:
     """Return the topic's entry with its useful pages, and how many named URLs no search returned.
 
-    None where nothing was searched in this topic: a change then only names it.
+    None where nothing was searched in this topic: a change then only names it; and where the
+    person dropped it.
     """
+    planned = topic_named(state.get("plan", []), topic_name(state))
+    if planned and planned["status"] == "dropped":
+        return None, 0
     if not any(isinstance(m, ToolMessage) and m.name == SEARCH and m.status == "success"
                for m in messages):  # fmt: skip
         return None, 0

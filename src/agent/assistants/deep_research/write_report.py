@@ -11,6 +11,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.writer import (
     Draft,
     MessageParts,
@@ -42,6 +43,8 @@ async def write_report(
     compression: Compression,
 ) -> DeepUpdate:
     """Write the report from the topics' notes; raise NothingFound where every source failed."""
+    wishes = await new_wishes(state, get_services(), runtime.stream_writer, NODE)
+    state = wished(state, wishes)
     draft = Draft(
         state,
         configuration_of(runtime),
@@ -65,7 +68,8 @@ async def write_report(
     closing = await write_message(draft, parts)
     compression.close(draft.turn["id"])
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
-    return cast(DeepUpdate, {**closing, "pages_read": replaced([]), "report": text})
+    written = {"pages_read": replaced([]), "report": text, "wishes": wishes}
+    return cast(DeepUpdate, {**closing, **written})
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ class _Report:
         share = max(0, free // max(1, len(topics)) - _PER_TOPIC)
         rows = [self._row(name, notes, share) for name, notes in topics]
         full = render("deep_report", language, topics=Raw("\n".join(rows)), **values)
-        return [system, HumanMessage(full)]
+        return with_wishes([system, HumanMessage(full)], self.state)
 
     def _row(self, name: str, notes: str, tokens: int) -> Raw:
         """Return a topic for the prompt: its notes, or its pages where those are short."""
