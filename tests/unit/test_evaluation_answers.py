@@ -126,10 +126,11 @@ def test_a_report_that_was_not_written_gets_nought_and_a_written_one_is_read() -
 
 
 def test_a_prompt_is_in_the_question_s_language_and_shows_no_addresses() -> None:
-    report = "西湖免费 [1](https://a.example/x(1)?q=2)。\n\n[1] 景区 https://a.example"
+    report = "西湖免费 [1](https://a.example/x(1)?q=2)。\n\n[1] 景区 https://a.example/west?lake=1"
     system, human = messages_for(Answer("1", "西湖要门票吗？", report, "answered"), "report")
     assert "<language>zh</language>" in system.text
     assert "西湖免费 [1]。" in human.text
+    assert "[1] 景区 a.example\n" in human.text
     expected = say("judge.no_answer_exists", "en")
     assert expected in messages_for(short("none", ""), "short")[1].text
 

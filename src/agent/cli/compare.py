@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from agent.cli.console import ANSWERED, USAGE, fail, is_utf8, printable, reader_language
@@ -30,46 +31,62 @@ _FEW = 10
 """Below so many pairs an interval of means is too narrow to be relied on."""
 
 
+@dataclass(frozen=True)
+class File:
+    """Hold one of the two files: its answers that count, and all verdicts beside it."""
+
+    address: str
+    answers: list[Answer]
+    verdicts: list[Verdict]
+
+    def title(self, language: Language) -> str:
+        """Return its address with the assistant and what differs from the defaults."""
+        row = self.answers[0].row if self.answers else {}
+        settings = [f"{name}={value}" for name, value in row.get("settings", {}).items()]
+        about = say("punctuation.comma", language).join([*filter(None, [row.get("assistant")]),
+                                                         *settings])  # fmt: skip
+        return self.address + (say("punctuation.brackets", language, text=about) if about else "")
+
+
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 compared, 2 where the files cannot be."""
     try:
         read_environment(offline=False)
         configure_logging(os.environ.get("TANLU_LOG_LEVEL"), None, terminal="ERROR")
-        judge, comparison = _compare(arguments)
+        a, b = _read(arguments.a), _read(arguments.b)
+        judge, comparison = _compare(a, b, arguments.model)
     except AgentError as error:
         return fail(error, code=USAGE)
     if arguments.json:
         shown = {"judge": judge, **_as_json(comparison)}
         print(json.dumps(shown, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
     else:
-        print(printable("\n".join(_lines(arguments, judge, comparison))))  # noqa: T201
+        print(printable("\n".join(_lines(a, b, judge, comparison))))  # noqa: T201
     return ANSWERED
 
 
-def _compare(arguments: Namespace) -> tuple[str, Comparison]:
+def _compare(a: File, b: File, judge: str | None) -> tuple[str, Comparison]:
     language = reader_language()
-    answers_a, verdicts_a = _read(arguments.a)
-    answers_b, verdicts_b = _read(arguments.b)
-    judge = arguments.model or common_judge(verdicts_a, verdicts_b)
+    judge = judge or common_judge(a.verdicts, b.verdicts)
     if judge is None:
         raise InputError("A B", say("compare.no_common_judge", language))
     comparison = compare(
-        Side(answers_a, verdicts_by(judge, verdicts_a, verdicts_b)),
-        Side(answers_b, verdicts_by(judge, verdicts_b, verdicts_a)),
+        Side(a.answers, verdicts_by(judge, a.verdicts, b.verdicts)),
+        Side(b.answers, verdicts_by(judge, b.verdicts, a.verdicts)),
     )
     if not comparison.pairs:
         raise InputError("A B", say("compare.no_pairs", language))
     return judge, comparison
 
 
-def _read(address: str) -> tuple[list[Answer], list[Verdict]]:
-    """Return the answers that count and all verdicts beside them; raise InputError for none."""
+def _read(address: str) -> File:
+    """Return a file that was judged; raise InputError for one that was not."""
     path, config = answers_path(address)
     answers, _ = read_answers(path, config)
     verdicts = read_verdicts(verdicts_path(path))
     if not verdicts:
         raise InputError(address, say("compare.unjudged", reader_language()))
-    return [answer for answer in answers if answer.status in JUDGED], verdicts
+    return File(address, [answer for answer in answers if answer.status in JUDGED], verdicts)
 
 
 def _as_json(comparison: Comparison) -> dict[str, Any]:
@@ -85,10 +102,10 @@ def _rounded(value: Any) -> Any:
     return [_rounded(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _lines(arguments: Namespace, judge: str, comparison: Comparison) -> Iterator[str]:
+def _lines(a: File, b: File, judge: str, comparison: Comparison) -> Iterator[str]:
     language = reader_language()
-    yield f"A = {arguments.a}"
-    yield f"B = {arguments.b}"
+    yield f"A = {a.title(language)}"
+    yield f"B = {b.title(language)}"
     yield say("compare.basis", language, pairs=comparison.pairs, judge=judge)
     if comparison.unpaired:
         yield say("compare.unpaired", language, count=comparison.unpaired)
@@ -120,7 +137,9 @@ def _score_lines(comparison: Comparison, language: Language) -> Iterator[str]:
                   "high": f"{difference.high:+.2f}"}  # fmt: skip
         yield say("compare.score", language, title=title, **values, **_p(difference))
     yield _conclusion(comparison.scores["overall"], language)
-    if comparison.scores["overall"].pairs < _FEW:
+    if comparison.scores["overall"].pairs < least_split():
+        yield say("compare.too_few_pairs", language, least=least_split())
+    elif comparison.scores["overall"].pairs < _FEW:
         yield say("compare.few_pairs", language)
 
 

@@ -169,6 +169,8 @@ async def _session(plan: Plan, docket: Docket, file: VerdictFile) -> Session:
     def interrupt() -> None:
         if session.stopped is not None:
             session.cancel()
+        else:
+            _tell(say("judge.finishing", plan.language))
         session.stop(Stop("interrupted"))
 
     try:
@@ -226,7 +228,7 @@ def _report_end(plan: Plan, session: Session) -> int:
     """Say why something is left; return the exit code."""
     left = session.left
     match session.stopped:
-        case Stop("interrupted"):
+        case Stop("interrupted") if left:
             return fail(say("judge.interrupted", plan.language, count=left), code=CANCELLED)
         case Stop("max_cost"):
             return fail(say("judge.max_cost", plan.language, count=left))

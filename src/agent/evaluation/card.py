@@ -141,7 +141,10 @@ def _about_answers(card: Mapping[str, Any], language: Language) -> list[str]:
     answers = card["answers"]
     comma = say("punctuation.comma", language)
     titles = [BENCHMARKS[name].title for name in answers["formats"] if name in BENCHMARKS]
-    statuses = comma.join(f"{name} {count}" for name, count in answers["statuses"].items())
+    statuses = comma.join(
+        f"{say(f'judge.statuses.{name}', language)} {count}"
+        for name, count in answers["statuses"].items()
+    )
     questions = comma.join([*titles, say("judge.rows", language, rows=answers["rows"])])
     lines = [say("judge.questions", language, questions=questions, statuses=statuses)]
     if answers["assistant"]:
@@ -178,11 +181,12 @@ def _about_judge(card: Mapping[str, Any], language: Language) -> str:
 
 
 def _short_lines(short: Mapping[str, Any], language: Language) -> list[str]:
-    total = short["answers"]
+    total, colon = short["answers"], say("punctuation.colon", language)
     lines = [f"## {say('judge.short', language, count=total)}", ""]
     for name in CLASSES:
-        share = f"{short[name] / total:.1%}"
-        lines.append(f"- {say(f'judge.classes.{name}', language)}: {short[name]} ({share})")
+        share = say("punctuation.brackets", language, text=f"{short[name] / total:.1%}")
+        label = say(f"judge.classes.{name}", language)
+        lines.append(f"- {label}{colon}{short[name]}{share}")
     low, high = (f"{100 * end:.1f}" for end in short["interval_95"])
     attempted, f_score = f"{short['accuracy_attempted']:.1%}", f"{short['f_score']:.1%}"
     lines.append(f"- {say('judge.interval', language, low=low, high=high)}")
@@ -193,7 +197,8 @@ def _short_lines(short: Mapping[str, Any], language: Language) -> list[str]:
 def _report_lines(report: Mapping[str, Any], language: Language) -> list[str]:
     lines = [f"## {say('judge.report', language, count=report['reports'])}", ""]
     for name in (*CRITERIA, OVERALL):
-        lines.append(f"- {say(f'judge.criteria.{name}', language)}: {report[name]:.2f}")
+        label = say(f"judge.criteria.{name}", language)
+        lines.append(f"- {label}{say('punctuation.colon', language)}{report[name]:.2f}")
     if report["unwritten"]:
         lines.append(f"- {say('judge.unwritten', language, count=report['unwritten'])}")
     return lines

@@ -36,6 +36,7 @@ _OUTPUT_TOKENS: dict[Rubric, int] = {"short": 400, "report": 2500}
 """Of one verdict, thinking included: an estimate, corrected by what verdicts really cost."""
 _TASKS: dict[Rubric, str] = {"short": "judge_answer", "report": "judge_report"}
 _LINK = re.compile(r"(\[\d+\])\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")
+_ADDRESS = re.compile(r"https?://([^\s/()<>]+)[^\s()<>]*")
 _FAILURES_IN_A_ROW = 5
 
 
@@ -88,14 +89,18 @@ def prompt_version(rubric: Rubric) -> str:
 def messages_for(answer: Answer, rubric: Rubric) -> list[BaseMessage]:
     """Return the prompt of one verdict, in the question's language."""
     language = detect_language(answer.question)
-    task, question = _TASKS[rubric], answer.question
+    task, question, readable = _TASKS[rubric], answer.question, _without_addresses(answer.text)
     if rubric == "short":
         expected = answer.expected or say("judge.no_answer_exists", language)
-        text = render(task, language, question=question, expected=expected, answer=answer.text)
+        text = render(task, language, question=question, expected=expected, answer=readable)
     else:
-        report = _LINK.sub(r"\1", answer.text)
-        text = render(task, language, question=question, report=report)
+        text = render(task, language, question=question, report=readable)
     return [SystemMessage(render(f"{task}_system", language)), HumanMessage(text)]
+
+
+def _without_addresses(text: str) -> str:
+    """Return a text whose citations are bare numbers, and whose addresses only name their site."""
+    return _ADDRESS.sub(r"\1", _LINK.sub(r"\1", text))
 
 
 def ruling(answer: Answer, rubric: Rubric) -> Class | Literal["no_report"] | None:
@@ -267,8 +272,8 @@ class Session:
         self._lanes: list[asyncio.Task[None]] = []
         self._reserved = self._unkept = 0.0
         self._estimated = self._paid = 0.0
-        self._failures = 0
-        self.judged = self.failed = 0
+        self._failures = self._total = 0
+        self.judged = 0
         self.stopped: Stop | None = None
 
     async def run(self, docket: Docket, *, concurrency: int) -> None:
@@ -280,6 +285,7 @@ class Session:
         for verdict in docket.by_rule:
             await self._keep(verdict)
         self._waiting.extend(docket.pending)
+        self._total = len(docket.pending)
         lanes = min(concurrency, len(self._waiting))
         self._lanes = [asyncio.create_task(self._lane()) for _ in range(lanes)]
         try:
@@ -291,7 +297,7 @@ class Session:
     @property
     def left(self) -> int:
         """Return the number of answers still without a verdict."""
-        return len(self._waiting) + self.failed
+        return self._total - self.judged
 
     def stop(self, stop: Stop) -> None:
         """Begin no further verdict; those under way are finished."""
@@ -344,7 +350,6 @@ class Session:
         self._notice(pending.answer, verdict)
 
     def _fail(self, pending: Pending, error: ProviderError) -> None:
-        self.failed += 1
         self._failures += 1
         log.info("question=%s was not judged: %s", pending.answer.id, error)
         self._notice(pending.answer, error)
