@@ -2,10 +2,8 @@
 
 import contextlib
 import errno
-import importlib
 import importlib.util
 import json
-import logging
 import os
 import socket
 import sys
@@ -54,7 +52,10 @@ def run(arguments: Namespace) -> int:
     up = threading.Thread(target=_announce, args=(url, language, arguments.open), daemon=True)
     up.start()
     try:
-        _serve(arguments.host, port)
+        # Imported here: the server would warn of an application that takes long to import.
+        from agent.engines.langgraph.app import serve
+
+        serve(arguments.host, port, server_config(), runs_at_once=_RUNS_AT_ONCE)
     except KeyboardInterrupt:
         pass
     except SystemExit as end:
@@ -71,19 +72,6 @@ def server_config() -> dict[str, Any]:
     path = clone if clone.is_file() else package / "langgraph.json"
     config: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return config
-
-
-def _serve(host: str, port: int) -> None:
-    """Serve until a signal ends it."""
-    from langgraph_api.cli import run_server  # type: ignore[import-untyped]
-
-    # Its banner names neither the page nor the mode.
-    logging.getLogger("langgraph_api.cli").setLevel(logging.WARNING)
-    config = server_config()
-    # It warns of an application that takes long to import.
-    importlib.import_module(config["http"]["app"].partition(":")[0])
-    parts = {part: config[part] for part in ("graphs", "auth", "http", "checkpointer")}
-    run_server(host, port, n_jobs_per_worker=_RUNS_AT_ONCE, **parts)
 
 
 def _free_port(host: str, first: int) -> int:

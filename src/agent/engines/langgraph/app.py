@@ -9,9 +9,10 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from langgraph_sdk import get_client
 from starlette.applications import Starlette
@@ -28,7 +29,7 @@ from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
 from agent.runs.run_log import RunLog
 from agent.runs.threads import memory_place, serving
-from agent.server.auth.api_keys import access
+from agent.server.auth.api_keys import access, use_transport
 from agent.server.auth.guard import Guard
 from agent.server.auth.rate_limit import RateLimit
 from agent.server.half_characters import ReplaceHalfCharacters
@@ -119,6 +120,9 @@ def _announce_access() -> None:
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
     """Recover at the start; close everything outside at the end and before a hot reload."""
+    from langgraph_api.asgi_transport import ASGITransport  # type: ignore[import-untyped]
+
+    use_transport(ASGITransport)
     scrub_logs()
     announce()
     closes_later = close_after_runs(close_process_services)
@@ -189,3 +193,13 @@ app = Starlette(
     middleware=[Middleware(Guard, rate_limit=_rate_limit), Middleware(ReplaceHalfCharacters)],
     lifespan=lifespan,
 )
+
+
+def serve(host: str, port: int, config: Mapping[str, Any], *, runs_at_once: int) -> None:
+    """Serve what langgraph.json lists, as `langgraph dev` does, until a signal ends it."""
+    from langgraph_api.cli import run_server  # type: ignore[import-untyped]
+
+    # Its banner names neither the page nor the mode.
+    logging.getLogger("langgraph_api.cli").setLevel(logging.WARNING)
+    parts = {part: config[part] for part in ("graphs", "auth", "http", "checkpointer")}
+    run_server(host, port, n_jobs_per_worker=runs_at_once, **parts)

@@ -3,7 +3,7 @@
 import hashlib
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -202,6 +202,18 @@ _WAITS = httpx.Timeout(connect=5, read=300, write=300, pool=5)
 """As the SDK's own client; a run's stream is never silent for so long."""
 
 
+_transport: Callable[..., httpx.AsyncBaseTransport] = httpx.ASGITransport
+
+
+def use_transport(transport: Callable[..., httpx.AsyncBaseTransport]) -> None:
+    """Reach the server's own API in this process by the transport of its engine.
+
+    httpx's own gives an answer only when it has ended.
+    """
+    global _transport
+    _transport = transport
+
+
 def client_for(request: Request) -> LangGraphClient:
     """Return a client of the server's own API, as far as the caller of `request` may use it.
 
@@ -211,11 +223,8 @@ def client_for(request: Request) -> LangGraphClient:
     """
     if access().open:
         return get_client()
-    # The server's transport: httpx's own gives an answer only when it has ended.
-    from langgraph_api.asgi_transport import ASGITransport  # type: ignore[import-untyped]
-
     carried = {name: request.headers[name] for name in _CARRIED if name in request.headers}
-    transport = ASGITransport(request.app, client=_IN_PROCESS)
+    transport = _transport(request.app, client=_IN_PROCESS)
     return LangGraphClient(
         httpx.AsyncClient(
             base_url="http://localhost", transport=transport, headers=carried, timeout=_WAITS
