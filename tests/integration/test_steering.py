@@ -1,18 +1,20 @@
 """A person adds a wish or drops a part while a run goes on, in every assistant."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.runs.wishes import Wish, WishBox
-from agent.sample.model.request import Answer
+from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.faults import MoodyModel
 from tests.support.lab import EN, laboratory, told
+from tests.support.plan_knowledge import With
+from tests.support.plan_lab import Planner, plan_laboratory, planned
 from tests.support.team_lab import ZH, Team, team_laboratory
 
 MORE = "also what they cost"
@@ -41,7 +43,8 @@ class Arriving(WishBox):
 
 def steered(lab: Any, build_graph: Callable[..., Any], box: WishBox) -> None:
     """The lab's graph over services that read this box."""
-    services = replace(lab.services, wishes=box)
+    given = lab.services
+    services: Any = replace(given, wishes=box) if is_dataclass(given) else With(given, wishes=box)
     lab.graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
 
 
@@ -146,4 +149,46 @@ async def test_a_report_leaves_a_dropped_topic_and_takes_up_a_wish(tmp_path: Pat
         assert "不再需要：安全" in block(report.user, "wishes")
         assert "安全" not in block(report.user, "topics")
         assert state["wishes"] == list(wishes)
+        await box.aclose()
+
+
+async def test_a_dossier_skips_a_dropped_task_and_adds_one_for_a_wish(tmp_path: Path) -> None:
+    from agent.assistants.plan_execute.graph import build_graph
+
+    def more(turn: Turn) -> Answer:
+        return planned(("T1", "钠离子电池 回收", []), ("T2", "钠离子电池 正极", []))
+
+    brain = Planner("钠离子电池 正极", "钠离子电池 价格", "钠离子电池 安全", wish_tasks=more)
+    wishes = (Wish(kind="drop", text="T3"), Wish(kind="wish", text="再看看回收"))
+    async with plan_laboratory(brain) as lab:
+        lab.context["max_executors"] = 1
+        box = Arriving(tmp_path, *wishes, when=lambda: lab.world.asked("wikipedia") > 0)
+        steered(lab, build_graph, box)
+        events = await lab.events()
+        state = (await lab.graph.aget_state(lab.where())).values
+        (turn,) = brain.asked("wish_tasks")
+        assert block(turn.user, "wishes") == "- 再看看回收"
+        assert [(r["task"], r["query"], r["status"]) for r in state["executor_result"]] == [
+            ("T1", "钠离子电池 正极", "done"), ("T2", "钠离子电池 价格", "done"),
+            ("T3", "钠离子电池 安全", "skipped"), ("T4", "钠离子电池 回收", "done"),
+        ]  # fmt: skip
+        assert [task["id"] for task in state["tasks"]] == ["T1", "T2", "T3", "T4"]
+        assert not any("安全" in str(request.query) for request in lab.world.wikipedia.requests)
+        assert "- 再看看回收" in block(brain.asked("dossier")[0].user, "wishes")
+        steering = [each["text"] for each in events if each["type"] in ("wish", "drop")]
+        assert steering == ["T3", "再看看回收"]
+        assert state["wishes"] == list(wishes)
+        await box.aclose()
+
+
+async def test_a_wish_that_no_model_can_plan_is_a_task_in_its_own_words(tmp_path: Path) -> None:
+    from agent.assistants.plan_execute.graph import build_graph
+
+    brain = Planner("钠离子电池 正极", wish_tasks=lambda turn: Answer(finish="PROMPT_BLOCKED"))
+    async with plan_laboratory(brain) as lab:
+        box = Arriving(tmp_path, Wish(kind="wish", text="钠离子电池 回收"))
+        steered(lab, build_graph, box)
+        state = await lab.ask()
+        assert [task["query"] for task in state["tasks"]] == ["钠离子电池 正极", "钠离子电池 回收"]
+        assert told(state)["sources"]
         await box.aclose()

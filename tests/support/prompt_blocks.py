@@ -25,6 +25,7 @@ BLOCKS = {
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",
     "plan_tasks": "today conversation previous mode limit sources unavailable collections question",
+    "wish_tasks": "today limit tasks question wishes",
     "task_queries": "today question task planned earlier",
     "execute_decide": "today question task earlier tools_left",
     "rewrite_headings": "question headings",

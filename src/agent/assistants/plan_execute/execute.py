@@ -21,11 +21,12 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.steering import dropped, new_wishes
 from agent.assistants.common.turn import meter_of
 from agent.assistants.plan_execute.decide import after_decision, llm_decision, optional_tools
 from agent.assistants.plan_execute.documents import ids_of, merged_over_tasks, source_name
 from agent.assistants.plan_execute.papers import download
-from agent.assistants.plan_execute.plan import depth_of
+from agent.assistants.plan_execute.plan import depth_of, further_tasks, tell_tasks
 from agent.assistants.plan_execute.sources import clean_and_rerank, search
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
@@ -33,6 +34,7 @@ from agent.assistants.plan_execute.state import (
     PlanState,
     PlanUpdate,
     Task,
+    TaskStatus,
     configuration_of,
 )
 from agent.assistants.plan_execute.subject import subject_of
@@ -48,6 +50,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.evidence.types import Gap, Source, SourceKind
+from agent.runs.wishes import Wish
 from agent.search.documents import Document, DocumentKind
 from agent.search.hits import beginning
 from agent.state import PlannedQuery
@@ -129,12 +132,11 @@ async def execute(
     working = _Working(
         state, configuration, services, meter, runtime.stream_writer, executor=executor, off=off
     )
-    tasks, language = state["tasks"], state["turn"]["language"]
-    ended = await carry_out(tasks, configuration.max_executors, working.on)
-    tasks = [end.get("task", task) for end, task in zip(ended, tasks, strict=True)]
+    language = state["turn"]["language"]
+    tasks, ended = await working.all_tasks(state["tasks"])
     found_by_task = [end["executor_result"] for end in ended]
     results = merged_over_tasks(found_by_task, [subject_of(task) for task in tasks])
-    every_gap = [*_off_gaps(off, language), *_all(ended, "gaps")]
+    every_gap = [*_off_gaps(off, language), *working.gaps, *_all(ended, "gaps")]
     gaps = _distinct(every_gap, state.get("gaps") or [])
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
@@ -152,6 +154,7 @@ async def execute(
         weather=_all(ended, "weather"),
         places_rejected=_all(ended, "places_rejected"),
         gaps=gaps,
+        wishes=working.wishes,
         usage=meter.usage,
     )
 
@@ -190,6 +193,47 @@ class _Working:
     executor: Compiled
     off: dict[str, str]
     shared: Shared = field(default_factory=Shared)
+    gaps: list[Gap] = field(default_factory=list)
+    wishes: list[Wish] = field(default_factory=list)
+    """Taken up by this step."""
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def all_tasks(self, planned: Sequence[Task]) -> tuple[list[Task], list[ExecutorState]]:
+        """Return the tasks with their results, also of those that a wish adds on the way."""
+        tasks, ended, waiting = list(planned), list[ExecutorState](), list(planned)
+        while waiting:
+            considered = len(self.wishes)
+            ended += await carry_out(waiting, self.configuration.max_executors, self.take)
+            await self._look()
+            waiting = await self._further(tasks, self.wishes[considered:])
+            tasks += waiting
+        return [end.get("task", task) for end, task in zip(ended, tasks, strict=True)], ended
+
+    async def take(self, task: Task, earlier: list[ExecutorState]) -> ExecutorState:
+        """Return the result of a task; of one that is not wanted any more, an empty one."""
+        await self._look()
+        if dropped(self.wishes, task["query"], task["id"], task["id"].removeprefix("T")):
+            return ExecutorState(executor_result=_empty_result(task, "skipped"))
+        return await self.on(task, earlier)
+
+    async def _look(self) -> None:
+        async with self.looking:
+            self.wishes += await new_wishes(
+                self.state, self.services, self.emit, NODE, known=self.wishes
+            )
+
+    async def _further(self, tasks: Sequence[Task], wishes: Sequence[Wish]) -> list[Task]:
+        """Return the tasks that wishes ask for besides."""
+        asking = [wish for wish in wishes if wish["kind"] == "wish"]
+        if not asking:
+            return []
+        more, gaps = await further_tasks(
+            self.state["turn"], tasks, asking, self.configuration, self.services, meter=self.meter
+        )
+        self.gaps += gaps
+        if more:
+            tell_tasks(more, self.emit, NODE)
+        return more
 
     async def on(self, task: Task, earlier: list[ExecutorState]) -> ExecutorState:
         """Return the result of an executor; a failure is a failed task, but for bad settings."""
@@ -243,16 +287,20 @@ class _Working:
         return result
 
 
-def _failed_result(task: Task, error: AgentError, language: Language) -> ExecutorState:
-    result = ExecutorResult(
+def _empty_result(task: Task, status: TaskStatus) -> ExecutorResult:
+    return ExecutorResult(
         task=task["id"],
         query=task["query"],
-        status="failed",
+        status=status,
         documents=[],
         rerank="",
         papers=[],
         decisions=[],
     )
+
+
+def _failed_result(task: Task, error: AgentError, language: Language) -> ExecutorState:
+    result = _empty_result(task, "failed")
     gap = gap_of(task["query"], error, NODE, language)
     return ExecutorState(executor_result=result, gaps=[gap])
 

@@ -19,6 +19,7 @@ from agent.assistants.common.own_documents import (
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
 from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.steering import wish_lines
 from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
 from agent.assistants.plan_execute.documents import source_name
 from agent.assistants.plan_execute.state import (
@@ -41,6 +42,7 @@ from agent.evidence.types import Gap
 from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
+from agent.runs.wishes import Wish
 from agent.state import Turn, replaced
 from agent.texts import Language, say
 
@@ -378,6 +380,48 @@ class _PlanRequest:
         plan = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
         # A plan of hundreds of tasks need not be read again.
         return plan, cut_to_tokens(reply.text, configuration.context_token_limit // 10)
+
+
+async def further_tasks(
+    turn: Turn,
+    tasks: Sequence[Task],
+    wishes: Sequence[Wish],
+    configuration: Configuration,
+    services: Services,
+    *,
+    meter: Meter,
+) -> tuple[list[Task], list[Gap]]:
+    """Return the tasks that wishes need besides; where the model fails, their own words."""
+    language, limit = turn["language"], min(configuration.max_tasks, 2 * len(wishes))
+    values = {
+        "today": turn["today"],
+        "question": cut_to_tokens(turn["question"], configuration.context_token_limit // 2),
+        "tasks": "\n".join(f"{task['id']} {task['query']}" for task in tasks),
+        "limit": str(limit),
+        "wishes": wish_lines(wishes, language),
+    }
+    prompt = [
+        SystemMessage(render("wish_tasks_system", language)),
+        HumanMessage(render("wish_tasks", language, **values)),
+    ]
+    asking = services.models.ask(
+        configuration.query_generator_model,
+        prompt,
+        meter=meter,
+        schema=Plan,
+        thinking=DEFAULT_THINKING["query"],
+    )
+    reply, gaps = await ask_or_gap(
+        asking,
+        turn,
+        NODE,
+        lambda reason: run_gap("plan_execute.plan_failed", language, reason=reason),
+    )
+    words = Plan(tasks=[PlannedTask(query=wish["text"]) for wish in wishes])
+    more = checked(reply.parsed if reply and reply.parsed else words, "flat", limit).tasks[:limit]
+    earlier = [task["query"] for task in tasks]
+    fresh = [t for t in more if not any(near_duplicate(t["query"], text) for text in earlier)]
+    return [_rename(t, f"T{len(tasks) + n}", []) for n, t in enumerate(fresh, 1)], gaps
 
 
 def _problems(problems: list[Problem], language: Language) -> str:

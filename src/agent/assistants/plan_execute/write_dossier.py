@@ -12,6 +12,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
 from agent.assistants.plan_execute.documents import (
     about,
@@ -144,6 +145,8 @@ async def write_dossier(
 ) -> PlanUpdate:
     """Write the dossier; where nothing was found it says so, with every reason."""
     services, configuration = get_services(), configuration_of(runtime)
+    wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
+    state = wished(state, wishes)
     draft = Draft(
         state,
         configuration,
@@ -157,7 +160,7 @@ async def write_dossier(
     parts = MessageParts(dossier.body, dossier.sections, dossier.metadata(), dossier.checks())
     closing = await write_message(draft, parts)
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
-    return cast(PlanUpdate, {**closing, "dossier": text})
+    return cast(PlanUpdate, {**closing, "dossier": text, "wishes": wishes})
 
 
 @dataclass(frozen=True)
@@ -249,7 +252,7 @@ class _Dossier:
         passages = self._passage_lines(free // 2)
         tasks = Raw(self._task_elements(free - estimated_tokens(passages)))
         full = render("dossier", language, tasks=tasks, passages=passages, **values)
-        return [system, HumanMessage(full)]
+        return with_wishes([system, HumanMessage(full)], self.state)
 
     def _task_elements(self, tokens: int) -> str:
         """Return every task with its documents, their texts cut to equal shares."""

@@ -24,6 +24,7 @@ REPLIES: dict[str, Reply] = {
         report.deep_compress,
         report.deep_report,
         report.plan_tasks,
+        report.wish_tasks,
         report.execute_decide,
         report.rewrite_headings,
         report.dossier,

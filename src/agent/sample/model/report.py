@@ -158,6 +158,15 @@ def plan_tasks(turn: Turn) -> Answer:
     return Answer(json={"tasks": tasks})
 
 
+def wish_tasks(turn: Turn) -> Answer:
+    """Return a task for each wish, in its own words about the question's subject."""
+    subject = searched_as(clean_question(question_of(turn.user)))
+    wishes = [line.removeprefix("- ") for line in block(turn.user, "wishes").splitlines()]
+    asked = filter(None, map(str.strip, wishes))
+    tasks = [{"id": f"W{n}", "query": f"{subject} {w}", "dep": []} for n, w in enumerate(asked, 1)]
+    return Answer(json={"tasks": tasks[: max(1, number(turn.user, "limit", 1))]})
+
+
 def _special_sources(question: str, task: str, offered: list[str]) -> dict[str, object]:
     """Return which special sources a task needs, and the name of its company."""
     subject = subject_of(task).text
