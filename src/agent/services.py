@@ -6,6 +6,7 @@ import threading
 from agent.assistants.common.services import Services, no_model
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
+from agent.core.shared_limits import SharedLimits
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
@@ -33,7 +34,8 @@ def build_services(
         raise no_model()
     sample = start_sample_services(settings) if settings.mode == "offline" else None
     used = sample.settings if sample else settings
-    calls = Calls(reply_cache=reply_cache)
+    shared = SharedLimits(used.tanlu_redis_url) if used.tanlu_redis_url else None
+    calls = Calls(reply_cache=reply_cache, shared=shared)
     models = ModelClient(used, calls)
     web = WebSearch(used, models, calls)
     origins = sample.origins if sample else None

@@ -163,6 +163,8 @@ class Settings(AccessSettings, RetentionSettings):
     tanlu_mode: Literal["auto", "online", "offline"] = "auto"
     database_url: SecretStr | None = None
     """Postgres for threads, runs and paid replies, in place of files in the data directory."""
+    tanlu_redis_url: SecretStr | None = None
+    """Redis that all processes book MODEL_RPM, AMAP_QPS and the other limits in."""
     tanlu_data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("tanlu"))
     tanlu_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 

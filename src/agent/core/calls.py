@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from agent.core.budget import Meter, Spending
-from agent.core.concurrency import Breaker, Pace
+from agent.core.concurrency import Breaker, Pace, SlidingWindow
 from agent.core.errors import (
     BudgetExceeded,
     MalformedReply,
@@ -26,6 +26,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.shared_limits import SharedLimits
 from agent.core.strings import valid_text
 
 T = TypeVar("T")
@@ -100,14 +101,21 @@ class Policy:
 class Calls:
     """Make the calls of a process: paces, breakers and the reply cache by provider."""
 
-    def __init__(self, *, reply_cache: ReplyStore | None = None) -> None:
+    def __init__(
+        self, *, reply_cache: ReplyStore | None = None, shared: SharedLimits | None = None
+    ) -> None:
         self._reply_cache = reply_cache
+        self.shared = shared
         self._paces: dict[str, Pace] = {}
         self._breakers: dict[str, Breaker] = {}
 
     def pace(self, provider: str, *, rate: float, burst: float = 1) -> None:
         """Limit a provider to `rate` calls a second."""
         self._paces[provider] = Pace(rate, burst)
+
+    async def book(self, name: str, limit: Pace | SlidingWindow) -> float:
+        """Book the next place of a limit; return the seconds to wait for it."""
+        return await self.shared.book(name, limit) if self.shared else limit.reserve()
 
     async def once(
         self,
@@ -174,7 +182,7 @@ class Calls:
 
     async def _attempt(self, policy: Policy, send: Callable[[], Awaitable[T]], meter: Meter) -> T:
         if pace := self._paces.get(policy.provider):
-            await _wait_for(pace, meter)
+            await _wait(await self.book(policy.provider, pace), meter)
         if self._reply_cache:
             await self._reply_cache.ready(meter.turn_id)
         if policy.spends:
@@ -196,9 +204,8 @@ class Calls:
         return self._breakers.setdefault(policy.provider, Breaker())
 
 
-async def _wait_for(pace: Pace, meter: Meter) -> None:
-    """Wait for the next free place; a run that would end before it does not wait for it."""
-    delay = pace.reserve()
+async def _wait(delay: float, meter: Meter) -> None:
+    """Wait for a place that is booked; a run that would end before it does not wait."""
     if delay >= meter.remaining():
         raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
     if delay > 0:

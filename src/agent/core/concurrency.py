@@ -178,21 +178,21 @@ class Pace:
     def __init__(
         self, rate: float, burst: float = 1, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._interval = 1 / rate if rate > 0 else 0.0
-        self._burst = burst
+        self.interval = 1 / rate if rate > 0 else 0.0
+        self.burst = burst
         self._clock = clock
         self._next_free = float("-inf")
         self._lock = threading.Lock()
 
     def reserve(self) -> float:
         """Book the next place; return the seconds to wait for it."""
-        if not self._interval:
+        if not self.interval:
             return 0.0
         with self._lock:
             now = self._clock()
-            earliest = now - (self._burst - 1) * self._interval
+            earliest = now - (self.burst - 1) * self.interval
             start = max(self._next_free, earliest)
-            self._next_free = start + self._interval
+            self._next_free = start + self.interval
             return max(0.0, start - now)
 
     async def wait(self) -> None:
@@ -364,7 +364,7 @@ class SlidingWindow:
     def __init__(
         self, limit: int, seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._seconds, self._clock = seconds, clock
+        self.limit, self.seconds, self._clock = limit, seconds, clock
         self._booked: deque[float] = deque(maxlen=limit)
         self._lock = threading.Lock()
 
@@ -392,4 +392,4 @@ class SlidingWindow:
 
     def _next_free(self, now: float) -> float:
         full = len(self._booked) == self._booked.maxlen
-        return self._booked[0] + self._seconds if full else now
+        return self._booked[0] + self.seconds if full else now

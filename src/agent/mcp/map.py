@@ -1,5 +1,6 @@
 """Answer for the map: one server, one gateway, the records of each branch."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -124,7 +125,7 @@ class Gateway:
         self._pauses.check(tool)
         # A start takes long enough to bring calls paced before it too close together.
         await self._session.ready()
-        await self._pace.wait()
+        await asyncio.sleep(await self._calls.book(self._server.provider, self._pace))
         await self._daily.spend(tool)
         return self._read(tool, await self._session.call_tool(tool, dict(cleaned)))
 
@@ -260,6 +261,7 @@ def build_map_client(
         server.daily_limit,
         server.quota,
         file=settings.tanlu_data_dir / "map-usage.sqlite",
+        shared=calls.shared,
     )
     gateway = Gateway(server, session, calls, qps=server.qps, daily=daily)
     return MapClient(server, session, gateway)

@@ -14,6 +14,7 @@ from pathlib import Path
 from agent.core.concurrency import SlidingWindow
 from agent.core.errors import ProviderError, RateLimited
 from agent.core.private_files import private_database
+from agent.core.shared_limits import SharedLimits
 
 _BURST = 3
 _KEY_PAUSE = 60.0
@@ -52,7 +53,10 @@ def window_pace(rate: float, clock: Callable[[], float] = time.monotonic) -> Sli
 
 
 class DailySearches:
-    """Count the calls of a quota's day, in a file that processes share, or in memory."""
+    """Count the calls of a quota's day, in a file that processes share, or in memory.
+
+    `shared` counts those of other machines, too; while it is away the file has those of this one.
+    """
 
     def __init__(
         self,
@@ -60,8 +64,10 @@ class DailySearches:
         quota: DailyQuota | None,
         *,
         file: Path | None = None,
+        shared: SharedLimits | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        self._shared = shared
         self.limit, self._quota, self._file, self._now = limit, quota, file, now
         self._memory: tuple[str, int] = ("", 0)
         self._lock = threading.Lock()
@@ -71,13 +77,15 @@ class DailySearches:
         quota = self._quota
         if not self.limit or quota is None or tool not in quota.tools:
             return
-        count = await asyncio.to_thread(self._add, quota.zone)
+        day = self._now().astimezone(quota.zone).date().isoformat()
+        count = await asyncio.to_thread(self._add, day)
+        if self._shared:
+            count = max(count, await self._shared.count(f"{quota.provider}:{day}") or 0)
         if count > self.limit:
             reason = f"{quota.setting} = {self.limit} place searches are used up"
             raise quota.spent(reason, self._now())
 
-    def _add(self, zone: tzinfo) -> int:
-        day = self._now().astimezone(zone).date().isoformat()
+    def _add(self, day: str) -> int:
         with self._lock:
             if self._file is None:
                 last, count = self._memory

@@ -113,6 +113,8 @@ class Services:
             await self.reply_cache.aclose()
         if self.wishes:
             await self.wishes.aclose()
+        if self.calls.shared:
+            await self.calls.shared.aclose()
         if self.sample:
             self.sample.stop()
 
