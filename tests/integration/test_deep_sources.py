@@ -16,7 +16,8 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
-from agent.evidence.types import Source, Weather
+from agent.evidence.types import Location, Source, Weather
+from agent.mcp.records import new_place
 from agent.mcp.types import MapOptions, MapResult
 from agent.reading.reader import Article, Readings
 from agent.sample.model.request import Answer, FunctionCall, Turn
@@ -111,6 +112,82 @@ async def test_the_maps_tools_are_offered_where_the_question_names_a_place() -> 
     assert [call["args"] for call in maps.called] == [{"city": "杭州"}]
     assert [record["city"] for record in told(state)["weather"]] == ["杭州"]
     assert told(state)["checks"]["cited"] > 0
+
+
+@tool
+def maps_geo(address: str) -> str:
+    """A place's position."""
+    return address
+
+
+@tool
+def maps_around_search(location: str, keywords: str) -> str:
+    """Places around a position."""
+    return keywords
+
+
+@tool
+def maps_search_detail(id: str) -> str:
+    """A place's record."""
+    return id
+
+
+class Surroundings(FakeMaps):
+    """A map that knows three restaurants by name, and the record of each."""
+
+    def __init__(self) -> None:
+        super().__init__(tools_=[maps_geo, maps_around_search, maps_search_detail])
+
+    async def tools(self, map_result: MapResult, query: str, **more: Any) -> Any:
+        return _Around(self, map_result, more["options"])
+
+
+class _Around(_Tools):
+    async def call(self, call: ToolCall) -> ToolMessage:
+        self._maps.called.append(call)
+        text = '{"location": "120.148000,30.242000"}'
+        if call["name"] == "maps_around_search":
+            rows = [f'{{"id": "B00{n}", "name": "餐馆{n}"}}' for n in range(3)]
+            text = f'{{"pois": [{", ".join(rows)}]}}'
+        if call["name"] == "maps_search_detail":
+            location = Location(lng=120.149, lat=30.242, crs="GCJ-02")
+            name = str(call["args"]["id"])
+            place = new_place(id=f"amap:{name}", name=f"餐馆{name}", location=location, url="u",
+                              open_time="10:00-21:00")  # fmt: skip
+            place["source"] = f"{self._options.prefix}-{len(self._map_result.sources)}"
+            place["fetched_at"] = "2026-11-21T00:00:00Z"
+            self._map_result.places.append(place)
+            self._map_result.sources.append(
+                Source(id=place["source"], kind="place", title=place["name"], url="u",
+                       provider="高德地图", quotes=[place["name"]])
+            )  # fmt: skip
+            text = "record"
+        return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"])
+
+
+def asks_around(turn: Turn) -> Answer:
+    names = done_calls(turn)
+    if "maps_geo" not in names:
+        return Answer(calls=(FunctionCall("maps_geo", {"address": "西湖"}),))
+    if "maps_around_search" not in names:
+        around = {"location": "120.148000,30.242000", "keywords": "餐馆"}
+        return Answer(calls=(FunctionCall("maps_around_search", around),))
+    if "tavily_search" not in names:
+        return Answer(calls=(think(), search("西湖")))
+    return Answer(calls=(think(), end(shown_urls(turn))))
+
+
+async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> None:
+    maps = Surroundings()
+    async with deep_laboratory(Researcher(deep_explore=asks_around)) as lab:
+        state = await with_maps(lab, maps, PLACE)
+    shown = next(r.text for turn in lab.llm.asked("deep_explore") for r in turn.tool_results
+                 if r.name == "maps_around_search")  # fmt: skip
+    assert shown.startswith("[^a2-0] 餐馆B000 | 西湖 96 m | 10:00-21:00\n[^a2-1]")
+    details = [call["args"]["id"] for call in maps.called if call["name"] == "maps_search_detail"]
+    assert details == ["B000", "B001", "B002"]
+    assert {place["distance_from"] for place in told(state)["places"]} == {"西湖"}
+    assert all(f"餐馆B00{n}" in lab.llm.asked("deep_report")[0].user for n in range(3))
 
 
 async def test_no_map_is_offered_for_a_question_without_a_place() -> None:

@@ -1,8 +1,9 @@
 """Does what the model asked for, in the order the graph allows; only records a change or an end."""
 
 import asyncio
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -63,10 +64,13 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.markdown import link_url
-from agent.evidence.types import Gap
+from agent.evidence.types import Gap, Place
 from agent.knowledge.types import Scope
-from agent.mcp.types import MapOptions, MapResult, map_gap
+from agent.mcp.records import place_line
+from agent.mcp.tools import BranchTools
+from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult, map_gap
 from agent.search.hits import MAX_SNIPPET
 from agent.search.types import Hit, SearchProvider, WebChoice
 from agent.search.web import WebSearch
@@ -189,6 +193,9 @@ def _page(hit: Hit, provider: str) -> FoundPage:
     )
 
 
+_PLACE_SEARCHES, _DETAIL = ("maps_around_search", "maps_text_search"), "maps_search_detail"
+_LOCATE = "maps_geo"
+_PLACE_ID = re.compile(r'"id":\s*"([^"]{3,40})"')
 _MAX_CALLS = 12
 _LEAST_TOKENS = 200
 _MAX_TOKENS = 6000
@@ -215,6 +222,10 @@ async def act(
         return await step.run()
 
 
+def _position(place: Place) -> tuple[float, float]:
+    return place["location"]["lng"], place["location"]["lat"]
+
+
 def _thoughts(calls: Sequence[ToolCall]) -> list[str]:
     return [thought for call in calls if call["name"] in OWN and (thought := thought_of(call))]
 
@@ -235,6 +246,8 @@ class _Step:
     def __post_init__(self) -> None:
         """Remember what earlier steps of the topic have shown."""
         self.seen |= {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
+        # A place that is known can be named by its id, and is not looked up again.
+        self.map_result.places += self.state.get("places", [])
 
     async def run(self) -> DeepUpdate:
         message = cast(AIMessage, self.state["messages"][-1])
@@ -316,7 +329,65 @@ class _Step:
             self.map_result.gaps.append(gap)
             return {id(call): gap["message"] for call in map_calls}
         answers = await asyncio.gather(*(tools.call(call) for call in map_calls))
-        return {id(c): str(a.text) for c, a in zip(map_calls, answers, strict=True)}
+        details = await self._look_up(tools, map_calls, answers)
+        return {
+            id(call): "\n".join([*details.get(id(call), []), str(answer.text)])
+            for call, answer in zip(map_calls, answers, strict=True)
+        }
+
+    async def _look_up(
+        self, tools: BranchTools, calls: Sequence[ToolCall], answers: Sequence[ToolMessage]
+    ) -> dict[int, list[str]]:
+        """Return the records of the first places of each search, which itself brings bare names.
+
+        With a record a place has an id to cite, its rating and its hours.
+        """
+        most = self.configuration.map_details + self.configuration.map_more_details
+        known = {place["id"].partition(":")[2] for place in self.map_result.places}
+        wanted: dict[str, int] = {}
+        for call, answer in zip(calls, answers, strict=True):
+            if call["name"] in _PLACE_SEARCHES and answer.status == "success":
+                ids = [name for name in _PLACE_ID.findall(str(answer.text)) if name not in known]
+                wanted |= {name: id(call) for name in ids[:most] if name not in wanted}
+        left = max(0, self.meter.left("map_calls") - CALLS_FOR_TOOLS)
+        chosen = list(wanted)[:left]
+        records = await asyncio.gather(
+            *(
+                tools.call(ToolCall(name=_DETAIL, args={"id": name}, id=name, type="tool_call"))
+                for name in chosen
+            )
+        )
+        self._measure({name: next(c for c in calls if id(c) == wanted[name]) for name in chosen})
+        details: dict[int, list[str]] = {}
+        for name, record in zip(chosen, records, strict=True):
+            if record.status == "success":
+                place = next((p for p in self.map_result.places if p["id"].endswith(name)), None)
+                line = place_line(place, self.state["turn"]["language"]) if place else record.text
+                details.setdefault(wanted[name], []).append(str(line))
+        return details
+
+    def _measure(self, searches: Mapping[str, ToolCall]) -> None:
+        """Note how far each place is from where it was searched around, if that has a name."""
+        for place in self.map_result.places[len(self.state.get("places", [])) :]:
+            call = searches.get(place["id"].partition(":")[2])
+            around = str(call["args"].get("location") or "").strip(" []^") if call else ""
+            known = next((p for p in self.map_result.places if p["source"] == around), None)
+            centre = _position(known) if known else parse_lnglat(around)
+            if centre and (name := known["name"] if known else self._name_of(around)):
+                place["distance_m"] = round(distance_m(centre, _position(place)))
+                place["distance_from"] = name
+
+    def _name_of(self, position: str) -> str:
+        """Return the words with which the topic located a position on the map."""
+        located: dict[str, str] = {}
+        for message in topic_messages(self.state):
+            for call in message.tool_calls if isinstance(message, AIMessage) else []:
+                if call["name"] == _LOCATE:
+                    located[call["id"] or ""] = str(call["args"].get("address") or "")
+            of_tool = isinstance(message, ToolMessage) and position in str(message.text)
+            if of_tool and (name := located.get(cast(ToolMessage, message).tool_call_id)):
+                return name
+        return ""
 
     async def _open_pages(self, done: Sequence[ToolCall]) -> dict[int, OpenedPage]:
         """Return the pages that were opened, by the identity of the call."""
@@ -425,7 +496,7 @@ class _Step:
             links_found=[url for page in opened for url in page.links],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in queries],
             sources_gathered=[*map_result.sources, *passages],
-            places=map_result.places,
+            places=map_result.places[len(state.get("places", [])) :],
             routes=map_result.routes,
             weather=map_result.weather,
             places_rejected=map_result.rejected,
