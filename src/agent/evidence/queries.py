@@ -14,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from agent.evidence.types import Query
@@ -212,6 +213,7 @@ def same_search(a: str, b: str, *, operators: bool = True) -> bool:
     return _in_order(first.words, second.words) or _in_another(first, second)
 
 
+@lru_cache(maxsize=4096)
 def _query_form(text: str, operators: bool) -> _QueryForm:
     plain = _plain(text, operators)
     rest = _OPERATOR.sub(" ", plain)
@@ -362,6 +364,10 @@ def near_duplicate(a: str, b: str) -> bool:
     return _same(_meaning(a), _meaning(b))
 
 
+_COMPARED = 60
+"""Queries that a new one is compared with word by word; a model may write a thousand."""
+
+
 def drop_seen(queries: list[Query], earlier: Iterable[str]) -> list[Query]:
     """Return the new queries in order, each once; invisible ones are left out."""
     texts = list(earlier)
@@ -372,7 +378,7 @@ def drop_seen(queries: list[Query], earlier: Iterable[str]) -> list[Query]:
             continue
         meaning = _meaning(query["query"])
         if any(_same(meaning, other) for other in meanings) or any(
-            same_search(query["query"], text) for text in texts
+            same_search(query["query"], text) for text in texts[-_COMPARED:]
         ):
             continue
         meanings.append(meaning)
