@@ -102,16 +102,16 @@ async def test_a_team_takes_up_a_wish_and_leaves_out_a_step(tmp_path: Path) -> N
     from agent.assistants.team_answer.graph import build_graph
 
     steps = ["青岚大桥在哪里？", "青岚大桥哪一年通车？", "造价多少？"]
-    brain = Team(team_analyze=lambda turn: Answer(json={"asked": ZH, "steps": steps}))
+    llm = Team(team_analyze=lambda turn: Answer(json={"asked": ZH, "steps": steps}))
     wishes = (Wish(kind="drop", text="3"), Wish(kind="wish", text="以官方公告为准"))
-    async with team_laboratory(brain) as lab:
-        box = Arriving(tmp_path, *wishes, when=lambda: bool(brain.asked("team_researcher")))
+    async with team_laboratory(llm) as lab:
+        box = Arriving(tmp_path, *wishes, when=lambda: bool(llm.asked("team_researcher")))
         steered(lab, build_graph, box)
         events = await lab.events(ZH)
-        first, *others = brain.asked("team_researcher")
+        first, *others = llm.asked("team_researcher")
         assert "以官方公告为准" not in first.user
         assert "造价" in first.user
-        for turn in [*others, *brain.asked("team_verifier"), *brain.asked("team_synthesize")]:
+        for turn in [*others, *llm.asked("team_verifier"), *llm.asked("team_synthesize")]:
             assert "- 以官方公告为准" in block(turn.user, "wishes")
             assert "造价" not in block(turn.user, "sub_questions")
         state = (await lab.graph.aget_state(lab.where())).values
@@ -132,19 +132,19 @@ class Exploring(Researcher):
 async def test_a_report_leaves_a_dropped_topic_and_takes_up_a_wish(tmp_path: Path) -> None:
     from agent.assistants.deep_research.graph import build_graph
 
-    brain = Exploring("成本", "安全", "应用", "回收")
+    llm = Exploring("成本", "安全", "应用", "回收")
     wishes = (Wish(kind="drop", text="安全"), Wish(kind="drop", text="T4"),
               Wish(kind="wish", text="写明数据年份"))  # fmt: skip
-    async with deep_laboratory(brain) as lab:
-        box = Arriving(tmp_path, *wishes, when=lambda: brain.has_explored("安全"))
+    async with deep_laboratory(llm) as lab:
+        box = Arriving(tmp_path, *wishes, when=lambda: llm.has_explored("安全"))
         steered(lab, build_graph, box)
-        brain.topics = ("成本", "安全", "应用")
+        llm.topics = ("成本", "安全", "应用")
         state = await lab.ask()
         assert {topic["name"]: topic["status"] for topic in state["plan"]} == {
             "成本": "done", "安全": "dropped", "应用": "done", "回收": "dropped",
         }  # fmt: skip
         assert [entry["topic"] for entry in state["search_results"]] == ["成本", "应用"]
-        (report,) = brain.asked("deep_report")
+        (report,) = llm.asked("deep_report")
         assert "- 写明数据年份" in block(report.user, "wishes")
         assert "不再需要：安全" in block(report.user, "wishes")
         assert "安全" not in block(report.user, "topics")

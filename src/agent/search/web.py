@@ -44,7 +44,7 @@ def key_variable(name: str) -> str:
 
 def configured_services(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, HitSearch]:
     """Return the configured services by name; settings are read by their names."""
-    services: dict[str, HitSearch] = {}
+    adapters: dict[str, HitSearch] = {}
     for name, kind in REGISTRY.items():
         endpoint = Endpoint(
             base_url=getattr(settings, f"{name}_base_url"),
@@ -53,8 +53,8 @@ def configured_services(settings: Any, http: SearchHttp, calls: Calls) -> dict[s
             timeout=settings.search_timeout_seconds,
         )
         if endpoint.secret() or getattr(settings, f"{name}_keyless", False):
-            services[name] = kind(http, calls, endpoint)
-    return services
+            adapters[name] = kind(http, calls, endpoint)
+    return adapters
 
 
 _PROBE = "weather today"

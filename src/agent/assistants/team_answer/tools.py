@@ -73,12 +73,12 @@ def engines_of(web: WebSearch, configuration: Configuration, turn: Turn) -> Engi
     if choice == "off":
         task = WebTask("", "", turn["language"], turn["today"], model)
         return Engines(gaps=[search_gap(task, "web", "search_off")])
-    services: dict[WebChoice, SearchProvider] = {}
+    by_choice: dict[WebChoice, SearchProvider] = {}
     for tier in _AUTO if choice == "auto" else ((choice,),):
         with suppress(ConfigurationError):
-            services = services or providers_of(web, tier, model=model)
+            by_choice = by_choice or providers_of(web, tier, model=model)
     providers: dict[str, SearchProvider] = {}
-    for chosen, service in services.items():
+    for chosen, service in by_choice.items():
         providers.setdefault(_CHOICES[chosen], service)
     return Engines(providers, [] if providers else _missing(web, configuration, turn["language"]))
 
