@@ -110,6 +110,14 @@ def test_the_example_of_the_first_design() -> None:
             {"intent": "route", "origin": "北京南站", "destination": "王府井", "city": "北京"},
         ),
         (
+            "从王府井怎么去故宫",
+            {"intent": "route", "origin": "王府井", "destination": "故宫"},
+        ),
+        (
+            "从外滩出发，怎么坐地铁到东方明珠？",
+            {"intent": "route", "origin": "外滩", "destination": "东方明珠"},
+        ),
+        (
             "外滩到东方明珠步行多远",
             {"intent": "distance", "origin": "外滩", "destination": "东方明珠", "mode": "walking"},
         ),

@@ -359,6 +359,8 @@ _PATTERNS = tuple(
     for pattern in (
         rf"(?:去|到)\s*(?P<destination>{_ZH})\s*[，,]?\s*从\s*(?P<origin>{_ZH})\s*(?:出发)?"
         rf"{_AFTER_ZH}",
+        rf"(?:从|由)\s*(?P<origin>{_ZH})\s*(?:出发)?\s*[，,]?\s*(?:应?该|要)?(?:怎么|怎样|如何)走?"
+        rf"\s*(?:{_BY_ZH})?\s*(?:到|至|去|往)\s*(?P<destination>{_ZH})\s*{_AFTER_ZH}",
         rf"(?:从|由)?\s*(?P<origin>{_ZH})\s*(?:出发)?\s*[，,]?\s*(?:{_BY_ZH})?\s*"
         rf"(?:到|至|去|往|距离?|离)\s*(?P<destination>{_ZH})\s*{_AFTER_ZH}",
         rf"\bfrom\s+{_THE}(?P<origin>{_EN})\s+to\s+{_THE}(?P<destination>{_EN}){_AFTER_EN}",

@@ -34,7 +34,7 @@ from agent.sample.model.text import (
 from agent.texts import Language, detect_language, say
 
 PAGES, PER_PAGE, WRITTEN_UP, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 6, 3, 3
-FACTS, ALL_FACTS = 6, 20
+FACTS, ALL_FACTS, DAYS = 6, 20, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
 _SINGLE = ("route", "distance", "weather", "regeo")
 
@@ -117,7 +117,10 @@ def map_calls(turn: Turn, query: str, most: int = 2) -> tuple[FunctionCall, ...]
 
 
 def reflection(turn: Turn) -> Answer:
-    """Reply that it is enough, unless an aspect of the question is in no finding and no query."""
+    """Reply that it is enough, unless an aspect of the question is in no finding and no query.
+
+    A route or a forecast is the whole of what was asked for.
+    """
     question, queries = clean_question(block(turn.user, "question")), lines(turn.user, "asked")
     findings = [s for s in sentences(block(turn.user, "findings")) if s.ids]
     findings += [Sentence(row.shown()) for row in _map_records(turn.user)]
@@ -126,6 +129,7 @@ def reflection(turn: Turn) -> Answer:
         for query, aspect in zip(_aspect_queries(question), aspects_of(question), strict=True)
         if findings and query not in queries and not rank(findings, aspect, 1)
     ]
+    missing = [] if (task := map_task_by_rules(question)) and task["intent"] in _SINGLE else missing
     follow_ups = [{"query": query, "map": None} for query in missing]
     limit = number(turn.user, "limit", 1)
     verdict = {"is_sufficient": not missing, "knowledge_gap": ", ".join(missing)}
@@ -139,7 +143,7 @@ def answer(turn: Turn) -> Answer:
     places = sorted(records(block(user, "places")), key=lambda place: -len(place.fields))
     places = places or [p for p in records(block(user, "previous_places")) if p.name in question]
     places, unfit = _by_demands(places, language)
-    facts = [*records(block(user, "routes"))[:1], *records(block(user, "weather"))[:1]]
+    facts = [*records(block(user, "routes"))[:1], *records(block(user, "weather"))[:DAYS]]
     findings = [s for s in sentences(block(user, "findings")) if s.ids and s.ids[0][0] != "a"]
     if places:
         findings = [s for s in findings if not any(place.name in s.bare for place in unfit)]
