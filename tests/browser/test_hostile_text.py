@@ -104,6 +104,9 @@ def test_search_suggestions_stay_in_a_frame_that_can_do_nothing(
     answer["additional_kwargs"]["search_entry_points"] = suggested
     page = person.tab(f"/app?thread={kept(server, [question, answer])}")
     frame = part(page, "suggestions").locator("iframe")
+    expect(part(page, "suggestions")).to_be_visible()
+    expect(frame).to_have_count(0)
+    part(page, "suggestions").locator("summary").click()
     expect(frame).to_have_count(2)
     for number in range(2):
         frame.nth(number).scroll_into_view_if_needed()

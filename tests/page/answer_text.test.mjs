@@ -10,6 +10,9 @@ const JS = "../../src/agent/page/js";
 const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer/answer_body.js`);
 const { answerHtml, lastBlock } = await import(`${JS}/answer/render_markdown.js`);
 const { giveQuotes, nearestFirst, quotesOfStatements } = await import(`${JS}/answer/citation.js`);
+const { countsOf } = await import(`${JS}/answer/checks.js`);
+const { figuresIn, finder } = await import(`${JS}/answer/figures.js`);
+const { byDocument } = await import(`${JS}/answer/sources.js`);
 
 const SOURCES = [{ number: 1, title: "One" }, { number: 2, title: "Two" }];
 const WHOLE = [
@@ -170,5 +173,41 @@ describe("the passage that bears a sentence", () => {
 
   it("is none where the check left nothing", () => {
     assert.equal(quotesOfStatements({ text, sources, checks: {} }).size, 0);
+  });
+});
+
+describe("how much of an answer its sources bear", () => {
+  it("counts what is marked apart from what is contradicted, and leaves out what there is none of", () => {
+    const claims = { total: 9, quoted: 4, rematched: 1, attached: 1, computed: 1, own: 0, repaired: 0, marked: 2 };
+    const statements = [{ verdict: "contradicted" }, { verdict: "marked" }];
+    const counts = [["borne", 6], ["computed", 1], ["contradicted", 1], ["marked", 1]];
+    assert.deepEqual(countsOf({ claims, statements }), counts);
+    assert.deepEqual(countsOf({}), []);
+  });
+});
+
+describe("a figure of an answer", () => {
+  const has = (text, quote) => Boolean(finder(figuresIn(text), quote));
+
+  it("is found in a quote as a whole", () => {
+    assert.ok(has("人均60元", "人均消费60元起"));
+    assert.ok(has("1,200 seats at 9:30", "There are 1,200 seats."));
+    for (const quote of ["1600元", "60.5元", "600元", "160元"]) assert.ok(!has("人均60元", quote), quote);
+  });
+
+  it("of one digit is found only with its unit, and a bare one not at all", () => {
+    assert.ok(has("only 3 km away", "3 km from the gate"));
+    assert.ok(!has("only 3 km away", "3 gates, all closed"));
+    assert.ok(!has("rule 3.", "rule 3."));
+  });
+});
+
+describe("the list of sources", () => {
+  it("has the pages of one document under its title, and everything else alone", () => {
+    const titles = ["规划，第 3 页", "Guide", "规划，第 12 页", "Plan, p. 4", "Guide"];
+    const urls = ["https://a.example/x#page=3", "https://a.example/g", "https://a.example/x#page=12", "https://a.example/y", ""];
+    const sources = titles.map((title, at) => [at + 1, { title, url: urls[at] }]);
+    const grouped = byDocument(sources).map(([title, parts]) => [title, parts.map(([number]) => number)]);
+    assert.deepEqual(grouped, [["规划", [1, 3]], ["Guide", [2]], ["Plan", [4]], ["Guide", [5]]]);
   });
 });

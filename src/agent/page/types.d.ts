@@ -60,6 +60,7 @@ interface Source {
   url: string;
   provider?: string;
   site?: string;
+  published?: string | null;
   unresolved?: boolean;
   quotes?: string[];
   number?: number | null;
@@ -151,7 +152,7 @@ interface Answer {
   queries: (PlannedQuery & { round?: number })[];
   search_entry_points: string[];
   usage: Usage;
-  checks: { cited?: number; statements?: Statement[] };
+  checks: { cited?: number; claims?: Record<string, number>; statements?: Statement[] };
   geojson: { features: Feature[] } | null;
   anchor: Anchor | null;
   needs: string | null;

@@ -3,7 +3,9 @@
 import { el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
 import { answerBody, growingBody, noticeOf } from "./answer_body.js";
+import { ChecksView } from "./checks.js";
 import { citationsIn, giveQuotes, nameCitation, quotesOfStatements, tellSources } from "./citation.js";
+import { mergeEqual, tellFigures } from "./figures.js";
 import { lastBlock, renderMarkdown } from "./render_markdown.js";
 import { numbered } from "./sources.js";
 
@@ -31,12 +33,14 @@ export class AnswerView {
   node = el("section",
     { class: "answer", dataset: { part: "answer" }, "aria-label": say("answer"), hidden: true },
     this.#notices, this.#body);
+  #checks = new ChecksView(this.#body);
 
   /** @param {{mode: string}} config @param {AnswerLinks} links */
   constructor(config, { onPlace }) {
     this.#config = config;
     this.#onPlace = onPlace;
     tellSources(this.#body, (number) => this.#lookup(number));
+    this.node.append(this.#checks.node);
   }
 
   /** @param {Turn} turn */
@@ -65,6 +69,7 @@ export class AnswerView {
     this.#renderedAt = performance.now();
     if (answer) this.#showAnswer(answer, question);
     else this.#showGrowing(growingBody(text, { question, notice: noticeIn(events) }));
+    this.#checks.update(this.#turn);
     fill(this.#notices, ...(answer ? this.#hints(answer) : []));
     this.node.hidden = !this.#body.hasChildNodes() && !this.#notices.hasChildNodes();
   }
@@ -101,6 +106,8 @@ export class AnswerView {
       const source = this.#sources.get(anchor.dataset.sourceNumber ?? "");
       if (source) nameCitation(anchor, source);
     }
+    mergeEqual(fragment);
+    tellFigures(fragment, (anchor) => this.#quotesOf(anchor));
     patch(this.#body, fragment);
   }
 
@@ -115,6 +122,12 @@ export class AnswerView {
       isSample && hint("sample", noticeOf(answer) || say("sample")),
       answer.degraded && hint("degraded", say("degraded")),
     ];
+  }
+
+  /** @param {HTMLAnchorElement} anchor */
+  #quotesOf({ dataset: { sourceNumber = "", quote } }) {
+    const quotes = this.#sources.get(sourceNumber)?.quotes ?? [];
+    return quote ? [quote, ...quotes] : quotes;
   }
 
   /** @param {string} number */

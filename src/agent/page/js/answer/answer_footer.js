@@ -49,25 +49,33 @@ function gapItem(message, queries) {
 }
 
 /**
- * Shows Google's suggestions, each unmodified in a frame without scripts or origin.
+ * Unfolds Google's suggestions, each unmodified in a frame without scripts or origin, made when first seen.
  * @param {AnswerLinks} links
  * @returns {View}
  */
 export function suggestionsView({ threadId }) {
   const frames = el("div", {});
-  const node = el("section", { class: "suggestions", dataset: { part: "suggestions" }, hidden: true },
-    el("h3", {}, say("suggestions")), frames);
+  const fold = el("details", { ontoggle: () => { if (fold.open) show(); } },
+    el("summary", {}, say("suggestions")), frames);
+  const node = el("section", { class: "suggestions", dataset: { part: "suggestions" }, hidden: true }, fold);
   /** @type {Answer|null} */
   let shown = null;
+  /** @type {string|null} */
+  let messageId = null;
   /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
-    const count = shown?.search_entry_points.length ?? 0;
-    node.hidden = count === 0;
+    messageId = turn.messageId;
+    node.hidden = !shown?.search_entry_points.length;
+    fill(frames);
+    if (fold.open) show();
+  }
+  function show() {
+    if (frames.hasChildNodes()) return;
     const address = (/** @type {number} */ number) =>
-      runAddress(threadId() ?? "", `suggestions/${number}`, turn.messageId);
-    fill(frames, ...Array.from({ length: count }, (_, number) => frame(number, address(number))));
+      runAddress(threadId() ?? "", `suggestions/${number}`, messageId);
+    fill(frames, ...(shown?.search_entry_points ?? []).map((_, number) => frame(number, address(number))));
   }
   return { node, update };
 }

@@ -2,6 +2,7 @@
 
 import { contains, el, fill, link, safeUrl } from "../dom.js";
 import { translator } from "../i18n.js";
+import { citationOf, figuresIn, finder, TOLD, withMarked } from "./figures.js";
 import { kindSign, sourceOrigin } from "./sources.js";
 
 /**
@@ -30,20 +31,27 @@ export function tellSources(body, lookup) {
   /**
    * @template {keyof HTMLElementEventMap} Kind
    * @param {Kind} kind
-   * @param {(event: HTMLElementEventMap[Kind], anchor: HTMLAnchorElement, cited: Cited) => void} act
+   * @param {(event: HTMLElementEventMap[Kind], anchor: HTMLAnchorElement, cited: Cited, at: HTMLElement)
+   *   => void} act `at` is the citation, or a figure that it bears
    */
   const listen = (kind, act) =>
     body.addEventListener(kind, (event) => {
-      const anchor = event.target instanceof Element ? event.target.closest(CITATION) : null;
-      if (!(anchor instanceof HTMLAnchorElement)) return;
+      const at = event.target instanceof Element ? event.target.closest(`${CITATION}, ${TOLD}`) : null;
+      const anchor = at instanceof HTMLAnchorElement ? at : at && citationOf(at);
+      if (!anchor || !(at instanceof HTMLElement)) return;
       const cited = lookup(anchor.dataset.sourceNumber ?? "");
-      if (cited) act(event, anchor, cited);
+      if (cited) act(event, anchor, cited, at);
     });
-  listen("pointerover", (event, anchor, cited) => event.pointerType === "mouse" && card.soon(anchor, cited));
+  listen("pointerover", (event, anchor, cited, at) =>
+    event.pointerType === "mouse" && card.soon(anchor, cited, at));
   listen("pointerout", (event) => event.pointerType === "mouse" && card.leave());
   listen("focusin", (_event, anchor, cited) => card.focused(anchor, cited));
   listen("focusout", (event) => card.blurred(event.relatedTarget));
-  listen("click", (event, anchor, cited) => {
+  listen("click", (event, anchor, cited, at) => {
+    if (at !== anchor) {
+      card.pin(anchor, cited, false, at);
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
     cited.show?.("cited");
@@ -119,6 +127,8 @@ class Card {
   #element = null;
   /** @type {HTMLElement|null} */
   #anchor = null;
+  /** What it stands at: the citation, or a figure that it bears. @type {HTMLElement|null} */
+  #at = null;
   #isPinned = false;
   /** The citation that gets the focus back, without its card. @type {HTMLElement|null} */
   #quiet = null;
@@ -131,11 +141,12 @@ class Card {
    * Shows after a moment, for a pointer that may only pass.
    * @param {HTMLElement} anchor
    * @param {Cited} cited
+   * @param {HTMLElement} at
    */
-  soon(anchor, cited) {
+  soon(anchor, cited, at) {
     clearTimeout(this.#timer);
-    if (anchor === this.#anchor || this.#isPinned) return;
-    this.#timer = setTimeout(() => this.#show(anchor, cited), SHOW_MS);
+    if (at === this.#at || this.#isPinned) return;
+    this.#timer = setTimeout(() => this.#show(anchor, cited, at), SHOW_MS);
   }
 
   leave() {
@@ -159,13 +170,14 @@ class Card {
    * @param {HTMLElement} anchor
    * @param {Cited} cited
    * @param {boolean} byKeyboard
+   * @param {HTMLElement} at
    */
-  pin(anchor, cited, byKeyboard) {
-    if (this.#isPinned && anchor === this.#anchor) {
+  pin(anchor, cited, byKeyboard, at = anchor) {
+    if (this.#isPinned && at === this.#at) {
       this.hide();
       return;
     }
-    this.#show(anchor, cited);
+    this.#show(anchor, cited, at);
     this.#isPinned = true;
     if (!byKeyboard) return;
     const first = this.#node.querySelector(".card-ways > *") ?? this.#node.querySelector("button");
@@ -176,7 +188,7 @@ class Card {
     clearTimeout(this.#timer);
     const anchor = this.#anchor;
     if (!anchor) return;
-    this.#anchor = null;
+    this.#anchor = this.#at = null;
     this.#isPinned = false;
     this.#node.hidden = true;
     anchor.setAttribute("aria-expanded", "false");
@@ -186,24 +198,23 @@ class Card {
     anchor.focus();
   }
 
-  /** @param {HTMLElement} anchor @param {Cited} cited */
-  #show(anchor, cited) {
+  /** @param {HTMLElement} anchor @param {Cited} cited @param {HTMLElement} at */
+  #show(anchor, cited, at = anchor) {
     clearTimeout(this.#timer);
-    if (this.#anchor !== anchor) this.hide();
+    if (this.#at !== at) this.hide();
     this.#anchor = anchor;
-    fill(this.#node, ...this.#content(anchor, cited));
+    this.#at = at;
+    fill(this.#node, ...this.#content(anchor, cited, at));
     this.#node.hidden = false;
     anchor.setAttribute("aria-expanded", "true");
     anchor.setAttribute("aria-describedby", CARD_ID);
     this.#place();
   }
 
-  /** @param {HTMLElement} anchor @param {Cited} cited */
-  #content(anchor, { source, show }) {
-    const nearest = nearestFirst(source.quotes ?? [], textBefore(anchor));
-    const { quote: own } = anchor.dataset;
-    const others = own ? nearest.filter((quote) => !quote.startsWith(own)) : nearest;
-    const quotes = (own ? [own, ...others] : others).slice(0, MOST_QUOTES);
+  /** @param {HTMLElement} anchor @param {Cited} cited @param {HTMLElement} at */
+  #content(anchor, { source, show }, at) {
+    const figures = at === anchor ? figuresIn(textBefore(anchor)) : figuresIn(figureText(at)).slice(0, 1);
+    const quotes = quotesFor(anchor, source, at === anchor ? [] : figures).slice(0, MOST_QUOTES);
     return [
       el("p", { class: "card-head" }, kindSign(source.kind),
         el("span", {}, say("source", { n: anchor.dataset.sourceNumber })),
@@ -211,7 +222,8 @@ class Card {
           onclick: () => this.hide({ focus: true }) }, "×")),
       el("p", { class: "card-title" }, source.title),
       el("p", { class: "card-site" }, sourceOrigin(source)),
-      ...quotes.map((quote, index) => el("blockquote", { class: index ? "" : "nearest" }, quote)),
+      ...quotes.map((quote, index) =>
+        el("blockquote", { class: index ? "" : "nearest" }, ...withMarked(quote, figures))),
       el("p", { class: "card-ways" },
         safeUrl(source.url) && link(source.url, say("open"), { class: "button" }),
         show && el("button", { class: "button", type: "button", onclick: () => this.#leadTo(show) },
@@ -269,7 +281,7 @@ class Card {
   /** @param {Event} event */
   #outside(event) {
     if (!this.#anchor) return;
-    if (contains(this.#node, event.target) || contains(this.#anchor, event.target)) return;
+    if ([this.#node, this.#anchor, this.#at ?? this.#node].some((node) => contains(node, event.target))) return;
     this.hide();
   }
 
@@ -277,7 +289,7 @@ class Card {
   #place() {
     if (!this.#anchor) return;
     const { style } = this.#node;
-    const at = this.#anchor.getClientRects()[0];
+    const at = this.#at?.getClientRects()[0];
     const isGone = !this.#anchor.isConnected || !at;
     if (isGone || (!this.#isPinned && (at.bottom < 0 || at.top > innerHeight))) {
       this.hide();
@@ -303,6 +315,24 @@ class Card {
 
 const card = new Card();
 
+/** Returns a figure with what follows it, which tells its unit. @param {HTMLElement} figure */
+const figureText = (figure) => `${figure.textContent}${(figure.nextSibling?.textContent ?? "").slice(0, 2)}`;
+
+/**
+ * Returns the quotes of a citation, those first that bear its sentence or have one of the figures.
+ * @param {HTMLElement} anchor
+ * @param {Source} source
+ * @param {ReturnType<typeof figuresIn>} figures
+ */
+export function quotesFor(anchor, source, figures) {
+  const nearest = nearestFirst(source.quotes ?? [], textBefore(anchor));
+  const { quote: own } = anchor.dataset;
+  const others = own ? nearest.filter((quote) => !quote.startsWith(own)) : nearest;
+  const quotes = own ? [own, ...others] : others;
+  const has = (/** @type {string} */ quote) => Number(Boolean(finder(figures, quote)));
+  return figures.length ? quotes.toSorted((one, other) => has(other) - has(one)) : quotes;
+}
+
 /**
  * Returns what the citation ends: the text since the one before it, in the same paragraph.
  * @param {HTMLElement} anchor
@@ -313,6 +343,7 @@ function textBefore(anchor) {
   range.setStart(block, 0);
   for (const other of block.querySelectorAll("a.cite")) {
     if (other === anchor) break;
+    if (other instanceof HTMLElement && other.hidden) continue;
     range.setEndBefore(anchor);
     const from = range.startContainer;
     const at = range.startOffset;

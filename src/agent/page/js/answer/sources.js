@@ -3,7 +3,13 @@
 import { el, fill, link, safeUrl, svg } from "../dom.js";
 import { translator } from "../i18n.js";
 
+/** @typedef {[number, Source]} Numbered a source under its number in the answer */
+
 const say = translator("page.sources");
+/** Matches the page of a document in its title, in either language. */
+const PAGE = /(?:, p\. |，第 )(\d+)(?: 页)?/u;
+/** How searches write a day. */
+const DAY = /^\d{4}-\d\d-\d\d/;
 /** @type {Record<SourceKind, string[]>} */
 const SIGNS = {
   page: [
@@ -19,33 +25,69 @@ const SIGNS = {
   document: ["M5 4.5c3-1 5-1 7 1c2-2 4-2 7-1v14c-3-1-5-1-7 1c-2-2-4-2-7-1z", "M12 5.5v14"],
 };
 
-/** Lists the sources an answer cites, under their numbers. @returns {View} */
+/** Lists the sources an answer cites, under their numbers; the map's, which say little, folded. @returns {View} */
 export function sourcesView() {
   const list = el("ol", { class: "source-list" });
-  const node = el("section", { class: "sources", dataset: { part: "sources" }, hidden: true },
-    el("h3", {}, say("sources")), list);
+  const heading = el("h3", {});
+  const ofMap = el("ol", { class: "source-list" });
+  const name = el("summary", {});
+  const map = el("details", { class: "map-sources" }, name, ofMap);
+  const node = el("section", { class: "sources", dataset: { part: "sources" }, hidden: true }, heading, list, map);
   /** @type {Answer|null} */
   let shown = null;
   /** @param {Turn} turn */
   function update(turn) {
     if (turn.answer === shown) return;
     shown = turn.answer;
-    const sources = shown?.sources ?? [];
-    node.hidden = sources.length === 0;
-    fill(list, ...numbered(sources).map(([number, source]) => sourceItem(number, source)));
+    const { true: places = [], false: pages = [] } =
+      Object.groupBy(numbered(shown?.sources ?? []), ([, { kind }]) => String(kind === "place"));
+    node.hidden = places.length + pages.length === 0;
+    list.hidden = pages.length === 0;
+    map.hidden = places.length === 0;
+    fill(heading, pages.length ? say("sources", { n: pages.length }) : say("all"));
+    fill(name, say("map", { n: places.length }));
+    fill(list, ...byDocument(pages).map(([title, parts]) => documentItem(title, parts)));
+    fill(ofMap, ...places.map(([number, source]) => sourceItem(number, source)));
   }
   return { node, update };
 }
 
-/** @param {number} number @param {Source} source */
-function sourceItem(number, source) {
+/**
+ * Gathers the pages of one document under its title, each document where its first page stood.
+ * @param {Numbered[]} sources
+ * @returns {[string, Numbered[]][]}
+ */
+export function byDocument(sources) {
+  /** @type {Map<string, [string, Numbered[]]>} */
+  const documents = new Map();
+  for (const [number, source] of sources) {
+    const title = source.title.replace(PAGE, "");
+    const key = title === source.title ? `${number}` : `${source.url.split("#")[0]} ${title}`;
+    const parts = documents.get(key)?.[1] ?? [];
+    documents.set(key, [title, [...parts, [number, source]]]);
+  }
+  return [...documents.values()];
+}
+
+/** @param {string} title @param {Numbered[]} parts */
+function documentItem(title, parts) {
+  const [[first, source]] = parts;
+  if (parts.length === 1) return sourceItem(first, source);
+  return el("li", { class: "source-document" },
+    el("p", { class: "source-title" }, kindSign(source.kind), " ", title),
+    el("p", { class: "source-site" }, sourceOrigin(source)),
+    el("ol", { class: "source-list" }, ...parts.map(([number, page]) => sourceItem(number, page, true))));
+}
+
+/** @param {number} number @param {Source} source @param {boolean} isPage whether its document is named above */
+function sourceItem(number, source, isPage = false) {
   const quotes = source.quotes ?? [];
+  const name = isPage ? say("on_page", { n: PAGE.exec(source.title)?.[1] }) : source.title || source.url;
   return el("li", { class: "source", value: number, tabindex: "-1", dataset: { sourceNumber: number } },
     el("span", { class: "number", "aria-hidden": "true" }, number),
     el("div", {},
-      el("p", { class: "source-title" },
-        kindSign(source.kind), " ", link(source.url, source.title || source.url)),
-      el("p", { class: "source-site" }, sourceOrigin(source)),
+      el("p", { class: "source-title" }, !isPage && kindSign(source.kind), " ", link(source.url, name)),
+      !isPage && el("p", { class: "source-site" }, sourceOrigin(source)),
       quotes.length > 0 && el("details", {},
         el("summary", {}, say("quotes", { n: quotes.length })),
         ...quotes.map((quote) => el("blockquote", {}, quote)))));
@@ -59,18 +101,19 @@ export function kindSign(kind) {
   return svg("svg", attributes, ...shapes);
 }
 
-/** Tells where a source is from: a page's site, else the site and who provides it. @param {Source} source */
+/** Tells where a source is from: a page's site and day, else the site and who provides it. @param {Source} source */
 export function sourceOrigin(source) {
   const href = safeUrl(source.url);
   const site = source.site || (href ? new URL(href).hostname.replace(/^www\./, "") : "");
-  if (source.kind === "page") return site;
+  const day = DAY.exec(source.published ?? "")?.[0] ?? "";
+  if (source.kind === "page") return [site, day].filter(Boolean).join(" · ");
   const provider = source.provider ?? "";
   return [site, provider.slice(0, 1).toUpperCase() + provider.slice(1)].filter(Boolean).join(" · ");
 }
 
 /** Pairs sources with their numbers in the answer, in that order. @param {Source[]} sources */
 export function numbered(sources) {
-  /** @type {[number, Source][]} */
+  /** @type {Numbered[]} */
   const pairs = sources.map((source, index) => [source.number ?? index + 1, source]);
   return pairs.sort(([a], [b]) => a - b);
 }

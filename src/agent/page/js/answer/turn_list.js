@@ -43,7 +43,7 @@ class TurnView {
     this.#places = new PlacesView(config, { onSelect: choose });
     this.#views = [
       new Timeline(config), reviewView({ onAnswer: onReview }), new AnswerView(config, links), routesView(),
-      weatherView(), this.#places, gapsView(), suggestionsView(links), sourcesView(), exportsView(links),
+      weatherView(), this.#places, gapsView(), sourcesView(), suggestionsView(links), exportsView(links),
     ];
     this.node = el("article", { class: "turn" }, this.#question, ...this.#views.map((view) => view.node));
     this.node.insertBefore(this.#end, this.#places.node);

@@ -119,6 +119,7 @@ export class PlacesView {
     const source = around?.querySelector(selector);
     if (!(source instanceof HTMLElement)) return;
     event.preventDefault();
+    source.closest("details")?.setAttribute("open", "");
     scrollTo(source);
     source.focus({ preventScroll: true });
   }

@@ -1,0 +1,123 @@
+/** How much of an answer its sources bear: a quiet bar, and a way to the sentences without a source. */
+
+import { el, fill } from "../dom.js";
+import { language, text as sayOf, translator } from "../i18n.js";
+
+const say = translator("page.checks");
+const BLOCKS = "p, li, td, th, blockquote, h3, h4, h5, h6";
+/** Ends a sentence before the one that a sign belongs to. */
+const ENDS = /[。！？!?](?=.)|\.(?=\s)/gsu;
+/** The kinds that a sign in the text stands for. @type {Record<string, string>} */
+const SIGNS = { contradicted: "‡", marked: "†" };
+/** The sentences that are picked out, of all answers. */
+const picked = typeof Highlight === "function" ? new Highlight() : null;
+if (picked) CSS.highlights.set("unsourced", picked);
+
+/**
+ * Counts the sentences by what bears them, in the order in which they are told.
+ * @param {Answer["checks"]} checks
+ * @returns {[string, number][]}
+ */
+export function countsOf({ claims = {}, statements = [] }) {
+  const contradicted = statements.filter(({ verdict }) => verdict === "contradicted").length;
+  const of = (/** @type {string} */ verdict) => claims[verdict] ?? 0;
+  /** @type {[string, number][]} */
+  const counts = [
+    ["borne", of("quoted") + of("rematched") + of("attached")], ["computed", of("computed")],
+    ["repaired", of("repaired")], ["own", of("own")], ["contradicted", contradicted],
+    ["marked", of("marked") - contradicted],
+  ];
+  return counts.filter(([, n]) => n > 0);
+}
+
+/** @implements {View} */
+export class ChecksView {
+  #body;
+  /** @type {Answer|null} */
+  #shown = null;
+  /** The sentences that are picked out. */
+  #kind = "";
+  /** @type {Range[]} */
+  #ranges = [];
+  node = el("div", { class: "checks", dataset: { part: "checks" }, hidden: true });
+
+  /** @param {HTMLElement} body the answer's text */
+  constructor(body) { this.#body = body; }
+
+  /** @param {Turn} turn */
+  update({ answer }) {
+    if (answer === this.#shown) return;
+    this.#shown = answer;
+    const counts = countsOf(answer?.checks ?? {});
+    this.node.hidden = counts.length === 0;
+    this.#show("");
+    if (counts.length) this.#fill(counts, answer?.checks.claims?.total ?? 0);
+  }
+
+  /** @param {[string, number][]} counts @param {number} total */
+  #fill(counts, total) {
+    const parts = counts.flatMap(([kind, n], index) => [index > 0 && "\u00a0· ", this.#part(kind, n)]);
+    const [before, after] = words(total === 1 ? "one" : "total", { n: total, parts: "\0" }).split("\0");
+    const bar = el("span", { class: "checks-bar", "aria-hidden": "true" },
+      ...counts.map(([kind, n]) => segment(kind, n)));
+    fill(this.node, bar, el("p", {}, before, ...parts, after));
+  }
+
+  /** Tells one count; those of sentences with a sign lead to them. @param {string} kind @param {number} n */
+  #part(kind, n) {
+    if (!SIGNS[kind]) return words(kind, { n });
+    return el("button", {
+      class: "checks-part", type: "button", "aria-pressed": "false", title: say("show"), dataset: { kind },
+      onclick: () => this.#show(this.#kind === kind ? "" : kind),
+    }, words(kind, { n }));
+  }
+
+  /** Leaves the sentences of a kind highlighted; "" shows all alike again. @param {string} kind */
+  #show(kind) {
+    this.#kind = kind;
+    for (const button of this.node.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.dataset.kind === kind));
+    }
+    const marks = [...this.#body.querySelectorAll("abbr.unsourced")]
+      .filter((mark) => kind && mark.textContent === SIGNS[kind] && !isLegend(mark));
+    this.#body.classList.toggle("picked", kind !== "");
+    for (const range of this.#ranges) picked?.delete(range);
+    this.#ranges = marks.map(sentenceOf);
+    for (const range of this.#ranges) picked?.add(range);
+    marks[0]?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** @param {string} kind @param {number} n */
+function segment(kind, n) {
+  const part = el("span", { dataset: { kind } });
+  part.style.flexGrow = String(n);
+  return part;
+}
+
+/** @param {string} key @param {Record<string, unknown>} values */
+const words = (key, values) => sayOf(`export.statements.${key}`, language, values);
+
+/** Says whether a sign is only explained here. @param {Element} mark */
+const isLegend = (mark) => /^[†‡]/u.test(mark.closest(BLOCKS)?.textContent ?? "");
+
+/** Returns the sentence that a sign stands behind. @param {Element} mark */
+function sentenceOf(mark) {
+  const range = document.createRange();
+  range.selectNodeContents(mark.closest(BLOCKS) ?? mark);
+  range.setEndAfter(mark);
+  const last = [...range.toString().slice(0, -1).matchAll(ENDS)].at(-1);
+  if (last) moveStart(range, last.index + last[0].length);
+  return range;
+}
+
+/** Moves a range's start on by so many characters. @param {Range} range @param {number} left */
+function moveStart(range, left) {
+  const walker = document.createTreeWalker(range.commonAncestorContainer, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { currentNode: node } = walker;
+    const { length } = node.textContent ?? "";
+    if (left <= length) { range.setStart(node, left); return; }
+    left -= length;
+  }
+}
