@@ -19,6 +19,7 @@ from agent.sample.model.request import Answer as Reply
 from agent.sample.model.request import Turn
 from agent.sample.service import serve
 from tests.support.batch_lab import Here, here_fixture, rows_in
+from tests.support.benchmark_files import FILES, ITEMS
 from tests.support.command_line import CANARY, Cli, cli_fixture, keyed, until
 from tests.support.scripted import KEY, Scripted, client_for
 from tests.support.standins import GeminiService, gemini_error
@@ -223,6 +224,25 @@ def test_bad_lines_are_named_and_the_rest_is_judged(
     assert done.code == 1
     assert "a.jsonl: line 2 is left out: no answer" in done.err
     assert len(rows_in(cli.folder / "a.jsonl.verdicts.jsonl")) == 2
+
+
+def test_another_program_s_answers_are_judged_with_a_benchmark_s_file_of_questions(
+    cli: Cli, here: Here, env: dict[str, str], llm: Scripted
+) -> None:
+    _, name, content = FILES["browsecomp"]
+    (cli.folder / name).write_bytes(content())
+    put(cli, "other.jsonl", *({"question": one.question, "response": "correct"} for one in ITEMS))
+    argv = ("judge", "other.jsonl", "--questions", name, "--card", "card.json")
+    encrypted = here(*argv, **env)
+    assert (encrypted.code, llm.turns) == (2, [])
+    assert f"{name}: line 2 is left out: encrypted; --decrypt" in encrypted.err
+    done = here(*argv, "--decrypt", "--benchmark", "browsecomp", **env)
+    assert done.code == 0, done.err
+    card = json.loads((cli.folder / "card.json").read_text("utf-8"))
+    assert card["answers"]["formats"] == ["browsecomp"]
+    assert card["scores"]["short"]["correct"] == 10
+    shown = [re.search(r"<expected>\n(.*)\n", turn.user) for turn in llm.turns]
+    assert {match[1] for match in shown if match} == {one.answer for one in ITEMS}
 
 
 def test_a_score_beyond_the_scale_is_asked_for_again(

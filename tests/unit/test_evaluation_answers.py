@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.questions import BadLine, Question
+from agent.batch.questions import BadLine, Question, id_of
 from agent.core.errors import AgentError, InputError
 from agent.evaluation.answers import Answer, answers_path, read_answers, with_questions
 from agent.evaluation.judge import Judge, messages_for, prompt_version, ruling
@@ -56,13 +56,14 @@ def test_other_programs_answers_get_their_questions_from_a_file_of_them(tmp_path
         {"task_id": "g", "model_answer": "17"},
         {"id": "unknown", "answer": "x"},
         {"id": "empty", "answer": ""},
-        {"question": "no id", "answer": "x"},
+        {"answer": "x"},
         {"id": "no answer"},
+        {"question": "Named by its words?", "response": "x"},
     )
     path.write_text(text + "[1]\n{cut", "utf-8")
     answers, bad = read_answers(path, None)
-    assert [line.line for line in bad] == [5, 6, 7, 8]
-    assert bad[:2] == [BadLine(5, "no id"), BadLine(6, "no answer")]
+    assert [line.line for line in bad] == [5, 6, 8, 9]
+    assert bad[:2] == [BadLine(5, "neither id nor question"), BadLine(6, "no answer")]
     questions = [Question("g", "How many?", 1, expected="17"), Question("empty", "Who?", 2)]
     complete, missing = with_questions(answers, questions)
     assert missing == ["unknown"]
@@ -70,6 +71,7 @@ def test_other_programs_answers_get_their_questions_from_a_file_of_them(tmp_path
         ("1", "Write.", None, "answered"),
         ("g", "How many?", "17", "answered"),
         ("empty", "Who?", None, "no_answer"),
+        (id_of("Named by its words?"), "Named by its words?", None, "answered"),
     ]
 
 

@@ -206,10 +206,15 @@ def _published(fields: Mapping[str, Any], text: str) -> str:
     return next((column for column in columns if column.strip() == text), text)
 
 
+def id_of(text: str) -> str:
+    """Return the id of a question that has none of its own."""
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]
+
+
 def _id(fields: Mapping[str, Any], text: str, own_ids: tuple[str, ...]) -> str:
     own = _pick(fields, (*_ID, *own_ids))
     if own is None:
-        return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]
+        return id_of(text)
     if len(own) > _MAX_ID:
         raise ValueError(f"the id is longer than {_MAX_ID} characters")
     return own

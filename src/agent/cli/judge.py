@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent.batch.questions import BadLine, read_questions
+from agent.batch.questions import BadLine, Question, read_questions
 from agent.cli.console import (
     ANSWERED,
     CANCELLED,
@@ -45,7 +45,7 @@ class Plan:
     path: Path
     answers: list[Answer]
     problems: int
-    """Lines that are no answers, and answers without a question."""
+    """Lines that cannot be used, and answers without a question."""
     judge: Judge
     max_cost: float | None
     concurrency: int
@@ -66,15 +66,16 @@ def read_plan(arguments: Namespace) -> Plan:
     catalogue.parse(model, "--model")
     path, config = answers_path(arguments.answers)
     answers, bad = read_answers(path, config)
-    missing: list[str] = []
+    questions: list[Question] = []
+    bad_questions: list[BadLine] = []
     if arguments.questions is not None:
         questions, bad_questions = read_questions(
             Path(arguments.questions), decrypt=arguments.decrypt, benchmark=arguments.benchmark
         )
         _report_bad_lines(arguments.questions, bad_questions)
-        answers, missing = with_questions(answers, questions)
-    else:
-        answers, missing = with_questions(answers, [])
+        if not questions:
+            raise InputError("QUESTIONS", f"{arguments.questions} holds no question to be used")
+    answers, missing = with_questions(answers, questions)
     _report_bad_lines(arguments.answers, bad)
     language = reader_language()
     if missing:
@@ -83,7 +84,7 @@ def read_plan(arguments: Namespace) -> Plan:
     return Plan(
         path=path,
         answers=answers[: arguments.limit],
-        problems=len(bad) + len(missing),
+        problems=len(bad) + len(bad_questions) + len(missing),
         judge=Judge(model, rubric=None if arguments.rubric == "auto" else arguments.rubric),
         max_cost=arguments.max_cost,
         concurrency=arguments.concurrency,

@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.batch.answers import Row, parse_row, rows_path
 from agent.batch.benchmarks import BENCHMARKS, Rubric
-from agent.batch.questions import BadLine, Question
+from agent.batch.questions import BadLine, Question, id_of
 from agent.core.errors import InputError
 from agent.core.strings import valid_text
 
@@ -119,11 +119,13 @@ def _answer(line: bytes) -> Answer | str:
         return "not valid JSON"
     if not isinstance(fields, dict):
         return "not a JSON object"
-    id, text = _pick(fields, _ID), _pick(fields, _ANSWER)
-    if id is None or text is None:
-        return f"no {'id' if id is None else 'answer'}"
+    id, text, question = (_pick(fields, names) for names in (_ID, _ANSWER, _QUESTION))
+    if text is None:
+        return "no answer"
+    if not id and not question:
+        return "neither id nor question"
     status = "answered" if text else "no_answer"
-    return Answer(id, _pick(fields, _QUESTION) or "", text, status, row={})
+    return Answer(id or id_of(question or ""), question or "", text, status)
 
 
 def _of_row(row: Row) -> Answer:

@@ -175,7 +175,7 @@ def _about_judge(card: Mapping[str, Any], language: Language) -> str:
     extra = []
     if judge["unjudged"]:
         extra.append(say("judge.unjudged", language, count=judge["unjudged"]))
-    if judge["model"] in card["answers"]["models"].values():
+    if judge["served_by"] and judge["model"] in card["answers"]["models"].values():
         extra.append(say("judge.own_answers", language))
     return say("punctuation.semicolon", language).join([line, *extra])
 

@@ -24,7 +24,8 @@ CLAIMS = "claims"
 _SEED = 20_240_607
 _EXACT_PAIRS = 15
 """Up to so many pairs that differ, every one of their 2ⁿ signs is tried."""
-_DRAWS = 10_000
+_DRAWS, _FEWEST_DRAWS, _NUMBERS = 10_000, 1_000, 2_000_000
+"""Random draws; fewer where they would take more numbers than that."""
 
 
 @dataclass(frozen=True)
@@ -138,22 +139,25 @@ def _sign_flips(differences: Sequence[float]) -> float:
         signs = itertools.product((1, -1), repeat=len(sizes))
         sums = [sum(x * y for x, y in zip(sizes, sign, strict=True)) for sign in signs]
         return sum(abs(total) >= observed for total in sums) / len(sums)
-    chance = random.Random(_SEED)  # noqa: S311
-    as_far = 0
-    for _ in range(_DRAWS):
-        bits = chance.getrandbits(len(sizes))
-        signed = (size if bits >> place & 1 else -size for place, size in enumerate(sizes))
-        as_far += abs(sum(signed)) >= observed
+    chance, draws = random.Random(_SEED), _draws(len(sizes))  # noqa: S311
+    half, as_far = sum(sizes) / 2, 0
+    for _ in range(draws):
+        plus = math.fsum(itertools.compress(sizes, chance.choices((0, 1), k=len(sizes))))
+        as_far += 2 * abs(plus - half) >= observed
     # The data themselves are one of the draws: a p of 0 cannot be known.
-    return (as_far + 1) / (_DRAWS + 1)
+    return (as_far + 1) / (draws + 1)
+
+
+def _draws(size: int) -> int:
+    return max(_FEWEST_DRAWS, min(_DRAWS, _NUMBERS // size))
 
 
 def _bootstrap(differences: Sequence[float]) -> tuple[float, float]:
     """Return the middle 95% of the means of samples drawn from the differences themselves."""
-    chance = random.Random(_SEED)  # noqa: S311
-    size = len(differences)
-    means = sorted(fmean(chance.choices(differences, k=size)) for _ in range(_DRAWS))
-    return means[round(0.025 * (_DRAWS - 1))], means[round(0.975 * (_DRAWS - 1))]
+    chance, size = random.Random(_SEED), len(differences)  # noqa: S311
+    draws = _draws(size)
+    means = sorted(math.fsum(chance.choices(differences, k=size)) / size for _ in range(draws))
+    return means[round(0.025 * (draws - 1))], means[round(0.975 * (draws - 1))]
 
 
 @dataclass(frozen=True)
