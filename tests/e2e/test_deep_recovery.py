@@ -26,7 +26,7 @@ from tests.support.standin_process import Standins, standin_process
 __all__ = ["cli_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 LAKE = "杭州西湖一日游怎么安排，交通、门票、餐饮和避坑"
-CONTEXT = {"geo_routing": "never", "web_search": "tavily"}
+CONTEXT = {"geo_routing": "never", "web_search": "tavily", "small_topic_tokens": 0}
 LATENCY = 0.12
 SEED = 20261121
 
