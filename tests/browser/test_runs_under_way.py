@@ -166,3 +166,27 @@ def test_a_question_that_could_not_be_sent_is_sent_again(visit: Visits) -> None:
     turn.get_by_role("button", name="再试一次").click()
     ends(page.locator("article.turn").last)
     expect(part(page, "threads").locator(".thread").first).to_contain_text(EN)
+
+
+def test_a_wish_for_a_run_under_way_is_passed_on_and_told_once_it_is_taken_up(
+    visit: Visits, gemini: HeldGemini
+) -> None:
+    page = visit().tab()
+    turn = searching(page, gemini)
+    box = page.get_by_role("textbox", name="问题")
+    add = page.get_by_role("button", name="补充", exact=True)
+    expect(add).to_be_hidden()
+    box.fill("also the price")
+    expect(page.get_by_role("button", name=STOP)).to_be_visible()
+    add.click()
+    expect(page.get_by_role("status").filter(has_text="已转达")).to_be_visible()
+    expect(box).to_have_value("")
+    box.fill("-cathodes")
+    box.press("Enter")
+    expect(box).to_have_value("")
+    gemini.let_go()
+    ends(turn)
+    part(turn, "timeline").locator("summary").click()
+    expect(turn.locator('.step[data-kind="wish"]')).to_contain_text("also the price")
+    expect(turn.locator('.step[data-kind="drop"]')).to_contain_text("cathodes")
+    assert any("also the price" in str(request.body) for request in gemini.requests)

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from agent.sample.model.reply import SampleModel
 from agent.sample.service import serve
@@ -28,6 +30,7 @@ __all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 ASPECTS_EN = "What do sodium-ion batteries cost?"
+WISH = "also what they weigh"
 CANARY = "CANARY-server-key-0123456789"
 
 
@@ -91,8 +94,10 @@ async def test_a_plan_is_reviewed_over_the_wire_and_survives_kill_9(server: DevS
         review: dict[str, Any] = {"context": {"review_plan": True}, "input": question(EN)}
         state: Any = await client.runs.wait(thread_id, "agent", **review)
         (shown,) = state["__interrupt__"]
-        assert {"queries", "estimate"} == set(shown["value"])
-        assert shown["response_schema"]["properties"].keys() == {"queries", "cancel"}
+        forms = {"action_requests", "review_configs"}
+        assert {"queries", "estimate", "most", *forms} == set(shown["value"])
+        answers = {"queries", "cancel", "decisions"}
+        assert shown["response_schema"]["properties"].keys() == answers
         assert (await client.threads.get(thread_id))["status"] == "interrupted"
         state = await resumed(client, thread_id, {"queries": [{"query": ""}]})
         assert "queries[0].query" in state["__interrupt__"][0]["value"]["problem"]
@@ -234,6 +239,7 @@ async def test_killed_while_searching_the_answer_comes_and_no_finished_call_is_m
         await client.runs.create(thread["thread_id"], "agent", input=question(ASPECTS_EN))
         await until(lambda: hang.times == 0 and replies(keyed) == len(gemini.requests) - 1 > 1)
         finished = len(gemini.requests) - 1
+        await steered(client, thread["thread_id"])
         keyed.kill()
     await asyncio.to_thread(keyed.start)
     async with get_client(url=keyed.url) as client:
@@ -241,8 +247,25 @@ async def test_killed_while_searching_the_answer_comes_and_no_finished_call_is_m
         state = await at_rest(client, thread["thread_id"])
     assert state["values"]["messages"][-1]["type"] == "ai"
     assert state["values"]["gaps"] == []
+    assert state["values"]["wishes"] == [{"kind": "wish", "text": WISH}]
+    assert WISH in str(of_task(gemini, "answer")[0].body)
     again = [n for n in Counter(str(request.body) for request in gemini.requests).values() if n > 1]
     assert again == [2], f"{finished} calls were finished, only the hanging one may be repeated"
+
+
+async def steered(client: LangGraphClient, thread_id: str) -> None:
+    """Pass a wish on to the run under way, after what the server does not take."""
+    with pytest.raises(ConflictError):
+        await client.threads.update_state(thread_id, {"wishes": [{"kind": "wish", "text": WISH}]})
+    for body, field in ({"wish": ""}, "wish"), ({"wish": "x" * 501}, "wish"), ({"a": 1}, "body"):
+        with pytest.raises(UnprocessableEntityError, match=f"{field}: "):
+            await client.http.post(f"/threads/{thread_id}/steer", json=body)
+    idle = (await client.threads.create())["thread_id"]
+    for other, error in (idle, ConflictError), (str(uuid4()), NotFoundError), ("x", NotFoundError):
+        with pytest.raises(error):
+            await client.http.post(f"/threads/{other}/steer", json={"wish": WISH})
+    taken = await client.http.post(f"/threads/{thread_id}/steer", json={"wish": f" {WISH}\n"})
+    assert taken == {"kind": "wish", "text": WISH, "left": 9}
 
 
 async def at_rest(client: LangGraphClient, thread_id: str) -> Any:

@@ -18,6 +18,24 @@ async function asking(options = ASK, question = "附近有什么好玩的？") {
   return { conversation, run: await started, thread: at.server.threads.get(conversation.threadId) };
 }
 
+describe("a wish", () => {
+  it("is passed on while a run goes on, and to nobody otherwise", async () => {
+    const passed = [];
+    const steer = async (threadId, wish) => { passed.push({ threadId, wish }); };
+    const conversation = at.conversation({ steer });
+    await assert.rejects(conversation.steer({ wish: "too early" }), { status: 409 });
+    const started = at.server.nextRun();
+    await conversation.ask("附近有什么好玩的？", ASK);
+    const run = await started;
+    await conversation.steer({ drop: "parks" });
+    assert.deepEqual(passed, [{ threadId: conversation.threadId, wish: { drop: "parks" } }]);
+    run.end("error");
+    await until(conversation, is("failed"));
+    await assert.rejects(conversation.steer({ wish: "too late" }), { status: 409 });
+    assert.equal(passed.length, 1);
+  });
+});
+
 describe("a question", () => {
   it("makes a thread named after it and is answered while it is heard", async () => {
     const { conversation, run, thread } = await asking({ ...ASK, near: { lng: 116.4, lat: 39.9 } });

@@ -57,6 +57,7 @@ ATTEMPTS = [
     _read("read a run", _RUN),
     _read("stream a run", f"{_RUN}/stream"),
     _read("join a run", f"{_RUN}/join"),
+    _send("steer its run", "/threads/{busy}/steer", {"wish": "bob's wish"}),
     _read("stream the thread", "/threads/{busy}/stream"),
     _send("stream its events", "/threads/{busy}/stream/events", {"channels": ["values"]}),
     _send("run on it", f"{_THREAD}/runs", _ASK),

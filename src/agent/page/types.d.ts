@@ -207,6 +207,9 @@ type PlanPart = "queries" | "topics" | "tasks" | "steps";
 /** What a person decides about a plan. */
 type Decision = Partial<Record<PlanPart, unknown[]>> | { cancel: true };
 
+/** What is asked of a run under way: something besides, or something no more. */
+type Wish = { wish: string } | { drop: string };
+
 type TurnStatus = "starting" | "running" | "waiting" | "done" | "stopped" | "failed";
 
 /** One question with everything that came of it. Times are in milliseconds since the epoch. */

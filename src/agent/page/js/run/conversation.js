@@ -2,7 +2,7 @@
 
 import { followToEnd } from "./follow_to_end.js";
 import { delay, withRetries } from "./resumable_stream.js";
-import { client as pageClient, failureText, serverError, statusOf } from "./server.js";
+import { client as pageClient, failureText, serverError, statusOf, steer as pageSteer } from "./server.js";
 import { StreamReader } from "./stream_reader.js";
 import { makeThread, newId, startRun } from "./threads.js";
 import { idsOf, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
@@ -21,6 +21,7 @@ export class Conversation extends EventTarget {
   /** @type {Turn[]} */
   turns = [];
   #client;
+  #steer;
   #schedule;
   #wait;
   #maxQuestion;
@@ -31,14 +32,15 @@ export class Conversation extends EventTarget {
   #stopping = new WeakSet();
 
   /**
-   * @param {{client?: Client, maxQuestion?: number, schedule?: (act: () => void) => void,
+   * @param {{client?: Client, steer?: typeof pageSteer, maxQuestion?: number, schedule?: (act: () => void) => void,
    *   wait?: Following["wait"]}} options `maxQuestion` in characters
    */
   constructor(options = {}) {
-    const { client = pageClient, maxQuestion = Infinity, wait = delay } = options;
+    const { client = pageClient, steer = pageSteer, maxQuestion = Infinity, wait = delay } = options;
     const { schedule = requestAnimationFrame } = options;
     super();
     this.#client = client;
+    this.#steer = steer;
     this.#maxQuestion = maxQuestion;
     /** @param {() => void} act */
     this.#schedule = (act) => schedule(act);
@@ -89,6 +91,20 @@ export class Conversation extends EventTarget {
     Object.assign(turn, { status: "starting", review: null, error: null, endedAt: null });
     this.#changed();
     await this.#begin(turn, { command: { resume: answer } }, undo);
+  }
+
+  /**
+   * Adds to what the run under way is asked, or takes a part away; it is taken up at its next step.
+   * @param {Wish} wish
+   * @returns {Promise<void>} throws ServerError
+   */
+  async steer(wish) {
+    if (!this.threadId || !isBusy(this.current)) throw serverError({ status: 409 });
+    try {
+      await this.#steer(this.threadId, wish);
+    } catch (error) {
+      throw this.#refused(error);
+    }
   }
 
   /** Stops the current turn; resolves once the server says so. A plan that waits is cancelled. */

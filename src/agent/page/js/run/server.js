@@ -76,6 +76,20 @@ export async function signIn(key) {
   return own("/app/sign-in", { method: "POST", body: JSON.stringify({ key }) });
 }
 
+/**
+ * Adds to what a run under way is asked, or takes a part away.
+ * @param {string} threadId
+ * @param {Wish} wish
+ * @returns {Promise<void>} throws ServerError
+ */
+export async function steer(threadId, wish) {
+  try {
+    await own(`/threads/${encodeURIComponent(threadId)}/steer`, { method: "POST", body: JSON.stringify(wish) });
+  } catch (error) {
+    throw statusOf(error) === 409 ? new ServerError(409, say("not_now")) : error;
+  }
+}
+
 /** Forgets the key. Throws ServerError. */
 export async function signOut() {
   await own("/app/sign-out", { method: "POST", body: "{}" });

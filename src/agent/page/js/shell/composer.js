@@ -7,13 +7,16 @@ import { AssistantChoice } from "./assistant_choice.js";
 
 const say = translator("page.composer");
 const NEARLY_FULL = 200;
+const LONGEST_WISH = 500;
 
 export class Composer {
   #config;
   #onAsk;
   #onStop;
+  #onSteer;
   #text;
   #send;
+  #steer;
   #note;
   #planBox;
   #plan;
@@ -21,16 +24,19 @@ export class Composer {
   #busy = false;
   #waiting = false;
   #stopping = false;
+  /** What became of the last wish. */
+  #told = "";
 
   /**
    * @param {Config} config
    * @param {{onAsk: (asked: {question: string, assistant: string, review: boolean}) => void,
-   *   onStop: () => Promise<void>}} options
+   *   onStop: () => Promise<void>, onSteer: (wish: Wish) => Promise<void>}} options
    */
-  constructor(config, { onAsk, onStop }) {
+  constructor(config, { onAsk, onStop, onSteer }) {
     this.#config = config;
     this.#onAsk = onAsk;
     this.#onStop = onStop;
+    this.#onSteer = onSteer;
     this.#assistant = new AssistantChoice();
     this.#planBox = el("input", { type: "checkbox", role: "switch" });
     this.#plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
@@ -38,9 +44,10 @@ export class Composer {
     this.#text = this.#textarea();
     this.#note = el("p", { class: "composer-note small muted", role: "status" });
     this.#send = el("button", { class: "button primary send", type: "button", onclick: () => this.#press() });
+    this.#steer = el("button", { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
-        el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#send));
+        el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#steer, this.#send));
     this.#show();
   }
 
@@ -70,8 +77,11 @@ export class Composer {
   update(turn) {
     this.#busy = isBusy(turn);
     this.#waiting = turn?.status === "waiting";
-    if (!this.#busy) this.#stopping = false;
-    this.#text.placeholder = turn ? say("next") : say("first");
+    if (!this.#busy) {
+      this.#stopping = false;
+      this.#told = "";
+    }
+    this.#text.placeholder = this.#busy ? say("wish") : turn ? say("next") : say("first");
     this.#show();
   }
 
@@ -102,7 +112,11 @@ export class Composer {
 
   #ask() {
     const question = this.#text.value.trim();
-    if (this.#busy || !question || this.#left() < 0) return;
+    if (this.#busy) {
+      this.#add();
+      return;
+    }
+    if (!question || this.#left() < 0) return;
     this.#text.value = "";
     this.#onAsk({ ...this.options, question });
     this.#show();
@@ -116,12 +130,34 @@ export class Composer {
     this.#show();
   }
 
-  #left() { return this.#config.max_question - [...this.#text.value.trim()].length; }
+  /** Hands what was written to the run under way; what it does not take is given back. */
+  async #add() {
+    const text = this.#text.value.trim();
+    if (!text || this.#left() < 0) return;
+    this.#text.value = "";
+    this.#told = say("steering");
+    this.#show();
+    try {
+      await this.#onSteer(wishOf(text));
+      this.#told = say("steered");
+    } catch (error) {
+      this.#told = error instanceof Error ? error.message : String(error);
+      this.giveBack(text);
+    }
+    this.#show();
+  }
+
+  /** Returns how many characters may still be written. */
+  #left() {
+    const most = this.#busy ? LONGEST_WISH : this.#config.max_question;
+    return most - [...this.#text.value.trim()].length;
+  }
 
   #show() {
     grow(this.#text);
     const left = this.#left();
     fill(this.#note, this.#noteText(left));
+    this.#steer.hidden = !this.#busy || this.#stopping || !this.#text.value.trim();
     this.#note.classList.toggle("warn", left < 0);
     const name = this.#busy ? say(this.#stopping ? "stopping" : "stop") : say("ask");
     if (this.#send.dataset.shown !== name) {
@@ -136,8 +172,19 @@ export class Composer {
   #noteText(left) {
     if (left < 0) return say("over", { over: -left });
     if (left < NEARLY_FULL) return say("long", { left });
+    if (this.#busy) return this.#told || null;
     return this.#waiting ? say("waiting") : null;
   }
+}
+
+/**
+ * Returns what was written to a run under way: a leading minus takes a part away, as in the terminal.
+ * @param {string} text
+ * @returns {Wish}
+ */
+export function wishOf(text) {
+  const [, drop] = /^[-－]\s*(.+)$/su.exec(text.trim()) ?? [];
+  return drop ? { drop } : { wish: text.trim() };
 }
 
 /** Grows with its text where the browser does not do so by itself. @param {HTMLTextAreaElement} text */

@@ -56,7 +56,9 @@ export class Page {
       canPick: () => this.map.pickable,
     });
     this.composer = new Composer(config, {
-      onAsk: (question) => this.#ask(question), onStop: () => this.conversation.stop(),
+      onAsk: (question) => this.#ask(question),
+      onStop: () => this.conversation.stop(),
+      onSteer: (wish) => this.conversation.steer(wish),
     });
     this.composer.add(this.near.node);
     this.sidebar = new Sidebar({
