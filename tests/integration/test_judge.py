@@ -245,6 +245,24 @@ def test_another_program_s_answers_are_judged_with_a_benchmark_s_file_of_questio
     assert {match[1] for match in shown if match} == {one.answer for one in ITEMS}
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"extracted": "x", "reason": "r", "verdict": "NOT ATTEMPTED"}',
+        '```json\n{"reason": "r", "verdict": "not-attempted",}\n```',
+        'Let me compare them.\n{"extracted": null, "reason": "r", "verdict": "Not_attempted"}',
+    ],
+)
+def test_a_class_is_understood_as_models_write_it(
+    cli: Cli, here: Here, env: dict[str, str], llm: Scripted, reply: str
+) -> None:
+    put(cli, "a.jsonl", of("1", "Helium only."))
+    llm.then(Reply(text=reply))
+    assert here("judge", "a.jsonl", **env).code == 0
+    (verdict,) = read_verdicts(cli.folder / "a.jsonl.verdicts.jsonl")
+    assert (verdict["verdict"], len(llm.turns)) == ("not_attempted", 1)
+
+
 def test_a_score_beyond_the_scale_is_asked_for_again(
     cli: Cli, here: Here, env: dict[str, str], llm: Scripted
 ) -> None:

@@ -1,8 +1,10 @@
 """Answers to be judged: read from rows and from other programs' files; what rules decide alone."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from evals.judge import disagreements, load
 
 from agent.batch.questions import BadLine, Question, id_of
 from agent.core.errors import AgentError, InputError
@@ -94,6 +96,20 @@ def test_a_file_without_answers_is_refused(
         read_answers(path, None)
 
 
+def test_a_line_may_hold_the_expected_answer_under_its_own_name(tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    rows = [
+        {"id": "1", "question": "a", "answer": "gold", "response": "theirs"},
+        {"id": "2", "question": "a", "answer": "theirs", "ground_truth": "gold"},
+        {"id": "3", "question": "a", "answer": "theirs"},
+    ]
+    path.write_text(json_lines(*rows), "utf-8")
+    answers, _ = read_answers(path, None)
+    assert [(a.text, a.expected) for a in answers] == [
+        ("theirs", "gold"), ("theirs", "gold"), ("theirs", None),
+    ]  # fmt: skip
+
+
 # what needs no model
 
 
@@ -122,6 +138,14 @@ def test_a_report_that_was_not_written_gets_nought_and_a_written_one_is_read() -
     assert verdict["scores"] == dict.fromkeys(CRITERIA, 0.0)
     assert (verdict["by"], verdict["cost_usd"]) == ("rule", 0.0)
     assert ruling(Answer("1", "Write.", "Words.", "answered"), "report") is None
+
+
+def test_our_own_set_of_verdicts_is_whole_and_rules_never_contradict_it() -> None:
+    answers, agreed = load()
+    assert Counter(agreed.values()) == {"correct": 15, "incorrect": 9, "not_attempted": 6}
+    assert len(answers) == len(agreed) == 30
+    rules = [Judge(MODEL, rubric="short").verdict_by_rule(answer) for answer in answers]
+    assert disagreements([verdict for verdict in rules if verdict is not None], agreed) == []
 
 
 # prompts

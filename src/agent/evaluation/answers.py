@@ -16,7 +16,9 @@ from agent.core.strings import valid_text
 
 _ID = ("id", "task_id", "question_id")
 _QUESTION = ("question", "prompt", "problem", "query")
-_ANSWER = ("answer", "model_answer", "article", "response", "prediction")
+_ANSWER = ("model_answer", "article", "response", "prediction", "answer")
+_EXPECTED = ("expected", "expected_answer", "ground_truth", "final_answer", "answer")
+"""`answer` is the expected one only beside an answer under another name."""
 JUDGED = ("answered", "no_answer", "failed")
 """Statuses that count; a skipped or paused question has nothing to judge yet."""
 
@@ -120,12 +122,14 @@ def _answer(line: bytes) -> Answer | str:
     if not isinstance(fields, dict):
         return "not a JSON object"
     id, text, question = (_pick(fields, names) for names in (_ID, _ANSWER, _QUESTION))
+    has_other_name = any(name in fields for name in _ANSWER[:-1])
+    expected = _pick(fields, _EXPECTED if has_other_name else _EXPECTED[:-1])
     if text is None:
         return "no answer"
     if not id and not question:
         return "neither id nor question"
     status = "answered" if text else "no_answer"
-    return Answer(id or id_of(question or ""), question or "", text, status)
+    return Answer(id or id_of(question or ""), question or "", text, status, expected=expected)
 
 
 def _of_row(row: Row) -> Answer:
