@@ -164,3 +164,26 @@ async def test_a_team_settles_an_answer_on_them(knowledge: MemoryKnowledge) -> N
         state: Any = await graph.ainvoke(asked, lab.where(), context=lab.configured())
     assert (state["final_answer"], state["answer_evidence"][0]) == ("三年", "d0-0")
     assert [s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]] == ["document"]
+
+
+async def test_a_team_that_found_nothing_in_them_says_that_it_looked(
+    knowledge: MemoryKnowledge,
+) -> None:
+    from agent.assistants.team_answer.graph import build_graph as team_graph
+
+    def researcher(turn: Turn) -> Answer:
+        if not turn.tool_results:
+            return Answer(calls=(documents("青岚大桥的油漆"),))
+        return Answer(text="没有查到。")
+
+    def verifier(turn: Turn) -> Answer:
+        return Answer(text="没有查到。\nVERDICT: AGREE NOT FOUND\nTERMINATE")
+
+    team = Team("", team_researcher=researcher, team_verifier=verifier)
+    async with team_laboratory(team) as lab:
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
+        graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        asked: Any = {"messages": QUESTION, "collections": ["own"]}
+        state: Any = await graph.ainvoke(asked, lab.where(), context=lab.configured())
+    assert state["final_answer"] == ""
+    assert "- 资料库：青岚大桥的油漆" in str(answer_of(state).text)

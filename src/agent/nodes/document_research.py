@@ -11,6 +11,7 @@ from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.state import DocumentSearchState, Update
+from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "document_research"
@@ -25,7 +26,8 @@ async def document_research(
     query, turn, began = state["search_query"], state["turn"], time.monotonic()
     meter = open_meter(turn, configuration, services, spent=state["spent"])
     prefix, scope = f"d{state['id']}", own_scope(state["readable"], state["owner"], runtime)
-    runtime.stream_writer(event("search_started", NODE, id=prefix, text=query))
+    shown = f"{say('plan_execute.own', turn['language'])}: {query}"
+    runtime.stream_writer(event("search_started", NODE, id=prefix, text=shown))
     documents = await search_own(
         query, scope, services, meter, prefix=prefix, language=turn["language"]
     )
@@ -35,7 +37,7 @@ async def document_research(
     seconds = time.monotonic() - began
     log.info("turn=%s %s %s: %d passages, %.1f s", turn["id"], NODE, prefix, count, seconds)
     runtime.stream_writer(
-        event("search_done", NODE, id=prefix, text=query, count=count, seconds=seconds)
+        event("search_done", NODE, id=prefix, text=shown, count=count, seconds=seconds)
     )
     return Update(
         web_research_result=[documents.marked] if documents.sources else [],

@@ -41,7 +41,7 @@ from agent.sample.model.text import (
 )
 from agent.texts import Language, detect_language, say
 
-THINK, SEARCH = "think_tool", "tavily_search"
+THINK, SEARCH, SEARCH_DOCUMENTS = "think_tool", "tavily_search", "search_documents"
 CHANGE, END = "change_research_topic", "end_of_research"
 USEFUL, PER_PAGE, PER_TOPIC = 3, 6, 8
 PER_KIND, PER_SOURCE, FIGURES, QUESTIONS, LONGEST = 4, 2, 4, 8, 260
@@ -98,7 +98,12 @@ def _searches(turn: Turn, question: str, topic: str, named: list[str]) -> list[F
     if topic in (question, *named[:1]):
         words = words or activity_keywords(question, "zh")
     on_map = map_calls(turn, f"{place[0]} {words[0]}") if place and words else ()
-    return [_call(THINK, reflection=thought), _call(SEARCH, queries=[query]), *on_map]
+    own = [_call(SEARCH_DOCUMENTS, query=query)] if _offers_documents(turn) else []
+    return [_call(THINK, reflection=thought), _call(SEARCH, queries=[query]), *own, *on_map]
+
+
+def _offers_documents(turn: Turn) -> bool:
+    return any(tool.name == SEARCH_DOCUMENTS for tool in turn.tools)
 
 
 def _call(name: str, **arguments: object) -> FunctionCall:

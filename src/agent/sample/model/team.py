@@ -20,6 +20,7 @@ from agent.sample.model.values import ON_MAP, Value, of_record, of_sentence, pro
 from agent.texts import say
 
 SEARCHES, CODE, MAPS = ("search_bocha", "search_google", "search_tavily"), "run_code", "maps_"
+DOCUMENTS = "search_documents"
 BETWEEN = " — "
 _FORM = re.compile(r"[（(]([^（）()]*(?:格式|小数|format|decimal)[^（）()]*)[）)]", re.IGNORECASE)
 _STATED = re.compile(r'[<‹]turn [^<>‹›]*speaker=["”]researcher["”][^<>‹›]*[>›]\n(.*)')
@@ -119,7 +120,8 @@ def _lookups(turn: Turn, question: str) -> tuple[FunctionCall, ...]:
         return on_map if turn.tool_results else ()
     queries = dict.fromkeys([clean_question(question), _shorter(question)])
     first = [FunctionCall(n, {"query": q}) for n in _engines(turn)[:1] for q in queries]
-    return (*first, *on_map)
+    own = DOCUMENTS if _offers(turn, DOCUMENTS) else ""
+    return (*first, *(FunctionCall(own, {"query": q}) for q in [*queries][:1] if own), *on_map)
 
 
 def _shorter(question: str) -> str:
