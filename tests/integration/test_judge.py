@@ -349,6 +349,21 @@ def test_two_files_are_compared_in_plain_words_of_both_languages(
     assert (found["short"]["only_b"], found["short"]["p"]) == (8, 0.007812)
 
 
+def test_two_configurations_in_one_file_are_judged_and_compared_by_their_names(
+    cli: Cli, here: Here, env: dict[str, str]
+) -> None:
+    rows = [of(str(n), f"{'Correct' if n < 2 else 'Incorrect'} one", config="c") for n in range(8)]
+    put(cli, "a.jsonl", *rows, *(of(str(n), "Correct two", config="d") for n in range(8)))
+    refused = here("judge", "a.jsonl", **env)
+    assert refused.code == 2
+    assert "#c (8 rows), #d (8 rows)" in refused.err
+    for name in ("a.jsonl#c", "a.jsonl#d"):
+        assert here("judge", name, **env).code == 0
+    told = here("compare", "a.jsonl#c", "a.jsonl#d", **ENGLISH).out
+    assert "Correct: A 25.0%, B 100.0%" in told
+    assert "→ B is better" in told
+
+
 def test_a_small_difference_is_not_called_one(cli: Cli, here: Here, env: dict[str, str]) -> None:
     judged(cli, here, env, "a.jsonl", "ccccci")
     judged(cli, here, env, "b.jsonl", "cccccc")
