@@ -24,6 +24,7 @@ from agent.sample import (
 )  # fmt: skip
 from agent.sample.model.request import Answer
 from agent.sample.service import Service
+from tests.support import gemini_rules
 from tests.support.standin import FaultyEvent, Standin, StreamingStandin
 
 KEY = search.KEY
@@ -54,6 +55,9 @@ def gemini_error(
 
 
 class GeminiService(StreamingStandin, gemini.GeminiService):
+    def check(self, body: Any, model: str) -> None:
+        gemini_rules.check(body, model)
+
     def fault_event(self, reply: gemini.GeminiReply, kind: FaultyEvent) -> bytes:
         if kind == "error":
             return gemini.sse(gemini_error(503, message="The model is overloaded."))
@@ -78,7 +82,21 @@ class OpenAIService(StreamingStandin, openai.OpenAIService):
 
     def check(self, body: Any) -> None:
         super().check(body)
+        messages = body["messages"]
         kind = (body.get("response_format") or {}).get("type")
+        text = " ".join(str(message.get("content")) for message in messages).lower()
+        if kind == "json_object" and "json" not in text:
+            raise openai.Refused(
+                "Prompt must contain the word 'json' to use 'response_format' json_object"
+            )
+        call_ids: set[str] = set()
+        for message in messages:
+            call_ids |= {call["id"] for call in message.get("tool_calls") or []}
+            if message["role"] == "tool" and message.get("tool_call_id") not in call_ids:
+                raise openai.Refused("A tool message must answer a tool call")
+        self._check_rules(body, kind)
+
+    def _check_rules(self, body: Any, kind: str | None) -> None:
         if (kind == "json_schema" and self.rules.no_json_schema) or (
             kind == "json_object" and self.rules.no_json_object
         ):

@@ -23,11 +23,6 @@ from agent.sample.ranking import text_vector
 from agent.sample.service import BODY, StreamingService
 
 SIGNATURE = base64.b64encode(b"offline thought signature").decode()
-_TOP = {
-    "contents", "systemInstruction", "tools", "toolConfig", "safetySettings",
-    "generationConfig", "cachedContent", "labels", "model",
-}  # fmt: skip
-_SAMPLING = ("temperature", "topP", "topK")
 
 
 class Refused(Exception):
@@ -38,76 +33,7 @@ class Refused(Exception):
         self.message, self.status, self.reason = message, status, reason
 
 
-def check(body: Any, model: str) -> None:
-    """Raise Refused for what the real service answers with 400."""
-    if not isinstance(body, Mapping):
-        raise Refused("Invalid JSON payload received.")
-    for name in body:
-        if name not in _TOP:
-            raise Refused(f'Invalid JSON payload received. Unknown name "{name}"')
-    contents = body.get("contents")
-    if not isinstance(contents, list) or not contents:
-        raise Refused("contents is not specified")
-    for content in contents:
-        if not content.get("parts"):
-            raise Refused("contents.parts must not be empty.")
-    if contents[-1].get("role") == "model":
-        raise Refused("Please ensure that the last turn is a user turn.")
-    _check_generation(body.get("generationConfig") or {}, model)
-    _check_tools(body)
-    _check_calls(contents)
-
-
-def _check_generation(config: Mapping[str, Any], model: str) -> None:
-    for name in _SAMPLING:
-        if name in config:
-            raise Refused(f"{name} is not supported by {model}.")
-    thinking = config.get("thinkingConfig") or config.get("thinking_config") or {}
-    level = thinking.get("thinkingLevel") or thinking.get("thinking_level")
-    budget = thinking.get("thinkingBudget", thinking.get("thinking_budget"))
-    if level and budget is not None:
-        raise Refused("You can only set only one of thinking budget and thinking level.")
-    if budget is not None and model.startswith("gemini-4"):
-        raise Refused(f"Thinking budget is not supported by {model}.")
-    entry = GOOGLE_MODELS.get(model)
-    if level and entry and str(level).lower() not in entry.thinking:
-        raise Refused(f"Thinking level {level} is not supported for this model.")
-    schema = config.get("responseJsonSchema") or config.get("responseSchema")
-    if schema is not None and config.get("responseMimeType") != "application/json":
-        raise Refused("responseSchema needs responseMimeType application/json")
-
-
-def _check_tools(body: Mapping[str, Any]) -> None:
-    tools = body.get("tools") or []
-    kinds = {kind for tool in tools for kind in tool}
-    mixed = "functionDeclarations" in kinds and len(kinds) > 1
-    config = body.get("toolConfig") or {}
-    if mixed and not config.get("includeServerSideToolInvocations"):
-        raise Refused("Built-in tools and function calling cannot be combined in this request.")
-
-
-def _check_calls(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Check that every result answers a call of the turn before it, and that none is missing."""
-    for before, after in itertools.pairwise([{}, *contents]):
-        results = _of(after, "functionResponse")
-        calls = _of(before, "functionCall")
-        if not results and not calls:
-            continue
-        if len(results) != len(calls):
-            raise Refused(
-                "Please ensure that the number of function response parts is equal to the number "
-                "of function call parts of the function call turn."
-            )
-        call_names = {(call.get("id"), call.get("name")) for call in calls}
-        if {(r.get("id"), r.get("name")) for r in results} != call_names or None in {
-            i for i, _ in call_names
-        }:
-            raise Refused("Function response id and name must match those of the function call.")
-        if not any(p.get("thoughtSignature") for p in before["parts"] if "functionCall" in p):
-            raise Refused("Function call is missing a thought_signature in functionCall parts.")
-
-
-def _of(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+def parts_of(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     return [part[kind] for part in content.get("parts") or () if kind in part]
 
 
@@ -133,7 +59,7 @@ def read(body: Mapping[str, Any], model: str) -> Turn:
         tool_results=tuple(
             ToolResult(r["name"], _result(r.get("response")), r.get("id") or "")
             for content in contents[last + 1 :]
-            for r in _of(content, "functionResponse")
+            for r in parts_of(content, "functionResponse")
         ),
         schema=schema if schema is not None else {} if wants_json else None,
         search=any("googleSearch" in tool for tool in tools),
@@ -142,13 +68,13 @@ def read(body: Mapping[str, Any], model: str) -> Turn:
 
 
 def _is_said(content: Mapping[str, Any]) -> bool:
-    return bool(_text(content) or _of(content, "functionCall"))
+    return bool(_text(content) or parts_of(content, "functionCall"))
 
 
 def _past(content: Mapping[str, Any]) -> PastMessage:
     calls = tuple(
         FunctionCall(c["name"], c.get("args") or {}, c.get("id") or "")
-        for c in _of(content, "functionCall")
+        for c in parts_of(content, "functionCall")
     )
     return PastMessage("model" if content.get("role") == "model" else "user", _text(content), calls)
 
@@ -345,7 +271,7 @@ class GeminiService(StreamingService):
                 "streamGenerateContent",
             ):
                 raise Refused(f"unknown method {method}", 404)
-            check(body, model)
+            self.check(body, model)
         except Refused as error:
             return _refuse(error)
         answer = self.model.respond(read(body, model))
@@ -353,6 +279,11 @@ class GeminiService(StreamingService):
         if method == "generateContent":
             return web.json_response(reply.whole())
         return await self.stream(request, reply)
+
+    def check(self, body: Any, model: str) -> None:
+        """Raise Refused for a request that asks nothing."""
+        if not isinstance(body, Mapping) or not body.get("contents"):
+            raise Refused("contents is not specified")
 
     def _check_key(self, request: web.Request) -> None:
         request_key = request.headers.get("x-goog-api-key") or request.query.get("key")
