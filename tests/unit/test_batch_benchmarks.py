@@ -1,6 +1,8 @@
 """Ten rows of our own as each benchmark publishes its own: read, recognised, decrypted."""
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,22 @@ def test_a_workbook_may_have_empty_rows_and_cells(write: Write) -> None:
     questions, bad = read_questions(write(sheet, "q.xlsx"))
     assert bad == []
     assert [(q.text, q.expected, q.line) for q in questions] == [("a & <b>", "x", 2), ("c", "", 4)]
+
+
+def test_a_workbook_s_pieces_of_text_are_joined_without_their_reading_aids(write: Write) -> None:
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    rich = "<si><r><t>北京</t></r><r><t>在哪？</t></r><rPh sb='0' eb='2'><t>běi</t></rPh></si>"
+    cells = (
+        '<row r="1"><c r="A1" t="inlineStr"><is><t>question</t></is></c></row>'
+        '<row r="2"><c r="A2" t="s"><v>0</v></c></row><row r="3"><c r="A3"><v>1912</v></c></row>'
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as book:
+        book.writestr("xl/sharedStrings.xml", f"<sst {space}>{rich}</sst>")
+        sheet = f"<worksheet {space}><sheetData>{cells}</sheetData></worksheet>"
+        book.writestr("xl/worksheets/sheet1.xml", sheet)
+    questions, _ = read_questions(write(packed.getvalue(), "q.xlsx"))
+    assert [question.text for question in questions] == ["北京在哪？", "1912"]
 
 
 def test_a_workbook_that_names_no_question_reports_its_rows(write: Write) -> None:

@@ -232,12 +232,14 @@ def _part(book: zipfile.ZipFile, name: str) -> ElementTree.Element:
 
 
 def _cell(cell: ElementTree.Element, texts: list[str]) -> str:
-    if cell.get("t") == "inlineStr":
-        return _text_in(cell)
+    inline = cell.find(f"{_SPACE}is")
+    if inline is not None:
+        return _text_in(inline)
     value = cell.findtext(f"{_SPACE}v") or ""
     return texts[int(value)] if cell.get("t") == "s" else value
 
 
 def _text_in(element: ElementTree.Element) -> str:
-    """Return a text, of one piece or of several in different type."""
-    return "".join(piece.text or "" for piece in element.iter(f"{_SPACE}t"))
+    """Return a text, of one piece or of several in different type; how it is read aloud is none."""
+    pieces = element.findall(f"{_SPACE}t") + element.findall(f"{_SPACE}r/{_SPACE}t")
+    return "".join(piece.text or "" for piece in pieces)
