@@ -61,20 +61,20 @@ def page_sources(previous: Previous) -> list[Source]:
 def previous_lines(previous: Previous, tokens: int) -> str:
     """Return notes and sources of the last turn for a model, within so many tokens.
 
-    A source that the notes cite has its title alone.
+    Of a source's words those stand there that are in no note.
     """
     notes = previous.get("notes", [])
-    cited = {name for note in notes for name in MARKER.findall(note)}
+    noted = " ".join(" ".join(notes).split())
     lines = [
-        f"[^{source['id']}] {source['title']}"
-        + (f" — {_words(source)}" if source["id"] not in cited and source["quotes"] else "")
+        " — ".join(filter(None, [f"[^{source['id']}] {source['title']}", _words(source, noted)]))
         for source in page_sources(previous)
     ]
     return cut_to_tokens("\n\n".join(filter(None, [*notes, "\n".join(lines)])), tokens)
 
 
-def _words(source: Source) -> str:
-    return " / ".join(" ".join(quote.split()) for quote in source["quotes"])[:_SHOWN_TEXT]
+def _words(source: Source, noted: str) -> str:
+    quotes = (" ".join(quote.split()) for quote in source["quotes"])
+    return " / ".join(q for q in quotes if q.rstrip("。.") not in noted)[:_SHOWN_TEXT]
 
 
 def earlier_pages(messages: Sequence[AnyMessage], known: Iterable[Source]) -> dict[str, Source]:

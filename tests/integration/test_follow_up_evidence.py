@@ -1,0 +1,92 @@
+"""A follow-up starts from what the last turn knew, in every assistant."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agent.evidence.types import Source
+from agent.sample.model.request import Answer, Turn
+from agent.sample.model.text import block
+from tests.integration.test_question_kept import Spoken, plan
+from tests.support.deep_lab import Researcher, deep_laboratory
+from tests.support.lab import Lab, answer_of, laboratory, told
+from tests.support.team_lab import Team, team_laboratory
+
+pytestmark = pytest.mark.node
+WRITTEN = plan({"query": "sodium-ion batteries"}, question="How do sodium-ion batteries work?")
+NOTHING_TO_SEARCH = Answer(json={"question": "And how cold?", "query": []})
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    async with laboratory() as built:
+        yield built
+
+
+def uncited(state: dict[str, Any]) -> Source:
+    """A page of a turn, with its words, that the answer did not cite."""
+    cited = {source["url"] for source in told(state)["sources"]}
+    pages = [s for s in state["sources_gathered"] if s["url"] not in cited and s["quotes"]]
+    source: Source = pages[0]
+    return source
+
+
+async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_search(
+    lab: Lab,
+) -> None:
+    answers = [Answer(text="Gladly; what else?")]
+    brain = Spoken(generate_query=[WRITTEN, NOTHING_TO_SEARCH], answer=answers)
+    lab.gemini.brain = brain
+    first = await lab.ask("How do sodium-ion batteries work?")
+    page = uncited(first)
+    left: dict[str, Any] = first["previous"]
+    assert len(json.dumps(left, ensure_ascii=False).encode()) <= 30_000
+    (name,) = [s["id"] for s in left["sources"] if s["url"] == page["url"]]
+    answers[:] = [Answer(text=f"{page['quotes'][0]}[^{name}]")]
+    second = await lab.ask("And how cold?")
+    assert f"[^{name}]" in block(brain.prompts("answer")[1], "previous_sources")
+    assert [s["url"] for s in told(second)["sources"]] == [page["url"]]
+    assert second["queries"] == []
+
+
+async def test_nothing_is_carried_where_the_setting_says_so(lab: Lab) -> None:
+    lab.gemini.brain = Spoken(generate_query=[WRITTEN])
+    state = await lab.ask("How do sodium-ion batteries work?", context={"max_previous_bytes": 0})
+    assert (state["previous"]["sources"], state["previous"]["notes"]) == ([], [])
+
+
+async def test_a_report_s_notes_are_known_to_the_next_exploration_and_its_report() -> None:
+    async with deep_laboratory(Researcher("成本")) as lab:
+        first = await lab.ask()
+        note = first["previous"]["notes"][0]
+        assert note.startswith("## 成本")
+        await lab.ask("那么安全呢？")
+        for task in ("deep_explore", "deep_report"):
+            shown = block(lab.llm.asked(task)[-1].user, "previous")
+            assert "## 成本" in shown
+            assert "[^p0-0]" in shown
+
+
+async def test_a_team_is_shown_what_it_read_before_and_may_settle_on_it() -> None:
+    def settle(turn: Turn) -> Answer:
+        return Answer(
+            json={
+                "outcome": "answer",
+                "answer": "1987年",
+                "evidence": ["p0-0"],
+                "explanation": "大桥于1987年9月1日通车[^p0-0]。",
+            }
+        )
+
+    async with team_laboratory(Team()) as lab:
+        first = await lab.ask()
+        assert len(first["previous"]["sources"]) > len(told(first)["sources"])
+        lab.llm.rules["team_synthesize"] = settle
+        second = await lab.ask("再确认一下是哪一年？")
+        shown = block(lab.llm.asked("team_researcher")[-1].user, "previous")
+        assert "通车" in shown
+        assert "[^p0-0]" in shown
+        assert second["final_answer"] == "1987年"
+        assert "1987年9月1日通车[1]" in str(answer_of(second).text)
