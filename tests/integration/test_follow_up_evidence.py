@@ -37,8 +37,8 @@ async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_s
     lab: Lab,
 ) -> None:
     answers = [Answer(text="Gladly; what else?")]
-    brain = Spoken(generate_query=[WRITTEN, NOTHING_TO_SEARCH], answer=answers)
-    lab.gemini.brain = brain
+    llm = Spoken(generate_query=[WRITTEN, NOTHING_TO_SEARCH], answer=answers)
+    lab.gemini.llm = llm
     first = await lab.ask("How do sodium-ion batteries work?")
     page = uncited(first)
     left: dict[str, Any] = first["previous"]
@@ -46,13 +46,13 @@ async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_s
     (name,) = [s["id"] for s in left["sources"] if s["url"] == page["url"]]
     answers[:] = [Answer(text=f"{page['quotes'][0]}[^{name}]")]
     second = await lab.ask("And how cold?")
-    assert f"[^{name}]" in block(brain.prompts("answer")[1], "previous_sources")
+    assert f"[^{name}]" in block(llm.prompts("answer")[1], "previous_sources")
     assert [s["url"] for s in told(second)["sources"]] == [page["url"]]
     assert second["queries"] == []
 
 
 async def test_nothing_is_carried_where_the_setting_says_so(lab: Lab) -> None:
-    lab.gemini.brain = Spoken(generate_query=[WRITTEN])
+    lab.gemini.llm = Spoken(generate_query=[WRITTEN])
     state = await lab.ask("How do sodium-ion batteries work?", context={"max_previous_bytes": 0})
     assert (state["previous"]["sources"], state["previous"]["notes"]) == ([], [])
 
