@@ -63,7 +63,8 @@ class LongModel(PlayedModel):
         task = task_of(turn)
         if task == "claim_check":
             return self._verdicts(turn)
-        place = (self.turn, task, block(turn.user, "topic") or block(turn.user, "task"))
+        # Topics are explored side by side; everything else comes one after the other.
+        place = (self.turn, task, block(turn.user, "topic") if task == "deep_explore" else "")
         self.used_keys[place] = self.used_keys.get(place, 0) + 1
         for row in self._rows(task):
             if (row["n"], row.get("key", "")) == (self.used_keys[place], place[2]):

@@ -311,3 +311,19 @@ async def test_a_link_in_a_clause_that_its_page_does_not_say_goes_and_others_sta
     assert done.text.startswith(f"It has 150,000 users†, but that is no count {link}.")
     later = await checked(f"It reached 1.0, has 150,000 users {link}, and is new.", known)
     assert later.text.startswith(f"It reached 1.0, has 150,000 users {link}†, and is new.")
+
+
+def _only(sentence: str, known: Evidence) -> Finding:
+    [finding] = check(sentence, known)
+    return finding
+
+
+def test_a_wrong_result_of_a_formula_of_known_terms_is_calculated_again() -> None:
+    priced = Evidence(
+        {"w0-0": record("w0-0", ["船票55元，地铁4元，雷峰塔门票40元。"])}, question="三人"
+    )
+    text = "据此推算：船票 55×3=165 元，地铁 4×6=24 元，门票 40 元，合计 165+24+40=239 元。"
+    finding = _only(text, priced)
+    assert (finding.verdict, finding.text) == ("repaired", text.replace("239", "229"))
+    assert _only(text.replace("239", "229"), priced).verdict == "computed"
+    assert _only(text.replace("40=239", "41=230"), priced).verdict == "marked"

@@ -271,9 +271,9 @@ def _attached(finding: Finding, pages: Evidence) -> Finding:
 
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
-    """Return a source's own words: quotes may be a model's, where its text is there."""
+    """Return a source's own words and date: quotes may be a model's, where its text is there."""
     text = texts.get(name, "")
-    return [text] if text else source["quotes"]
+    return [*([text] if text else source["quotes"]), (source.get("published") or "")[:10]]
 
 
 def record_texts(

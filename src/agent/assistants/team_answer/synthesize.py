@@ -250,7 +250,8 @@ def lookups(state: TeamState) -> list[Evidence]:
 
 def _page_line(source: Source, length: int) -> str:
     snippet = " ".join(" … ".join(source["quotes"]).split())[:length]
-    return f"[^{source['id']}] {source['title']}" + (f" — {snippet}" if snippet else "")
+    dated = f" ({date[:10]})" if (date := source.get("published")) else ""
+    return f"[^{source['id']}] {source['title']}{dated}" + (f" — {snippet}" if snippet else "")
 
 
 def _lookup_line(lookup: Evidence, state: TeamState) -> str:

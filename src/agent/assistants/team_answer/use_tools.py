@@ -74,6 +74,7 @@ class SourceRegister:
                     url=link_url(hit.url),
                     provider=result.service,
                     quotes=[],
+                    published=hit.published,
                 )
             )
             if hit.snippet and hit.snippet not in source["quotes"]:

@@ -51,6 +51,8 @@ _TERM = r"(?:[¥$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:million|billion|万|亿|%
 _FORMULA = re.compile(rf"[(（\[]*{_TERM}(?:\s*[)）]?\s*[+\-−*×x·÷/]\s*[(（]?\s*{_TERM}[)）]?)+")
 _RANGE = re.compile(r"\s?[–~]\s?(\d[\d,.]*\d|\d)")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_OPERATOR_BEFORE = re.compile(r"[+\-−*×·÷/][\s(（]*$")
+_EQUALS = re.compile(r"\s?(?:[^\W\d]{1,3}\s?)?[=＝]\s?[¥$€£]?")
 _SCALED = {"million": "000000", "billion": "000000000", "万": "0000", "亿": "00000000"}
 _OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -67,6 +69,17 @@ def formula_values(text: str) -> Iterator[tuple[Decimal, list[Decimal]]]:
             value = _evaluate(formula)
             if value is not None:
                 yield value, [Decimal(n.replace(",", "")) for n in _NUMBER.findall(formula)]
+
+
+def formula_before(text: str, figure: Figure) -> tuple[Decimal, list[Decimal]] | None:
+    """Return the value and terms of the formula whose result the text says the figure is."""
+    for match in _FORMULA.finditer(text, 0, figure.start):
+        part_of_another = _OPERATOR_BEFORE.search(text, 0, match.start())
+        if not part_of_another and _EQUALS.fullmatch(text, match.end(), figure.start):
+            value = _evaluate(match[0])
+            terms = [Decimal(number.replace(",", "")) for number in _NUMBER.findall(match[0])]
+            return None if value is None else (value, terms)
+    return None
 
 
 def _evaluate(formula: str) -> Decimal | None:

@@ -6,11 +6,17 @@ doubtful and may go to a model (`doubts`).
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal
 
-from agent.evidence.claims.arithmetic import calculated, is_estimate, reckoned
+from agent.evidence.claims.arithmetic import (
+    calculated,
+    formula_before,
+    is_estimate,
+    reckoned,
+)
 from agent.evidence.claims.claim import (
     LEAST_OVERLAP,
     MAX_FIGURES,
@@ -176,10 +182,26 @@ class _Judge(Claim):
             )
             (computed if grounded else rest).append(figure)
         if rest:
+            known = {figure.value for figure in (*operands, *computed)}
+            corrected = self._calculated_again(rest[0], known) if len(rest) == 1 else None
+            if corrected:
+                return replace(self._finding("repaired"), text=corrected)
             return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if self._foreign_names():
             return self._finding("marked", self.best(everything))
         return self._finding("computed" if computed else "quoted" if self.sentence.cited else "own")
+
+    def _calculated_again(self, figure: Figure, known: Container[Decimal]) -> str | None:
+        """Return the sentence with the right result of its formula, whose terms must be known."""
+        formula = formula_before(self.text, figure)
+        written = _DIGITS.search(figure.text)
+        if formula is None or written is None or figure.scale != 1:
+            return None
+        if any(term not in known for term in formula[1]):
+            return None
+        result = f"{round(formula[0], len(written[0].partition('.')[2])):f}"
+        whole, right = self.sentence.text, figure.text.replace(written[0], result, 1)
+        return whole[: figure.start] + right + whole[figure.end :]
 
     def _judge_uncited(self) -> Finding:
         everything = self.evidence.passages
@@ -356,6 +378,7 @@ _NEGATION = re.compile(
     re.I,
 )
 _LIMIT = re.compile(r"只能|只有|至少|最多|必须|不能|\b(?:only|at most|at least|none|up to)\b", re.I)
+_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _WEEKDAY = re.compile(r"周[一二三四五六日]|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", re.I)
 _PICKS = re.compile(
     r"首选|优选|推荐|可以?[去选到]|建议去|不妨|优先|值得"

@@ -192,7 +192,10 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
             telling -= figure_words(passage.text)
         if not any(p.source == passage.source and telling <= p.words for p in passages):
             passages.append(passage)
-    return passages[: min(max(_SHOWN_PASSAGES, len(cited)), 2 * _SHOWN_PASSAGES)]
+    # Words of another script rank nothing: more of the source is shown.
+    ranks = any(len(own & passage.words) > 1 for pool in pools for passage in pool)
+    least = _SHOWN_PASSAGES if ranks else 2 * _SHOWN_PASSAGES
+    return passages[: min(max(least, len(cited)), 2 * _SHOWN_PASSAGES)]
 
 
 def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Finding:
