@@ -1,4 +1,4 @@
-"""One Chromium and one server per module; a visit of its own for every test."""
+"""One Chromium and one server for all modules of a worker; a visit of its own for every test."""
 
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
@@ -26,15 +26,16 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.fixture(scope="module", name="chromium")
+@pytest.fixture(scope="package", name="chromium")
 def chromium_fixture() -> "Iterator[Browser]":
+    """End with the folder: while Playwright runs, no other event loop can."""
     from tests.support.browser import chromium
 
     with chromium() as browser:
         yield browser
 
 
-@pytest.fixture(scope="module", name="server")
+@pytest.fixture(scope="package", name="server")
 def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
     """With sample data; a module with other settings has a fixture of this name itself."""
     with page_server(tmp_path_factory.mktemp("server")) as started:
