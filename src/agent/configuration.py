@@ -68,7 +68,7 @@ class Configuration(BaseModel):
     answer_language: Literal["auto", "zh", "en"] = Field(
         "auto", description="Language of the answer; auto is the question's."
     )
-    review_plan: bool = Field(False, description="Pause before searching to review the queries.")
+    review_plan: bool = Field(False, description="Pause before searching to review the plan.")
     resolve_links: bool = Field(
         True, description="Resolve Google's redirect links of cited sources after the answer."
     )

@@ -38,8 +38,7 @@ async def reflection(
     state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
     """Count the round; ask the model only where its verdict can change what happens next."""
-    services = get_services()
-    configuration = runtime.context or Configuration()
+    services, configuration = get_services(), runtime.context or Configuration()
     turn, finished = state["turn"], state.get("research_loop_count", 0) + 1
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = wished(state, wishes)
@@ -54,8 +53,7 @@ async def reflection(
     if queries := left_by_map(state, configuration):
         return _to_the_web(unjudged, queries, finished)
     # A new wish is worth one round beyond those that were planned.
-    rounds = max(turn["loops"], finished + 1) if wishes else turn["loops"]
-    if finished >= rounds or not _can_search(state, configuration):
+    if (finished >= turn["loops"] and not wishes) or not _can_search(state, configuration):
         return unjudged
     meter = open_meter(turn, configuration, services, spent=state.get("usage"))
     asking = _verdict(state, configuration, services.models, meter)
@@ -67,17 +65,15 @@ async def reflection(
     log.info("turn=%s %s %d: sufficient=%s, %d follow-ups",
              turn["id"], NODE, finished, verdict.is_sufficient, len(follow_ups))  # fmt: skip
     runtime.stream_writer(event("reflection", NODE, text=_missing(verdict), count=len(follow_ups)))
-    return Update(
-        research_loop_count=finished,
-        number_of_ran_queries=unjudged["number_of_ran_queries"],
+    judged_now = Update(
         is_sufficient=verdict.is_sufficient,
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
-        wishes=wishes,
         usage=meter.usage,
     )
+    return Update(**{**unjudged, **judged_now})
 
 
 def _still_missing(state: OverallState, finished: int) -> str:

@@ -32,7 +32,8 @@ export class Conversation extends EventTarget {
   #stopping = new WeakSet();
 
   /**
-   * @param {{client?: Client, steer?: typeof pageSteer, maxQuestion?: number, schedule?: (act: () => void) => void,
+   * @param {{client?: Client, steer?: typeof pageSteer, maxQuestion?: number,
+   *   schedule?: (act: () => void) => void,
    *   wait?: Following["wait"]}} options `maxQuestion` in characters
    */
   constructor(options = {}) {

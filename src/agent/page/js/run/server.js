@@ -84,7 +84,8 @@ export async function signIn(key) {
  */
 export async function steer(threadId, wish) {
   try {
-    await own(`/threads/${encodeURIComponent(threadId)}/steer`, { method: "POST", body: JSON.stringify(wish) });
+    const path = `/threads/${encodeURIComponent(threadId)}/steer`;
+    await own(path, { method: "POST", body: JSON.stringify(wish) });
   } catch (error) {
     throw statusOf(error) === 409 ? new ServerError(409, say("not_now")) : error;
   }

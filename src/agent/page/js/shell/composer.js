@@ -44,7 +44,8 @@ export class Composer {
     this.#text = this.#textarea();
     this.#note = el("p", { class: "composer-note small muted", role: "status" });
     this.#send = el("button", { class: "button primary send", type: "button", onclick: () => this.#press() });
-    this.#steer = el("button", { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
+    this.#steer = el("button",
+      { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
         el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#steer, this.#send));

@@ -10,6 +10,9 @@ const MOST = 10;
 const LONGEST = 400;
 /** The key of a line's text by the part of a plan; empty where the line is one. */
 const TEXTS = /** @type {const} */ ({ queries: "query", topics: "name", tasks: "query", steps: "" });
+const TITLES = /** @type {const} */ ({
+  queries: "title_queries", topics: "title_topics", tasks: "title_tasks", steps: "title_steps",
+});
 const PARTS = /** @type {PlanPart[]} */ (Object.keys(TEXTS));
 
 /**
@@ -63,7 +66,7 @@ class ReviewForm {
   /** @param {Review} review */
   open(review) {
     this.#before = this.#draft = draftFor(review, this.#before);
-    const title = el("h3", { class: "review-title", tabindex: "-1" }, say(`title_${this.#draft.part}`));
+    const title = el("h3", { class: "review-title", tabindex: "-1" }, say(TITLES[this.#draft.part]));
     fill(this.#node, title, el("p", { class: "muted" }, say("lead")), this.#problem,
       this.#list, this.#add, estimateNode(review.estimate), this.#decision());
     this.#tell(review.problem ? say("problem", { problem: review.problem }) : "");
@@ -104,7 +107,8 @@ class ReviewForm {
     }, icon("remove"));
     const after = waitsFor(this.#draft, line);
     return el("li", { class: "review-query" }, text, raise, remove,
-      after.length > 0 && el("p", { class: "muted small review-after" }, say("after", { numbers: after.join(", ") })),
+      after.length > 0 &&
+        el("p", { class: "muted small review-after" }, say("after", { numbers: after.join(", ") })),
       line.map && mapSwitch(line, line.map));
   }
 
