@@ -283,6 +283,27 @@ def test_notes_carry_the_marker_of_their_page_and_a_report_only_what_stands_in_t
     assert cited_ids(report) == ["s0-0"]
 
 
+def test_a_report_quotes_pages_that_stand_in_place_of_notes_and_shows_no_tag_of_theirs() -> None:
+    text = "西湖有地铁1号线。湖边不收门票。"
+    page = element("page", f"\n{text}\n", id="t0-0", title="[示例] 西湖交通", partial="no")
+    for topic, sentence in (
+        ("地铁", "西湖有地铁1号线。[^t0-0]"),
+        ("缆车", "没有这方面的内容。[^t0-0]"),
+    ):
+        topics = element("topic", Raw(page), name=topic)
+        report = text_of(reply(ask("deep_report", question=f"西湖的{topic}", topics=topics)))
+        assert sentence in report
+        assert "page" not in report
+        assert "门票" not in report
+
+
+def test_what_stands_under_one_topic_is_not_missing_under_another() -> None:
+    notes = "循环寿命和成本是两个关键。[^s0-0]"
+    topics = [element("topic", notes, name=name) for name in ("成本", "寿命")]
+    turn = ask("deep_report", question="电池的成本和寿命", topics=Raw("\n".join(topics)))
+    assert "没有这方面的资料" not in text_of(reply(turn))
+
+
 def test_a_plan_has_a_task_per_aspect_and_at_most_three() -> None:
     tasks = reply(ask("plan_tasks", question="宁德时代的技术路线与营收", limit="6")).json["tasks"]
     assert [task["query"] for task in tasks] == ["宁德时代 技术路线", "宁德时代 营收"]

@@ -23,6 +23,7 @@ from agent.sample.model.subject import (
 from agent.sample.model.text import (
     Record,
     Sentence,
+    Source,
     best,
     block,
     elements,
@@ -116,37 +117,44 @@ def _change(topic: str, urls: list[str]) -> FunctionCall:
 
 def deep_compress(turn: Turn) -> Answer:
     """Return the sentences of each page that bear on the topic, in their order, with its marker."""
-    return Answer(text=_notes(turn.user, block(turn.user, "topic"), language_of(turn)))
+    language, topic = language_of(turn), block(turn.user, "topic")
+    notes = _notes(sources(turn.user), topic, language)
+    return Answer(text=join_sentences(notes, language) or nothing_on(topic, language))
 
 
-def _notes(text: str, topic: str, language: Language) -> str:
-    pages = sources(text)
+def _notes(pages: list[Source], topic: str, language: Language) -> list[Sentence]:
+    """Return what pages say on a topic; where none says anything, that, with the first's marker."""
     quotes = [s for page in pages for s in quote(page.sentences(), topic, PER_PAGE)]
-    notes = join_sentences(in_language(quotes, language), language)
-    if not notes and pages:
-        notes = f"{say('sample.nothing_here', language)}[^{pages[0].id}]"
-    return notes or nothing_on(topic, language)
+    if not quotes and pages:
+        return [Sentence(f"{say('sample.nothing_here', language)}[^{pages[0].id}]")]
+    return in_language(quotes, language)
 
 
 def deep_report(turn: Turn) -> Answer:
     """Return the notes topic by topic, each sentence once, and the records as lists."""
     user, language = turn.user, language_of(turn)
-    question, used = clean_question(block(user, "question")), {say("sample.nothing_here", language)}
+    question = clean_question(block(user, "question"))
+    nothing_here = say("sample.nothing_here", language)
     sections: list[Section] = []
     tables: dict[str, list[Record]] = {}
+    remarks: list[Sentence] = []
+    used: set[str] = set()
     for attributes, text in elements(user, "topic"):
         name = attributes.get("name", "")
         if text.startswith("[^"):
             tables[name] = records(text)
             continue
-        text = _notes(text, name, language) if elements(text, "page") else text
-        own = [s for s in sentences(text) if s.ids and s.bare not in used][:PER_TOPIC]
+        # Short pages stand there themselves, instead of notes on them.
+        notes = _notes(sources(text), name, language) if elements(text, "page") else sentences(text)
+        remarks += [s for s in notes if s.bare == nothing_here or not s.ids][:1]
+        bearing = [s for s in notes if s.ids and s.bare != nothing_here]
+        own = [s for s in bearing if s.bare not in used][:PER_TOPIC]
         used |= {sentence.bare for sentence in own}
-        sections.append((name, own))
+        # What another topic has said already is not missing here.
+        sections += [(name, own)] if own or not bearing else []
     if not (any(own for _, own in sections) or tables):
-        remark = [s for _, text in elements(user, "topic") for s in sentences(text)][:1]
         nothing = Sentence(nothing_on(question, language))
-        return Answer(text=join_sentences([nothing, *remark], language))
+        return Answer(text=join_sentences([nothing, *remarks[:1]], language))
     first = [(rank(own, name, 1) or own)[0] for name, own in sections if own]
     return _report(question, first, sections, tables, language)
 
