@@ -343,7 +343,6 @@ function textBefore(anchor) {
   range.setStart(block, 0);
   for (const other of block.querySelectorAll("a.cite")) {
     if (other === anchor) break;
-    if (other instanceof HTMLElement && other.hidden) continue;
     range.setEndBefore(anchor);
     const from = range.startContainer;
     const at = range.startOffset;

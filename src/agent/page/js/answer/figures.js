@@ -76,16 +76,24 @@ export function tellFigures(fragment, quotesOf) {
   }
 }
 
-/** Hides citations that the next sentence of the paragraph repeats. @param {ParentNode} fragment */
+/** Takes away citations that the next sentence of the paragraph repeats. @param {ParentNode} fragment */
 export function mergeEqual(fragment) {
   const cited = groups(fragment).filter(({ anchors }) => anchors.length > 0);
   const key = (/** @type {Group} */ { anchors }) => anchors.map(({ dataset }) => dataset.sourceNumber).join();
   for (const [index, group] of cited.slice(0, -1).entries()) {
     const next = cited[index + 1];
     if (next.block === group.block && key(next) === key(group)) {
-      for (const anchor of group.anchors) anchor.hidden = true;
+      for (const anchor of group.anchors) takeAway(anchor);
     }
   }
+}
+
+/** @param {HTMLAnchorElement} anchor */
+function takeAway(anchor) {
+  const { previousSibling: before, nextSibling: after } = anchor;
+  const ends = /^\s*[\p{P}]|^\s/u.test(after?.textContent ?? "");
+  if (before instanceof Text && ends) before.data = before.data.trimEnd();
+  anchor.remove();
 }
 
 /** @typedef {{block: Element|null, texts: Text[], anchors: HTMLAnchorElement[]}} Group */
