@@ -33,8 +33,10 @@ from agent.runs.wishes import Wish
 from agent.texts import Language
 
 
-def extend(old: list[Any] | None, new: list[Any] | None) -> list[Any]:
+def extend(old: list[Any] | None, new: Any) -> list[Any]:
     """Reduce what accumulates in a turn: append; None empties, a deque replaces."""
+    if isinstance(new, dict):
+        new = new["inner"]
     if new is None or isinstance(new, deque):
         return list(new or ())
     return [*(old or []), *new]
@@ -47,6 +49,15 @@ def replaced(values: Sequence[Any]) -> Any:
     list's subclass becomes a list that would be appended again.
     """
     return deque(values)
+
+
+def inner(messages: Sequence[AnyMessage]) -> Any:
+    """Return an update of messages between a model and its tools, for `extend`.
+
+    Streams of messages show every list of messages that a node returns as if it were a reply;
+    they do not look into an object.
+    """
+    return {"inner": messages}
 
 
 class QuestionInput(TypedDict, total=False):

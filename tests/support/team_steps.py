@@ -1,5 +1,6 @@
 """`use_tools` by itself: messages of a speaker in, its answers and the state out."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +19,7 @@ from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.types import MapOptions, MapResult
 from agent.sandbox.programs import CodeResult
-from agent.state import Turn
+from agent.state import Turn, inner
 
 
 def turn(question: str = "青岚大桥是哪一年通车的？", language: Any = "zh") -> Turn:
@@ -56,7 +57,7 @@ class Steps:
         said = message or AIMessage("", tool_calls=list(calls))
         first = {} if self.begun else {"turn": turn(), "speaker": "researcher", **self.given}
         self.begun = True
-        return await self.run({**first, "pending": [said]})
+        return await self.run({**first, "pending": inner(deque([said]))})
 
     async def run(self, given: Any) -> dict[str, Any]:
         """The same for any input; None goes on after a failure."""

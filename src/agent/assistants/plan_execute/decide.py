@@ -41,6 +41,7 @@ from agent.mcp.types import map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
+from agent.state import inner
 from agent.texts import detect_language, say
 
 SEC, AKSHARE = "sec_edgar_search", "akshare_search"
@@ -198,7 +199,9 @@ async def _decision(state: ExecutorState, run: ExecutorRun) -> ExecutorState:
     left = run.configuration.max_executor_rounds - state.get("rounds", 0)
     planned = planned_calls(task, run.off) if left > 0 else []
     if planned and not state.get("executor_messages"):
-        return ExecutorState(executor_messages=[AIMessage("", tool_calls=planned, id=PLANNED)])
+        return ExecutorState(
+            executor_messages=inner([AIMessage("", tool_calls=planned, id=PLANNED)])
+        )
     tools, gaps = await offered_tools(run, task) if left > 0 else ([], [])
     if not tools:
         return ExecutorState(gaps=gaps)
@@ -220,7 +223,7 @@ async def _decision(state: ExecutorState, run: ExecutorRun) -> ExecutorState:
         return ExecutorState(gaps=[*gaps, *failed])
     note = clean_text(reply.text, _LINE)
     return ExecutorState(
-        executor_messages=[reply.message], decisions=[note] if note else [], gaps=gaps
+        executor_messages=inner([reply.message]), decisions=[note] if note else [], gaps=gaps
     )
 
 
@@ -286,8 +289,8 @@ async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) ->
     outcomes = await doing.all(message.tool_calls)
     messages: list[AnyMessage] = [each.message(each.shown) for each in outcomes]
     return ExecutorState(
-        executor_messages=messages,
-        optional_search_results=[each.message(each.whole) for each in outcomes if each.line],
+        executor_messages=inner(messages),
+        optional_search_results=inner([each.message(each.whole) for each in outcomes if each.line]),
         decisions=[each.line for each in outcomes if each.line],
         rounds=state.get("rounds", 0) + (message.id != PLANNED),
         gaps=[gap for each in outcomes for gap in each.gaps],

@@ -6,7 +6,6 @@
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, ToolMessage
-from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -95,7 +94,7 @@ class ExecutorResult(TypedDict):
 class ExecutorState(Records, total=False):
     """Hold one executor's, from its decision to its result."""
 
-    executor_messages: Annotated[list[AnyMessage], add_messages]
+    executor_messages: Annotated[list[AnyMessage], extend]
     current_query: str
     optional_search_results: Annotated[list[ToolMessage], extend]
     search_results: Annotated[list[Document], extend]

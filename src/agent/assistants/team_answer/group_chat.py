@@ -42,6 +42,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.types import Gap
 from agent.runs.wishes import Wish
+from agent.state import inner
 from agent.texts import Language, reason_of, say
 
 
@@ -207,7 +208,7 @@ class _Step:
     def _remind(self, text: str, key: str) -> TeamUpdate:
         """Return the verifier's words with the reminder that it goes on with."""
         reminder = HumanMessage(say(f"team_answer.remind_{key}", self._language), name=key)
-        pending = [*(self.state.get("pending") or []), AIMessage(text), reminder]
+        pending = inner([AIMessage(text), reminder])
         return self._update(speaker="verifier", pending=pending, failures=0)
 
     def _earlier(self, text: str) -> list[str]:
@@ -225,8 +226,7 @@ class _Step:
         return offered
 
     def _call_update(self, speaker: Speaker, message: AIMessage) -> TeamUpdate:
-        pending = [*(self.state.get("pending") or []), message]
-        return self._update(speaker=speaker, pending=pending, failures=0)
+        return self._update(speaker=speaker, pending=inner([message]), failures=0)
 
     def _turn_update(self, speaker: Speaker, text: str) -> TeamUpdate:
         """Return the turn for the transcript; the end where the verifier or a limit says so."""
@@ -323,7 +323,7 @@ class _Step:
 
 _NOBODY: dict[str, Any] = {
     "speaker": None,
-    "pending": [],
+    "pending": None,
     "pending_tools": [],
     "tool_rounds": 0,
     "instruction": "",

@@ -153,7 +153,7 @@ class TeamState(AgentInput, Gathered, total=False):
     hypotheses: list[Hypothesis]
     speaker: Speaker | None
     """The present speaker; None where one is to be picked."""
-    pending: list[AnyMessage]
+    pending: Annotated[list[AnyMessage], extend]
     """The present turn's calls and their results."""
     pending_tools: list[ToolNote]
     tool_rounds: int
@@ -201,7 +201,7 @@ def new_discussion() -> TeamUpdate:
         **dict.fromkeys(own),
         "sub_questions": [],
         "hypotheses": [],
-        "pending": [],
+        "pending": None,
         "pending_tools": [],
         "tool_rounds": 0,
         "failures": 0,

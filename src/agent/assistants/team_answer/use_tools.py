@@ -48,7 +48,7 @@ from agent.knowledge.types import Scope
 from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.prompts import element
 from agent.sandbox.programs import CodeResult, CodeRunner
-from agent.state import PlannedQuery, Turn, replaced
+from agent.state import PlannedQuery, Turn, inner, replaced
 from agent.texts import Language, reason_of, say
 
 
@@ -396,7 +396,7 @@ class _ResultRecorder:
         queries = [job.asked for job in accepted if job.kind == "search" and not job.cached]
         map_results = self.executor.map_results.values()
         return TeamUpdate(
-            pending=[*state["pending"], *answers],
+            pending=inner(answers),
             pending_tools=[*state.get("pending_tools", []), *notes],
             tool_rounds=state.get("tool_rounds", 0) + 1,
             evidence_pool=[job.evidence(self.executor.speaker, round_) for job in accepted],
