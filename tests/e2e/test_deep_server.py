@@ -119,7 +119,8 @@ async def test_its_schemas_tell_what_may_be_sent_and_its_larger_limits(
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
     given = (schemas["input_schema"] or {})["properties"]
     assert "topic by topic" in (assistant["description"] or "")
-    assert set(given) == {"messages", "reasoning_model", "user_location", "utc_offset"}
+    own = {"messages", "reasoning_model", "user_location", "utc_offset", "collections"}
+    assert set(given) == own
     assert all(given[name].get("description") for name in given)
     context = (schemas["context_schema"] or {})["properties"]
     assert context["max_run_seconds"]["default"] == 1800

@@ -190,6 +190,43 @@ async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> 
     assert all(f"餐馆B00{n}" in lab.llm.asked("deep_report")[0].user for n in range(3))
 
 
+async def test_a_topic_that_only_the_map_answered_is_done_and_stands_in_the_review() -> None:
+    def explores(turn: Turn) -> Answer:
+        names = done_calls(turn)
+        if "<topic>餐饮" in turn.user:
+            if "maps_geo" not in names:
+                return Answer(calls=(FunctionCall("maps_geo", {"address": "西湖"}),))
+            if "maps_around_search" not in names:
+                around = {"location": "120.148000,30.242000", "keywords": "餐馆"}
+                return Answer(calls=(FunctionCall("maps_around_search", around),))
+            return Answer(calls=(think(), change("")))
+        if "tavily_search" not in names:
+            return Answer(calls=(think(), search(block(turn.user, "topic"))))
+        planned = 'status="planned"' in turn.user
+        return Answer(calls=(think(), change("") if planned else end(shown_urls(turn)[:1])))
+
+    async with deep_laboratory(Researcher("交通", "餐饮", "门票", deep_explore=explores)) as lab:
+        state = await with_maps(lab, Surroundings(), PLACE)
+    assert [topic["status"] for topic in state["plan"]] == ["done", "done", "done"]
+    (review,) = lab.llm.asked("deep_review")
+    assert 'name="地图"' in review.user
+    assert "餐馆B000" in review.user
+    (report,) = lab.llm.asked("deep_report")
+    assert "餐馆B000 → 餐馆B001：直线距离 0 米 [^a" in report.user
+
+
+async def test_words_beside_a_search_are_the_thought_before_it_f4() -> None:
+    def explores(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(text="先查成本。", calls=(search("成本"),))
+        return Answer(text="够了。", calls=(end(shown_urls(turn)[:1]),))
+
+    async with deep_laboratory(Researcher(deep_explore=explores)) as lab:
+        state = await lab.ask(ZH)
+    checks = told(state)["checks"]
+    assert (checks["refused_calls"], checks["rounds"], checks["thoughts"]) == (0, 2, 2)
+
+
 async def test_no_map_is_offered_for_a_question_without_a_place() -> None:
     maps = FakeMaps()
     async with deep_laboratory(Researcher(deep_explore=asks_the_map)) as lab:

@@ -1,5 +1,7 @@
 """The order of exploration, and lengths, without any model."""
 
+from dataclasses import replace
+
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
@@ -31,6 +33,11 @@ CHANGE = call("change_research_topic", new_topic="安全", reason="够了", **UR
 END = call("end_of_research", **URLS)
 
 
+THOUGHT = {"reflection": "还缺成本"}
+THOUGHTFUL = call("tavily_search", queries=["成本"], **THOUGHT)
+PLANNED = replace(WORKED, planned=["应用"])
+
+
 @pytest.mark.parametrize(
     ("calls", "history", "refusals"),
     [
@@ -46,6 +53,13 @@ END = call("end_of_research", **URLS)
         ([THINK, CHANGE, SEARCH], WORKED, [None, None, "leaving"]),
         ([THINK, CHANGE, THINK], WORKED, [None, None, None]),
         ([THINK, END], WORKED, [None, None]),
+        ([THOUGHTFUL], FRESH, [None]),
+        ([THOUGHTFUL, CHANGE], WORKED, [None, "think_first"]),
+        ([{**CHANGE, "args": {**CHANGE["args"], **THOUGHT}}], WORKED, [None]),
+        ([THOUGHTFUL, {**END, "args": {**URLS, **THOUGHT}}], WORKED, [None, "think_first"]),
+        ([{**END, "args": {**URLS, **THOUGHT}}], WORKED, [None]),
+        ([{**END, "args": {**URLS, **THOUGHT}}], PLANNED, ["planned_left"]),
+        ([{**END, "args": {**URLS, **THOUGHT}}], replace(PLANNED, reminded=True), [None]),
         ([THINK, END], FRESH, [None, "search_first"]),
         ([call("think_tool", reflection=" ")], FRESH, ["empty_thought"]),
         ([THINK, call("tavily_search", queries=[])], FRESH, [None, "empty_search"]),
@@ -93,6 +107,7 @@ def test_only_thoughts_that_counted_since_the_last_search_are_thoughts() -> None
 
 def test_the_last_thought_is_found_in_the_calls() -> None:
     assert last_thought([AIMessage("", tool_calls=[THINK, SEARCH])]) == "还缺数据"
+    assert last_thought([AIMessage("先查交通。", tool_calls=[])]) == "先查交通。"
     assert last_thought([]) == ""
 
 

@@ -104,6 +104,7 @@ def write(answer: Answer, ids: Iterator[int]) -> dict[str, Any]:
             for c in answer.calls
         ]
         parts[0]["thoughtSignature"] = SIGNATURE
+        parts = [*([{"text": answer.text}] if answer.text else []), *parts]
     elif answer.grounded is not None:
         parts = [{"text": "".join(sentence.text for sentence in answer.grounded)}]
         candidate["groundingMetadata"] = grounding_metadata([answer.grounded], answer.queries)

@@ -43,6 +43,7 @@ from agent.assistants.deep_research.state import (
 from agent.assistants.deep_research.tools import (
     CHANGE,
     END,
+    MAX_THOUGHT,
     OWN,
     SEARCH,
     THINK,
@@ -66,6 +67,7 @@ from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.markdown import link_url
+from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Place
 from agent.knowledge.types import Scope
 from agent.mcp.records import place_line
@@ -226,10 +228,6 @@ def _position(place: Place) -> tuple[float, float]:
     return place["location"]["lng"], place["location"]["lat"]
 
 
-def _thoughts(calls: Sequence[ToolCall]) -> list[str]:
-    return [thought for call in calls if call["name"] in OWN and (thought := thought_of(call))]
-
-
 @dataclass
 class _Step:
     state: DeepState
@@ -255,7 +253,7 @@ class _Step:
         refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._history())
         refusals += ["leaving"] * len(calls[_MAX_CALLS:])
         allowed = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
-        for thought in _thoughts(allowed):
+        for thought in self._thoughts(allowed):
             self.emit(event("thought", NODE, text=thought))
         hits, mapped, opened, own = await asyncio.gather(
             self._run_searches(allowed),
@@ -276,13 +274,22 @@ class _Step:
         return TopicHistory(
             topic=state["topic"],
             done=[entry["topic"] for entry in state.get("search_results", [])],
-            thought=thought_since_search(before),
+            thought=bool(self._aside()) or thought_since_search(before),
             searched=bool(state.get("queries")),
             planned=self._planned(),
             reminded=was_reminded(before),
             maps=self._map_names(),
             documents=bool(state.get("readable")),
         )
+
+    def _aside(self) -> list[str]:
+        """Return what the model wrote beside its calls: a thought, if it is anything."""
+        text = str(self.state["messages"][-1].text)
+        return [thought] if (thought := clean_text(text, MAX_THOUGHT)) else []
+
+    def _thoughts(self, calls: Sequence[ToolCall]) -> list[str]:
+        own = [thought for call in calls if call["name"] in OWN and (thought := thought_of(call))]
+        return [*self._aside(), *own]
 
     def _planned(self) -> list[str]:
         plan = self.state.get("plan", [])
@@ -502,7 +509,9 @@ class _Step:
             places_rejected=map_result.rejected,
             gaps=[*results.gaps, *map_result.gaps],
             counts=Counts(
-                thoughts=len(_thoughts(calls)), refused_calls=refused, pages_opened=len(opened)
+                thoughts=len(self._thoughts(calls)),
+                refused_calls=refused,
+                pages_opened=len(opened),
             ),
             usage=self.meter.usage,
         )

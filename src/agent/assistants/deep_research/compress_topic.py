@@ -18,6 +18,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_meter
 from agent.assistants.deep_research.state import (
     Counts,
+    DeepState,
     DeepUpdate,
     PageText,
     TopicBranch,
@@ -267,6 +268,21 @@ def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
     shares = _shares([read.text for read in pages], tokens - _PER_PAGE * len(pages))
     rows = [_page_element(read, text) for read, text in zip(pages, shares, strict=True)]
     return Raw("\n".join(rows))
+
+
+def topic_element(entry: TopicResult, state: DeepState, tokens: int) -> Raw:
+    """Return a topic for a prompt: its notes, or its pages where those are short."""
+    name, open_ = entry["topic"], entry.get("open") or None
+    if not entry.get("whole"):
+        notes = cut_to_tokens(entry["compressed_content"] or "", tokens)
+        return element("topic", notes, name=name, open=open_)
+    texts = {read["id"]: read["text"] for read in state.get("pages_read", [])}
+    pages = [
+        ReadPage(page, texts.get(page["id"], page["snippet"]), page.get("partial", True))
+        for page in entry["useful_webpages"]
+    ]
+    head = element("topic", "", name=name).removesuffix("</topic>")
+    return Raw(f"{head}\n{page_elements(pages, tokens)}\n</topic>")
 
 
 def _tokens(pages: Sequence[ReadPage]) -> int:

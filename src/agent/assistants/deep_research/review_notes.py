@@ -11,6 +11,8 @@ from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, meter_of, share_spent
+from agent.assistants.common.writer import distinct_places
+from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
@@ -18,8 +20,10 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
+from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, render
+from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "review_notes"
@@ -117,12 +121,25 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
         [system, HumanMessage(render("deep_review", language, topics="", **values))]
     )
     entries = state.get("search_results", [])
-    share = max(0, (limit - bare) // max(1, len(entries)) - 80)
-    rows = []
-    for entry in entries:
-        notes = cut_to_tokens(entry["compressed_content"] or "", share * 3 // 4)
-        open_ = cut_to_tokens(entry.get("open", ""), share // 4) or None
-        rows.append(element("topic", notes, name=entry["topic"], open=open_))
+    share = max(0, (limit - bare) // (len(entries) + 1) - 80)
+    rows = [topic_element(entry, state, share) for entry in entries]
+    if records := _map_lines(state):
+        name = say("deep_research.map_topic", language)
+        rows.append(element("topic", cut_to_tokens(records, share), name=name))
     topics = Raw("\n".join(rows))
     prompt = [system, HumanMessage(render("deep_review", language, topics=topics, **values))]
     return with_wishes(prompt, state)
+
+
+def _map_lines(state: DeepState) -> str:
+    language = state["turn"]["language"]
+    return "\n".join(
+        filter(
+            None,
+            (
+                place_lines(distinct_places(state.get("places", [])), language),
+                route_lines(state.get("routes", []), language),
+                weather_lines(state.get("weather", []), language),
+            ),
+        )
+    )

@@ -30,7 +30,7 @@ from agent.assistants.deep_research.state import (
     configuration_of,
     merge_topics,
 )
-from agent.assistants.deep_research.tools import SEARCH, last_thought
+from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up
 from agent.configuration import Configuration
 from agent.core.budget import add_usage
 from agent.core.progress import event
@@ -74,7 +74,7 @@ async def switch_topic(
         pages_found=replaced([]),
         links_found=replaced([]),
         topic=topic,
-        plan=_plan(state, topic if goes_on else "", is_done=entry is not None),
+        plan=_plan(state, topic if goes_on else "", messages),
         topic_rounds=0,
         exploring=goes_on,
         intent=None,
@@ -116,10 +116,16 @@ async def _with_notes(
     return cast(DeepUpdate, merged)
 
 
-def _plan(state: DeepState, topic: str, *, is_done: bool) -> list[PlannedTopic]:
-    """Return the plan with the topic that is left, and the one that begins, if any."""
+def _plan(state: DeepState, topic: str, messages: list[AnyMessage]) -> list[PlannedTopic]:
+    """Return the plan with the topic that is left, and the one that begins, if any.
+
+    Where nothing was looked up in the topic that is left, not even on the map, it stays planned.
+    """
     plan, left = state.get("plan", []), topic_name(state)
-    plan = with_status(plan, left, "done") if is_done and left != topic else plan
+    is_known = left in {entry["topic"] for entry in state.get("search_results", [])}
+    if left != topic:
+        is_done = is_known or looked_up(messages)
+        plan = with_status(plan, left, "done" if is_done else "planned")
     return begun(plan, topic) if topic else plan
 
 
@@ -191,7 +197,8 @@ def _gaps(state: DeepState, intent: Intent, entry: TopicResult | None) -> list[G
     language, gaps = state["turn"]["language"], list[Gap]()
     if entry is not None and not entry["useful_webpages"]:
         gaps.append(run_gap("deep_research.no_pages", language, query=entry["topic"]))
-    left = [topic["name"] for topic in state.get("plan", []) if topic["status"] == "planned"]
+    plan = _plan(state, "", topic_messages(state))
+    left = [topic["name"] for topic in plan if topic["status"] == "planned"]
     if intent["kind"] == "end" and intent["urls"] is None and left:
         names = say("punctuation.comma", language).join(left)
         gaps.append(run_gap("deep_research.not_researched", language, topics=names))

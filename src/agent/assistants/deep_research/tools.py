@@ -26,7 +26,7 @@ OWN = (THINK, SEARCH, READ, SEARCH_DOCUMENTS, CHANGE, END)
 _THOUGHTFUL = (THINK, SEARCH, CHANGE, END)
 """Calls that carry a thought."""
 MAX_QUERIES = 5
-_MAX_QUERY, _MAX_TOPIC, _MAX_REASON, _MAX_THOUGHT, _MAX_URLS = 400, 120, 300, 1500, 60
+_MAX_QUERY, _MAX_TOPIC, _MAX_REASON, MAX_THOUGHT, _MAX_URLS = 400, 120, 300, 1500, 60
 
 
 @tool
@@ -75,7 +75,7 @@ EXPLORING: tuple[BaseTool, ...] = (
 
 def thought_of(call: ToolCall) -> str:
     """Return the reflection that a call carries, of `think_tool` or beside another's arguments."""
-    return _text(call["args"], "reflection", _MAX_THOUGHT)
+    return _text(call["args"], "reflection", MAX_THOUGHT)
 
 
 def queries_of(call: ToolCall) -> list[str]:
@@ -160,6 +160,16 @@ def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
     return False
 
 
+def looked_up(messages: Sequence[AnyMessage]) -> bool:
+    """Return whether a topic was searched for, read about or asked of the map."""
+    return any(
+        isinstance(message, ToolMessage)
+        and message.status == "success"
+        and message.name not in (THINK, CHANGE, END)
+        for message in messages
+    )
+
+
 def was_reminded(messages: Sequence[AnyMessage]) -> bool:
     """Return whether an end of the topic was refused before."""
     return any(
@@ -174,6 +184,8 @@ def last_thought(messages: Sequence[AnyMessage]) -> str:
         for call in reversed(message.tool_calls if isinstance(message, AIMessage) else []):
             if call["name"] in _THOUGHTFUL and (thought := thought_of(call)):
                 return thought
+        if isinstance(message, AIMessage) and (text := clean_text(str(message.text), MAX_THOUGHT)):
+            return text
     return ""
 
 

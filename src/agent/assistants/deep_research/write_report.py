@@ -1,6 +1,6 @@
 """The last node: the report with numbered citations, and everything a client wants beside it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,22 +15,26 @@ from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.writer import (
     Draft,
     MessageParts,
+    distinct_places,
     refuse_if_all_failed,
     write_message,
     write_or_quote,
 )
-from agent.assistants.deep_research.compress_topic import Compression, ReadPage, page_elements
+from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens
+from agent.evidence.geo import distance_m
+from agent.evidence.types import Place
 from agent.prompts import Raw, element, render
 from agent.state import replaced
-from agent.texts import say
+from agent.texts import Language, say
 
 NODE = "write_report"
 ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
+_MEASURED, _NEAREST = 12, 3
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
@@ -125,23 +129,15 @@ class _Report:
         bare = HumanMessage(render("deep_report", language, topics="", **values))
         free = limit - prompt_tokens([system, bare]) - 100
         share = max(0, free // max(1, len(topics)) - _PER_TOPIC)
-        rows = [self._row(name, notes, share) for name, notes in topics]
+        entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
+        rows = [
+            topic_element(entries[name], self.state, share)
+            if name in entries
+            else element("topic", cut_to_tokens(notes, share), name=name)
+            for name, notes in topics
+        ]
         full = render("deep_report", language, topics=Raw("\n".join(rows)), **values)
         return with_wishes([system, HumanMessage(full)], self.state)
-
-    def _row(self, name: str, notes: str, tokens: int) -> Raw:
-        """Return a topic for the prompt: its notes, or its pages where those are short."""
-        entries = self.state.get("search_results", [])
-        entry = next((e for e in entries if e["topic"] == name and e.get("whole")), None)
-        if entry is None:
-            return element("topic", cut_to_tokens(notes, tokens), name=name)
-        texts = {read["id"]: read["text"] for read in self.state.get("pages_read", [])}
-        pages = [
-            ReadPage(page, texts.get(page["id"], page["snippet"]), page.get("partial", True))
-            for page in entry["useful_webpages"]
-        ]
-        head = element("topic", "", name=name).removesuffix("</topic>")
-        return Raw(f"{head}\n{page_elements(pages, tokens)}\n</topic>")
 
     def topics(self) -> list[tuple[str, str]]:
         """Return the topics with their notes; the map's records are one of their own."""
@@ -149,7 +145,8 @@ class _Report:
             (entry["topic"], entry["compressed_content"] or "")
             for entry in self.state.get("search_results", [])
         ]
-        if records := self.draft.record_lines():
+        between = distance_lines(self.draft.places, self.draft.language).values()
+        if records := "\n".join(filter(None, [self.draft.record_lines(), *between])):
             topics.append((say("deep_research.map_topic", self.draft.language), records))
         if own := self.own_lines():
             topics.append((say("plan_execute.own", self.draft.language), own))
@@ -177,5 +174,32 @@ def _texts(state: DeepState) -> dict[str, str]:
     for entry in state.get("search_results", []):
         for page in entry["useful_webpages"]:
             read = texts.get(page["id"], "")
-            texts[page["id"]] = "\n".join([page["title"], page["snippet"], read])
+            published = page["published"] or ""
+            texts[page["id"]] = "\n".join([page["title"], published, page["snippet"], read])
+    between = distance_lines(distinct_places(state.get("places", [])), state["turn"]["language"])
+    for pair, line in between.items():
+        texts |= {name: f"{texts.get(name, '')}\n{line}" for name in pair}
     return texts
+
+
+def distance_lines(places: Sequence[Place], language: Language) -> dict[tuple[str, str], str]:
+    """Return how far each place is from those nearest to it, by the sources of both."""
+    near: dict[tuple[str, str], str] = {}
+    shown = list(places[:_MEASURED])
+    for place in shown:
+        others = sorted(
+            (round(distance_m(_position(place), _position(other))), other["source"], other)
+            for other in shown
+            if other is not place
+        )
+        for metres, _, other in others[:_NEAREST]:
+            if (other["source"], place["source"]) not in near:
+                values = {"begin": place["name"], "end": other["name"], "metres": metres}
+                line = say("team_answer.tools.straight", language, **values)
+                ids = (place["source"], other["source"])
+                near[ids] = f"{line} [^{ids[0]}][^{ids[1]}]"
+    return near
+
+
+def _position(place: Place) -> tuple[float, float]:
+    return place["wgs84"]["lng"], place["wgs84"]["lat"]

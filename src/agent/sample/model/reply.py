@@ -22,6 +22,7 @@ REPLIES: dict[str, Reply] = {
         report.deep_plan,
         report.deep_explore,
         report.deep_compress,
+        report.deep_review,
         report.deep_report,
         report.plan_tasks,
         report.wish_tasks,

@@ -90,6 +90,8 @@ class Turn:
 class Answer:
     """Hold a reply: text, JSON, tool calls or grounded sentences (the first one that is set).
 
+    Words may stand beside tool calls.
+
     `queries` are the web searches it claims to have run. `finish` is Gemini's finishReason, or
     PROMPT_BLOCKED (the prompt is refused), or NONE (a reply without any candidate).
     """
