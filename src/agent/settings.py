@@ -46,6 +46,8 @@ class RetentionSettings(BaseSettings):
 
     tanlu_keep_history: bool = False
     """Keep a checkpoint of each turn and the one before it: for Studio's time travel."""
+    tanlu_keep_days: int = Field(0, ge=0, le=36_500)
+    """Days after which a thread that nobody worked on is deleted; 0 keeps all."""
 
 
 class Settings(AccessSettings, RetentionSettings):

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,23 @@ def test_the_object_is_the_same(cli: Cli, server: DevServer) -> None:
     more = cli.ask("--url", server.url, *NO_MAP, "--thread", there["thread_id"], "Cheaper?")
     assert more["thread_id"] == there["thread_id"]
     assert more["run_id"] != there["run_id"]
+
+
+@pytest.mark.server
+def test_threads_of_a_server_are_listed_shown_and_deleted(cli: Cli, server: DevServer) -> None:
+    def threads(*words: str, code: int = 0) -> dict[str, Any]:
+        done = cli.run("threads", *words, "--url", server.url, "--json")
+        assert done.returncode == code, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    asked = cli.ask("--url", server.url, *NO_MAP, EN)["thread_id"]
+    first, *_ = threads("list")["threads"]
+    assert (first["thread_id"], first["assistant"], first["status"]) == (asked, "agent", "idle")
+    assert threads("show", asked)["messages"][0] == {"type": "human", "text": EN}
+    assert threads("prune", "--days", "1")["deleted"] == []
+    assert threads("delete", asked, asked, code=1)["deleted"] == [asked]
+    assert asked not in [row["thread_id"] for row in threads("list")["threads"]]
 
 
 @pytest.mark.server

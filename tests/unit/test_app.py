@@ -1,14 +1,24 @@
 """The server's own part, without the server: logs, health, what stands before it."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import httpx
 import pytest
+from langgraph_sdk.errors import NotFoundError
 
 from agent.core.redaction import hide
-from agent.engines.langgraph.app import ScrubbingFormatter, announce, app, scrub_logs
+from agent.engines.langgraph.app import (
+    ScrubbingFormatter,
+    announce,
+    app,
+    prune,
+    prune_regularly,
+    scrub_logs,
+)
 from agent.server.auth.guard import Guard
 from agent.server.half_characters import ReplaceHalfCharacters
 
@@ -138,3 +148,46 @@ def test_whom_the_server_answers_is_announced(
     announce()
     assert told in caplog.text
     assert "anna" not in caplog.text
+
+
+class OldThreads:
+    """Stands in for the archive and for the server's client: remembers who deleted what."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+        self.threads = self
+
+    async def older_than(self, days: int, now: datetime) -> list[str]:
+        return ["known", "forgotten", "at-work"] if days == 30 else []
+
+    async def is_worked_on(self, thread_id: str) -> bool:
+        return thread_id == "at-work"
+
+    async def delete(self, thread_id: str) -> None:
+        if thread_id == "forgotten" and "asked:forgotten" not in self.deleted:
+            self.deleted.append("asked:forgotten")
+            request = httpx.Request("DELETE", "http://test")
+            raise NotFoundError("gone", response=httpx.Response(404, request=request), body=None)
+        self.deleted.append(thread_id)
+
+
+async def test_old_threads_are_deleted_also_those_that_the_server_forgot() -> None:
+    threads: Any = OldThreads()
+    await prune(threads, threads, 30)
+    assert threads.deleted == ["known", "asked:forgotten", "forgotten"]
+
+
+@pytest.mark.parametrize(("days", "count"), [("", 0), ("30", 3)])
+async def test_threads_are_kept_unless_the_operator_says_for_how_long(
+    monkeypatch: pytest.MonkeyPatch, days: str, count: int
+) -> None:
+    monkeypatch.setenv("TANLU_KEEP_DAYS", days)
+
+    async def wait(seconds: float) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio, "sleep", wait)
+    threads: Any = OldThreads()
+    with pytest.raises(asyncio.CancelledError):
+        await prune_regularly(threads, threads)
+    assert len(threads.deleted) == count

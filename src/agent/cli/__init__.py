@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "agent.cli.compare",
     "ingest": "agent.cli.ingest",
     "search": "agent.cli.search",
+    "threads": "agent.cli.threads",
     "doctor": "agent.cli.doctor",
     "config": "agent.cli.config",
     "completion": "agent.cli.completion",

@@ -199,6 +199,7 @@ _TANLU_EPILOG = """examples:
   tanlu compare answers.jsonl other.jsonl
   tanlu ingest ~/reports --collection reports
   tanlu search "钠离子电池 能量密度"
+  tanlu threads list
   tanlu serve --open
   tanlu doctor
   tanlu config set GEMINI_API_KEY"""
@@ -321,6 +322,27 @@ def _declare_doctor(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]
     doctor.add_argument("--log-file", metavar="FILE", help="write the log to this file")
 
 
+def _declare_threads(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    threads = chosen.add_parser(
+        "threads",
+        help="list, show and delete conversations",
+        description="List, show and delete threads, with all that belongs to them; prune deletes "
+        "those on which nobody worked for some days.",
+    )
+    threads.add_argument("action", choices=("list", "show", "delete", "prune"))
+    threads.add_argument("threads", nargs="*", metavar="THREAD", help="which to show or delete")
+    threads.add_argument("--url", metavar="SERVER",
+                         help="those of a server (key: TANLU_API_KEY)")  # fmt: skip
+    threads.add_argument("--owner", metavar="NAME",
+                         help="list those of this key of a server only")  # fmt: skip
+    threads.add_argument("--limit", type=_count, default=20, metavar="N",
+                         help="threads listed at most (default: 20)")  # fmt: skip
+    threads.add_argument("--days", type=_positive, metavar="N",
+                         help="prune what is older (default: TANLU_KEEP_DAYS)")  # fmt: skip
+    threads.add_argument("--dry-run", action="store_true", help="prune nothing, list what would go")
+    threads.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def _declare_serve(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     serve = chosen.add_parser(
         "serve",
@@ -389,6 +411,7 @@ _DECLARED = {
     "compare": declare_compare,
     "ingest": declare_ingest,
     "search": declare_search,
+    "threads": _declare_threads,
     "doctor": _declare_doctor,
     "config": _declare_config,
     "completion": _declare_completion,

@@ -184,6 +184,12 @@ def turn_of(
     return ({**values, **until_then} if is_last else until_then), is_last
 
 
+def spoken(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (type, text) of what was said on a thread: questions and answers, in their order."""
+    messages = [(_role(m), valid_text(_text(m)).strip()) for m in values.get("messages") or []]
+    return [(role, text) for role, text in messages if role in ("human", "ai") and text]
+
+
 def _map_of(metadata: Mapping[str, Any], question: str) -> dict[str, Any] | None:
     """Return a message's places as a collection, for where the thread's is of a later turn."""
     places = list(metadata.get("places") or [])

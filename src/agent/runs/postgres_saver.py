@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from agent.core.errors import ConfigurationError
 from agent.core.metadata_keys import OWNER
 from agent.runs.postgres import NAME, Connection, Session, setting_up, storable
+from agent.runs.sql import ThreadSize
 
 try:
     from langgraph.checkpoint.postgres import PostgresSaver
@@ -67,6 +68,12 @@ _TURN_ENDS = (
 _ENDS_AND_PARENTS = (
     f"{_TURN_ENDS} UNION SELECT parent_checkpoint_id FROM checkpoints WHERE thread_id = %(thread)s"  # noqa: S608
     f" AND parent_checkpoint_id IS NOT NULL AND checkpoint_id IN ({_TURN_ENDS})"
+)
+_OVERVIEW = (
+    "SELECT c.thread_id, max(c.checkpoint_id) AS last, count(*), sum(pg_column_size(c.checkpoint))"
+    " + coalesce((SELECT sum(length(b.blob)) FROM checkpoint_blobs AS b"
+    " WHERE b.thread_id = c.thread_id), 0) FROM checkpoints AS c WHERE c.checkpoint_ns = ''"
+    " GROUP BY c.thread_id ORDER BY last DESC"
 )
 _EARLIER = "thread_id = %(thread)s AND checkpoint_id = ANY(%(gone)s)"
 _WITHOUT_PARENT = (
@@ -161,6 +168,14 @@ class PostgresThreads(BasePostgresSaver):
         values = (OWNER, thread_id)
         rows = await self._run(lambda connection: connection.execute(_ASKERS, values).fetchall())
         return {str(asker) for (asker,) in rows}
+
+    async def overview(self) -> list[ThreadSize]:
+        """Return what each thread takes, the one worked on last first."""
+        rows = await self._run(lambda connection: connection.execute(_OVERVIEW).fetchall())
+        return [ThreadSize(*row) for row in rows]
+
+    async def give_back(self) -> None:
+        """Do nothing: the database uses what was deleted again by itself."""
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Leave each thread its last checkpoint (`keep_latest`) or nothing (`delete_all`)."""

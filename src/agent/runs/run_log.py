@@ -150,6 +150,16 @@ class RunLog:
 
         await self._database.run(work)
 
+    async def is_worked_on(self, thread_id: str) -> bool:
+        """Return whether a living process, of any place, works on a run of the thread."""
+
+        def work(db: Tables) -> bool:
+            query = "SELECT owner FROM runs WHERE status = 'open' AND thread_id = ?"
+            owners = {owner for (owner,) in db.execute(query, (thread_id,))}
+            return bool(owners - self._owner.dead(db, owners))
+
+        return await self._database.run(work)
+
     async def unfinished(self, *, missed: float = 0.0) -> list[AcceptedRun]:
         """Open runs of this place whose process is gone, oldest first.
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import SecretStr
 
@@ -30,6 +30,16 @@ BUSY_SECONDS = 10.0
 
 Place = Path | SecretStr
 """A folder for SQLite files, or the address of a Postgres database."""
+
+
+class ThreadSize(NamedTuple):
+    """Tell what a thread takes in a saver."""
+
+    thread_id: str
+    last: str
+    """The id of its last checkpoint, which tells the time."""
+    checkpoints: int
+    bytes: int
 
 
 class Rows(Protocol):

@@ -21,7 +21,14 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent.core.metadata_keys import OWNER
-from agent.runs.sql import BUSY_SECONDS, SqliteFile, connect, failures_of, give_back
+from agent.runs.sql import (
+    BUSY_SECONDS,
+    SqliteFile,
+    ThreadSize,
+    connect,
+    failures_of,
+    give_back,
+)
 
 T = TypeVar("T")
 THREADS_FILE = "threads.sqlite"
@@ -44,6 +51,10 @@ _WITHOUT_PARENT = (
     "UPDATE checkpoints SET parent_checkpoint_id = NULL"
     " WHERE thread_id = :thread AND parent_checkpoint_id IS NOT NULL AND parent_checkpoint_id"
     " NOT IN (SELECT checkpoint_id FROM checkpoints WHERE thread_id = :thread)"
+)
+_OVERVIEW = (
+    "SELECT thread_id, max(checkpoint_id) AS last, count(*), sum(length(checkpoint))"
+    " FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id ORDER BY last DESC"
 )
 _NOT_THE_BASE = (
     " AND NOT (parent_checkpoint_id IS NULL"
@@ -96,6 +107,10 @@ class ThreadSaver(AsyncSqliteSaver):
         """Remove a thread; through the same connection, so that runs do not wait for its lock."""
         await self._in_one_hop(lambda saver: saver.delete_thread(thread_id))
 
+    async def give_back(self) -> None:
+        """Shrink the file by what was deleted."""
+        await self._file.run(give_back)
+
     async def _in_one_hop(self, work: Callable[[SqliteSaver], T]) -> T:
         def with_saver(connection: sqlite3.Connection) -> T:
             if self._blocking is None:
@@ -120,6 +135,11 @@ class ThreadSaver(AsyncSqliteSaver):
         values = (f"$.{OWNER}", thread_id)
         rows = await self._file.run(lambda db: db.execute(query, values).fetchall())
         return {str(asker) for (asker,) in rows}
+
+    async def overview(self) -> list[ThreadSize]:
+        """Return what each thread takes, the one worked on last first."""
+        rows = await self._file.run(lambda db: db.execute(_OVERVIEW).fetchall())
+        return [ThreadSize(*row) for row in rows]
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Leave each thread its last checkpoint (`keep_latest`) or nothing (`delete_all`)."""

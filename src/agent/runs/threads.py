@@ -74,6 +74,11 @@ def serving() -> bool:
     return _of_server is not None
 
 
+def server_saver() -> "Saver | None":
+    """Return the saver of the server in this process, where it is one of ours."""
+    return _of_server
+
+
 async def shorten(thread_id: str, run_id: str, saver: "Saver | None" = None) -> None:
     """Leave a thread its last checkpoint, after a run that ended and waits for nobody.
 

@@ -9,12 +9,17 @@ import asyncio
 import contextlib
 import logging
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import NotFoundError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -22,13 +27,16 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from agent.assistants.common.services import LOOKED_FOR
-from agent.core.errors import AgentError
+from agent.core.errors import AgentError, StoreFailed
 from agent.core.redaction import scrub
 from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
 from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
+from agent.retention import ThreadArchive
+from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
-from agent.runs.threads import memory_place, serving
+from agent.runs.sql import Place
+from agent.runs.threads import data_folder, memory_place, server_saver, serving
 from agent.server.auth.api_keys import access, use_transport
 from agent.server.auth.guard import Guard
 from agent.server.auth.rate_limit import RateLimit
@@ -36,9 +44,11 @@ from agent.server.half_characters import ReplaceHalfCharacters
 from agent.server.health import settings_or_reason
 from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.page_routes import page_routes
-from agent.services import close_process_services
+from agent.services import close_process_services, process_services
+from agent.settings import RetentionSettings
 
 log = logging.getLogger(__name__)
+_PRUNE_SECONDS = 3600.0
 _mcp = McpEndpoint()
 _rate_limit = RateLimit()
 
@@ -152,12 +162,65 @@ async def _watched() -> AsyncIterator[None]:
         following.add_done_callback(_log_failure)
         try:
             with forgetting(run_log.forget), _recorded(watch):
-                yield
+                async with _retained(where, run_log, client):
+                    yield
         finally:
-            following.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await following
+            await _ended(following)
             await run_log.aclose()
+
+
+@asynccontextmanager
+async def _retained(where: Place, run_log: RunLog, client: LangGraphClient) -> AsyncIterator[None]:
+    """Have a deletion remove what a thread has elsewhere, and old threads be deleted."""
+    if (saver := server_saver()) is None:
+        yield
+        return
+    reply_cache = ReplyCache(where)
+    archive = ThreadArchive(
+        saver,
+        run_log,
+        reply_cache,
+        papers=data_folder() / "papers",
+        knowledge=lambda: process_services().knowledge(),
+    )
+    pruning = asyncio.create_task(prune_regularly(archive, client), name="retention")
+    pruning.add_done_callback(_log_failure)
+    try:
+        with forgetting(archive.forget_evidence):
+            yield
+    finally:
+        await _ended(pruning)
+        await reply_cache.aclose()
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError, Exception):
+        await task
+
+
+async def prune_regularly(archive: ThreadArchive, client: LangGraphClient) -> None:
+    """Delete threads older than TANLU_KEEP_DAYS, at the start and every hour."""
+    while True:
+        try:
+            if days := RetentionSettings().tanlu_keep_days:
+                await prune(archive, client, days)
+        except (AgentError, StoreFailed, sqlite3.Error, ValueError, httpx.HTTPError) as error:
+            log.warning("old threads are not deleted now: %s", error)
+        await asyncio.sleep(_PRUNE_SECONDS)
+
+
+async def prune(archive: ThreadArchive, client: LangGraphClient, days: int) -> None:
+    """Delete the threads on which nobody worked for so many days, but those with a run."""
+    for thread_id in await archive.older_than(days, datetime.now(UTC)):
+        if await archive.is_worked_on(thread_id):
+            continue
+        try:
+            await client.threads.delete(thread_id)
+        except NotFoundError:
+            # The server does not know it any more; its rows are there all the same.
+            await archive.delete(thread_id)
+        log.info("thread=%s is deleted: nobody worked on it for %d days", thread_id, days)
 
 
 def _recorded(watch: RunWatch) -> contextlib.AbstractContextManager[None]:
@@ -170,7 +233,7 @@ def _recorded(watch: RunWatch) -> contextlib.AbstractContextManager[None]:
 
 def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()):
-        log.error("interrupted runs are not continued: %s", error, exc_info=error)
+        log.error("%s: does not go on: %s", task.get_name(), error, exc_info=error)
 
 
 async def healthz(_: Request) -> JSONResponse:

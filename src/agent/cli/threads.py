@@ -1,0 +1,244 @@
+"""Run `tanlu threads`: list, show, delete and prune those of this data folder or of a server."""
+
+import asyncio
+import json
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import httpx
+from langgraph_sdk.client import LangGraphClient
+
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
+from agent.cli.environment import configure_logging, read_environment
+from agent.cli.request import server_url
+from agent.client.connection import connected, refusal, status_of
+from agent.client.run_result import spoken
+from agent.core.calls import Calls
+from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.metadata_keys import OWNER
+from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.retention import ThreadArchive
+from agent.runs.threads import open_threads
+from agent.settings import read_settings
+
+Row = Mapping[str, Any]
+"""A thread in a list: thread_id, title, assistant, owner, status, updated_at, …"""
+_PAGE = 100
+
+
+class Place(Protocol):
+    """Know the threads of a data folder or of a server."""
+
+    async def rows(self, limit: int) -> list[Row]: ...
+
+    async def values(self, thread_id: str) -> Row: ...
+
+    async def older_than(self, days: int) -> list[str]: ...
+
+    async def delete(self, thread_id: str) -> None: ...
+
+
+def run(arguments: Namespace) -> int:
+    """Run the command; return 0 done, 1 if a thread could not be deleted, 2 bad usage."""
+    try:
+        read_environment(offline=False)
+        configure_logging(None, None, terminal="ERROR")
+        return asyncio.run(_run(arguments))
+    except (ConfigurationError, InputError) as error:
+        return fail(error, code=USAGE)
+    except AgentError as error:
+        return fail(error.message)
+
+
+async def _run(arguments: Namespace) -> int:
+    async with _opened(arguments) as place:
+        match arguments.action:
+            case "list":
+                _print_rows(await place.rows(arguments.limit), as_json=arguments.json)
+            case "show":
+                (thread_id,) = _named(arguments, most=1)
+                _print_messages(thread_id, await place.values(thread_id), as_json=arguments.json)
+            case "delete":
+                return await _delete(place, _named(arguments), as_json=arguments.json)
+            case "prune":
+                return await _prune(place, arguments)
+    return ANSWERED
+
+
+def _named(arguments: Namespace, most: int | None = None) -> list[str]:
+    threads: list[str] = arguments.threads
+    if not threads or (most and len(threads) > most):
+        raise InputError("THREAD", f"name {'one' if most else 'the threads'} (tanlu threads list)")
+    return threads
+
+
+async def _prune(place: Place, arguments: Namespace) -> int:
+    days = arguments.days or read_settings().tanlu_keep_days
+    if not days:
+        raise InputError("--days", "says how old threads must be (or TANLU_KEEP_DAYS)")
+    old = await place.older_than(days)
+    if not arguments.dry_run:
+        return await _delete(place, old, as_json=arguments.json)
+    _print({"old": old}, "\n".join(old), as_json=arguments.json)
+    return ANSWERED
+
+
+async def _delete(place: Place, threads: Sequence[str], *, as_json: bool) -> int:
+    deleted, problems = list[str](), list[str]()
+    for thread_id in threads:
+        try:
+            await place.delete(thread_id)
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            problems.append(error.message)
+        else:
+            deleted.append(thread_id)
+    _print({"deleted": deleted}, f"{len(deleted)} deleted", as_json=as_json)
+    for problem in problems:
+        fail(problem)
+    return FAILED if problems else ANSWERED
+
+
+@asynccontextmanager
+async def _opened(arguments: Namespace) -> AsyncIterator[Place]:
+    """Open the server that was named, else the data folder or database of the settings."""
+    if url := server_url(arguments.url, offline=False):
+        async with connected(url) as client:
+            try:
+                yield ServerThreads(client)
+            except httpx.HTTPError as error:
+                raise refusal(url, error) from None
+        return
+    async with AsyncExitStack() as stack:
+        settings = read_settings()
+        threads = await stack.enter_async_context(open_threads(settings))
+        knowledge: list[KnowledgeBase] = []
+
+        def base() -> KnowledgeBase:
+            knowledge.append(build_knowledge(settings, Calls()))
+            stack.push_async_callback(knowledge[-1].aclose)
+            return knowledge[-1]
+
+        papers = settings.tanlu_data_dir / "papers"
+        yield LocalThreads(
+            ThreadArchive(
+                threads.saver, threads.runs, threads.reply_cache, papers=papers, knowledge=base
+            ),
+            arguments.owner,
+        )
+
+
+class LocalThreads:
+    """Know the threads of a data folder or database, whoever they belong to."""
+
+    def __init__(self, archive: ThreadArchive, owner: str | None) -> None:
+        self._archive, self._owner = archive, owner
+
+    async def rows(self, limit: int) -> list[Row]:
+        found = await self._archive.summaries(limit=limit, owner=self._owner)
+        return [asdict(summary) for summary in found]
+
+    async def values(self, thread_id: str) -> Row:
+        return await self._archive.values(thread_id)
+
+    async def older_than(self, days: int) -> list[str]:
+        return await self._archive.older_than(days, datetime.now(UTC))
+
+    async def delete(self, thread_id: str) -> None:
+        await self._archive.delete(thread_id)
+
+
+class ServerThreads:
+    """Know the threads of a server that belong to our key."""
+
+    def __init__(self, client: LangGraphClient) -> None:
+        self._client = client
+
+    async def rows(self, limit: int) -> list[Row]:
+        return [_row(thread) async for thread in self._all("desc", limit)]
+
+    async def values(self, thread_id: str) -> Row:
+        try:
+            values = (await self._client.threads.get_state(thread_id))["values"]
+        except httpx.HTTPStatusError as error:
+            raise _missing(thread_id, error) from None
+        return values if isinstance(values, Mapping) else {}
+
+    async def older_than(self, days: int) -> list[str]:
+        until = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+        old: list[str] = []
+        async for thread in self._all("asc"):
+            if str(thread["updated_at"]) >= until:
+                break
+            old.append(thread["thread_id"])
+        return old
+
+    async def delete(self, thread_id: str) -> None:
+        try:
+            await self._client.threads.delete(thread_id)
+        except httpx.HTTPStatusError as error:
+            raise _missing(thread_id, error) from None
+
+    async def _all(self, order: Any, limit: int | None = None) -> AsyncIterator[Any]:
+        """Yield the threads by the time somebody worked on them; all of them without a limit."""
+        told = 0
+        while limit is None or told < limit:
+            most = _PAGE if limit is None else min(_PAGE, limit - told)
+            page = await self._client.threads.search(
+                limit=most, offset=told, sort_by="updated_at", sort_order=order,
+                select=["thread_id", "status", "updated_at", "metadata"],
+            )  # fmt: skip
+            for thread in page:
+                yield thread
+            told += len(page)
+            if len(page) < most:
+                return
+
+
+def _row(thread: Any) -> Row:
+    metadata = thread.get("metadata") or {}
+    return {
+        "thread_id": thread["thread_id"],
+        "title": str(metadata.get("title") or ""),
+        "assistant": str(metadata.get("graph_id") or ""),
+        "owner": str(metadata.get(OWNER) or ""),
+        "status": thread["status"],
+        "updated_at": str(thread["updated_at"]),
+    }
+
+
+def _missing(thread_id: str, error: httpx.HTTPStatusError) -> Exception:
+    if status_of(error) in (404, 422):
+        return AgentError(f"there is no thread {thread_id}")
+    return error
+
+
+def _print_rows(rows: Sequence[Row], *, as_json: bool) -> None:
+    lines = [
+        "  ".join(
+            [row["thread_id"], str(row["updated_at"])[:16].replace("T", " "), row["status"],
+             *([f"{row['kilobytes']} kB"] if "kilobytes" in row else []), row["title"]]
+        ).rstrip()
+        for row in rows
+    ]  # fmt: skip
+    _print({"threads": list(rows)}, "\n".join(lines), as_json=as_json)
+
+
+def _print_messages(thread_id: str, values: Row, *, as_json: bool) -> None:
+    messages = spoken(values)
+    text = "\n\n".join(f"# {text}" if role == "human" else text for role, text in messages)
+    rows = [{"type": role, "text": text} for role, text in messages]
+    _print({"thread_id": thread_id, "messages": rows}, text, as_json=as_json)
+
+
+def _print(result: Row, text: str, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(result, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
+    elif text:
+        print(printable(text))  # noqa: T201
