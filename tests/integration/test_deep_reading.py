@@ -131,7 +131,9 @@ async def test_where_our_reader_fails_the_search_service_reads() -> None:
     llm = Steps(searches, lambda turn: (read(shown_urls(turn)[1]),), ends())
     async with deep_laboratory(llm) as lab:
         state = await research(lab, LinkedPages())
-    assert "成本为41美元" in llm.results("read_page")[0]
+    result = llm.results("read_page")[0]
+    assert "成本为41美元" in result
+    assert 'title=""' not in result, "a search has shown its title"
     assert told(state)["gaps"] == []
 
 

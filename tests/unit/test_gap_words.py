@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.assistants.common.gaps import gap_of, reader_note
+from agent.assistants.common.gaps import gap_lines, gap_of, reader_note
 from agent.assistants.common.services import no_model
 from agent.assistants.common.writer import all_failed, refuse_if_all_failed
 from agent.core.errors import (
@@ -277,3 +277,9 @@ def test_a_wrong_setting_is_explained_in_both_languages(
 def test_a_server_without_a_model_names_what_it_needs_once_in_both_languages() -> None:
     assert problem_text(no_model(), "zh").count("GEMINI_API_KEY") == 1
     assert problem_text(no_model(), "en").startswith("TANLU_MODE=online: no model is configured")
+
+
+def test_a_gap_of_no_query_begins_with_its_message() -> None:
+    limit = Gap(query="", provider="x", code="c", message="The limit is reached.")
+    other = Gap(query="wages", provider="x", code="c", message="No source had it.")
+    assert gap_lines([limit, other]) == "The limit is reached.\nwages: No source had it."

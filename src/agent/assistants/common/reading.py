@@ -124,6 +124,8 @@ class PageReading:
     language: Language
     addresses: Collection[str]
     ids: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Of addresses, as a search has shown them; for pages whose own is not known."""
     parallel: int = 5
 
     async def open_all(
@@ -154,6 +156,7 @@ class PageReading:
         except AgentError as error:
             gap = gap_of(url, error, "reader", self.language)
             return OpenedPage(url, failure=reason_of(error, self.language), gap=gap)
+        page = replace(page, title=page.title or self.titles.get(url, ""))
         return await asyncio.to_thread(_nearest, page, looking_for, tokens)
 
 

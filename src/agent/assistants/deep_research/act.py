@@ -406,7 +406,9 @@ class _Step:
             self.services,
             self.meter,
             state["turn"]["language"],
-            _addresses(state),
+            [*(page["url"] for page in _pages(state)), *state.get("links_found", [])],
+            ids={s["id"]: s["url"] for s in state["previous"]["sources"] if s["kind"] == "page"},
+            titles={page["url"]: page["title"] for page in _pages(state)},
             parallel=configuration.max_parallel_reads,
         )
         requests = [wanted_page(call) for call in calls]
@@ -537,13 +539,12 @@ class _Results:
         return len(self.found) + len(self.mapped) + len(self.opened) + len(self.own)
 
 
-def _addresses(state: DeepState) -> list[str]:
-    """Return every address that may be opened: the present topic's, and what others kept."""
+def _pages(state: DeepState) -> list[FoundPage]:
+    """Return every page that was shown: the present topic's, and what others kept."""
     useful = [
         page for entry in state.get("search_results", []) for page in entry["useful_webpages"]
     ]
-    pages = [page["url"] for page in [*state.get("pages_found", []), *useful]]
-    return [*pages, *state.get("links_found", [])]
+    return [*state.get("pages_found", []), *useful]
 
 
 def _found_page(page: OpenedPage) -> FoundPage:

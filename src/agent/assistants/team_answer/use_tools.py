@@ -22,6 +22,7 @@ from agent.assistants.common.search import SearchResult, ask_providers, offers_m
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.jobs import Job, Planner
+from agent.assistants.team_answer.speakers import previous_sources
 from agent.assistants.team_answer.state import (
     Speaker,
     TeamState,
@@ -287,8 +288,12 @@ async def use_tools(
 def _reading(
     state: TeamState, services: Services, meter: Meter, configuration: Configuration
 ) -> PageReading:
-    """Return what opens the pages that this turn's results and opened pages have shown."""
-    pages = [each for each in state.get("sources_gathered", []) if each["kind"] == "page"]
+    """Return what opens the pages that this turn's results and opened pages have shown.
+
+    Pages of the last turn are shown by their ids.
+    """
+    sources = [*state.get("sources_gathered", []), *previous_sources(state)]
+    pages = [each for each in sources if each["kind"] == "page" and each["url"]]
     linked = [url for each in state.get("evidence_pool", []) for url in each.get("links", [])]
     return PageReading(
         services,
@@ -296,6 +301,7 @@ def _reading(
         state["turn"]["language"],
         [*(page["url"] for page in pages), *linked],
         ids={page["id"]: page["url"] for page in pages},
+        titles={page["url"]: page["title"] for page in pages},
         parallel=configuration.max_parallel_reads,
     )
 
