@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agent.core.concurrency import BoundedCache, Lazy, SharedSemaphore, SlidingWindow
+from agent.core.concurrency import BoundedCache, Lazy, SharedSemaphore, SlidingWindow, TurnTasks
 from agent.reading.fetch import HostLimits
 
 
@@ -118,3 +118,52 @@ def test_a_window_admits_what_it_has_places_for() -> None:
     assert not window.admit()
     now[0] = 60.0
     assert window.admit()
+
+
+async def doubled(number: int, calls: list[int]) -> int:
+    calls.append(number)
+    await asyncio.sleep(0)
+    return 2 * number
+
+
+async def test_work_of_a_turn_is_begun_once_and_its_result_is_had_once() -> None:
+    tasks, calls = TurnTasks[int](), list[int]()
+    tasks.start("turn", "a", doubled(1, calls))
+    tasks.start("turn", "a", doubled(2, calls))
+    tasks.start("other", "a", doubled(3, calls))
+    assert [await tasks.result("turn", "a"), await tasks.result("other", "a")] == [2, 6]
+    assert await tasks.result("turn", "a") is None
+    assert calls == [1, 3]
+
+
+async def test_a_step_that_fails_or_is_cancelled_ends_its_turns_work_and_no_other() -> None:
+    tasks, begun = TurnTasks[None](), list[asyncio.Task[None]]()
+
+    async def waits() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        begun.append(task)
+        await asyncio.Event().wait()
+
+    for error in (ValueError, asyncio.CancelledError):
+        tasks.start("turn", "a", waits())
+        tasks.start("other", error.__name__, waits())
+        await asyncio.sleep(0)
+        with pytest.raises(error), tasks.ending_with("turn"):
+            raise error
+        await asyncio.sleep(0)
+        assert [task.cancelled() for task in begun[-2:]] == [True, False]
+    tasks.close("other")
+    await asyncio.gather(*begun, return_exceptions=True)
+    assert all(task.cancelled() for task in begun)
+
+
+async def test_an_error_of_a_turns_work_is_raised_where_its_result_is_wanted() -> None:
+    tasks = TurnTasks[int]()
+
+    async def fails() -> int:
+        raise ValueError("broken")
+
+    tasks.start("turn", "a", fails())
+    with pytest.raises(ValueError, match="broken"):
+        await tasks.result("turn", "a")
