@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.results import TraceFolder
+from agent.batch.disk import TraceFolder
 from agent.cli.environment import NO_RUN, RUN_ID
 from agent.cli.record import RunRecord, readable
 from agent.core.calls import Exchange, record

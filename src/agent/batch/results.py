@@ -1,20 +1,14 @@
 """Turn a finished run into its row and its trace."""
 
-import hashlib
-import json
-import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from agent.batch.answers import Row, RowSource, Status
-from agent.batch.disk import replace_file
 from agent.batch.jobs import Finished, Job, Place
 from agent.client.run_result import Outcome, RunName, outcome_of
-from agent.core.errors import AgentError, InputError
-from agent.core.redaction import scrub
+from agent.core.errors import AgentError
+from agent.core.redaction import scrub_values
 from agent.evidence.types import Gap
 
 SPENT = frozenset({"model_quota_day", "model_quota", "search_quota", "map_quota_day"})
@@ -30,57 +24,6 @@ def spent_quota(gaps: Iterable[Gap], error: AgentError | None = None) -> str | N
             message = gap["message"]
             return message if gap["provider"] in message else f"{gap['provider']}: {message}"
     return None
-
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_LONGEST = 80
-_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
-
-
-def safe_name(id: str) -> str:
-    """Return the id as a file name for every system; a changed one ends with a hash."""
-    name = _UNSAFE.sub("_", id).strip(".")[:_LONGEST]
-    # Upper case is hashed, too: some systems take A.json and a.json for one file.
-    if name == id and name == name.lower() and name and not _RESERVED.match(name):
-        return name
-    return (
-        f"{name or 'question'}-{hashlib.sha1(id.encode(), usedforsecurity=False).hexdigest()[:8]}"
-    )
-
-
-class TraceFolder:
-    """Keep the last trace of each question in DIR/<safe id>.json. All methods block."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError("--trace-dir", f"{folder} cannot be used: {error.strerror}") from None
-        if not os.access(folder, os.W_OK):
-            raise InputError("--trace-dir", f"{folder} cannot be written to")
-
-    def path(self, id: str) -> Path:
-        return self._folder / f"{safe_name(id)}.json"
-
-    def write(self, id: str, trace: Mapping[str, Any]) -> None:
-        """Write a trace atomically; raise AgentError if it cannot be written."""
-        path = self.path(id)
-        try:
-            replace_file(path, [json.dumps(trace, ensure_ascii=False, indent=1).encode()])
-        except OSError as error:
-            problem = f"--trace-dir: {path} cannot be written: {error.strerror}"
-            raise AgentError(problem) from error
-
-    def reasoning(self, id: str) -> str:
-        """Return the steps of the reasoning as text, for submissions that ask for it."""
-        try:
-            trace = json.loads(self.path(id).read_text("utf-8"))
-        except (OSError, ValueError):
-            return ""
-        steps = trace.get("reasoning_trace") or []
-        lines = [str(s.get("text") or "") if isinstance(s, dict) else str(s) for s in steps]
-        return "\n".join(line for line in lines if line)
 
 
 _TRACED = (
@@ -212,16 +155,3 @@ def _trace(
     whole = {**row, "thread_id": job.thread_id, "text": text, **steps, "sources": sources}
     cleaned: dict[str, Any] = scrub_values(whole)
     return cleaned
-
-
-def scrub_values(value: Any) -> Any:
-    """Return plain JSON values without any key in any text."""
-    if isinstance(value, str):
-        return scrub(value)
-    if isinstance(value, Mapping):
-        return {str(name): scrub_values(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [scrub_values(inner) for inner in value]
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return scrub(json.dumps(value, ensure_ascii=False, default=str))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from agent.batch.results import TraceFolder
+from agent.batch.disk import TraceFolder
 from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_terminal
 from agent.cli.environment import configure_logging, read_environment
 from agent.cli.record import RunRecord

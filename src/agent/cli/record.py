@@ -12,12 +12,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agent.batch.results import TraceFolder, scrub_values
+from agent.batch.disk import TraceFolder
 from agent.cli.environment import NO_RUN, RUN_ID
 from agent.client.run_result import Outcome
 from agent.core.calls import Exchange, listening
 from agent.core.errors import AgentError
-from agent.core.redaction import scrub
+from agent.core.redaction import scrub, scrub_values
 
 log = logging.getLogger(__name__)
 _RULE = "─" * 72

@@ -1,8 +1,11 @@
 """Keep keys out of text: every configured secret is registered here and replaced in print."""
 
+import json
 import logging
 import re
 import threading
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 HIDDEN = "[hidden]"
@@ -38,3 +41,16 @@ class ScrubbingFilter(logging.Filter):
         if record.exc_text:
             record.exc_text = scrub(record.exc_text)
         return True
+
+
+def scrub_values(value: Any) -> Any:
+    """Return plain JSON values without any key in any text."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, Mapping):
+        return {str(name): scrub_values(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [scrub_values(inner) for inner in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return scrub(json.dumps(value, ensure_ascii=False, default=str))
