@@ -60,8 +60,12 @@ def archive_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(name="files")
-def files_fixture(archive: Path, tmp_path: Path) -> Before:
-    """Copy the data folder and the lists of a server, which belongs to the folder it starts in."""
+def files_fixture(monkeypatch: pytest.MonkeyPatch, archive: Path, tmp_path: Path) -> Before:
+    """Copy the data folder and the lists of a server, which belongs to the folder it starts in.
+
+    Commands of this process use them.
+    """
+    monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
     for name in ("data", "server"):
         shutil.copytree(archive / name, tmp_path / name)
     here = os.path.realpath(tmp_path / "server")
