@@ -78,6 +78,8 @@ async def trace(turns: int) -> Trace:
                 found.state_bytes.append(state)
     finally:
         await close_process_services()
+    # Once it is closed the file has given back what the last turn needed.
+    found.bytes[-1] = size_of(read_settings().tanlu_data_dir)
     return found
 
 

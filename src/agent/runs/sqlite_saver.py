@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,10 +34,14 @@ from agent.runs.sql import (
 T = TypeVar("T")
 THREADS_FILE = "threads.sqlite"
 
+_GIVING_SECONDS = 5.0
+"""Runs that end together need the pages of each other: giving each back would cost them time."""
 _OF_RUN = "json_extract(CAST(metadata AS TEXT), '$.run_id')"
+# From the newest on: what a row says of its run lies behind its whole state.
 _LAST_OF_RUN = (
-    "SELECT max(checkpoint_id) FROM checkpoints"  # noqa: S608
+    "SELECT checkpoint_id FROM checkpoints"  # noqa: S608
     f" WHERE thread_id = ? AND checkpoint_ns = '' AND {_OF_RUN} = ?"
+    " ORDER BY checkpoint_id DESC LIMIT 1"
 )
 _WAITS = "SELECT 1 FROM writes WHERE thread_id = ? AND checkpoint_id = ? AND channel = ?"
 _TURN_ENDS = (
@@ -76,6 +81,7 @@ class ThreadSaver(AsyncSqliteSaver):
         super().__init__(connection, serde=serde)
         self._file = file
         self._blocking: SqliteSaver | None = None
+        self._next_giving = 0.0
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint of a config, or the last one of its thread."""
@@ -163,7 +169,7 @@ class ThreadSaver(AsyncSqliteSaver):
         names = {"thread": thread_id}
 
         def work(db: sqlite3.Connection) -> None:
-            (last,) = db.execute(_LAST_OF_RUN, (thread_id, run_id)).fetchone()
+            (last,) = db.execute(_LAST_OF_RUN, (thread_id, run_id)).fetchone() or (None,)
             if last is None or db.execute(_WAITS, (thread_id, last, INTERRUPT)).fetchone():
                 return
             kept = f" AND checkpoint_id NOT IN ({_ENDS_AND_PARENTS})" if keep_history else ""
@@ -175,7 +181,9 @@ class ThreadSaver(AsyncSqliteSaver):
                                [(thread_id, gone) for (gone,) in found])  # fmt: skip
             db.execute(_WITHOUT_PARENT, names)
             db.commit()
-            give_back(db)
+            if time.monotonic() >= self._next_giving:
+                give_back(db)
+                self._next_giving = time.monotonic() + _GIVING_SECONDS
 
         await self._file.run(work)
 
@@ -211,5 +219,6 @@ async def open_folder(folder: Path, serde: SerializerProtocol) -> AsyncIterator[
         try:
             await saver.setup()
             yield saver
+            await saver.give_back()
         finally:
             await file.aclose()
