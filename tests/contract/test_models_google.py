@@ -46,6 +46,15 @@ async def test_temperature_is_never_sent_and_thinking_fits_the_model(
     assert str(config["thinkingConfig"]).lower().count("low") == 1
 
 
+async def test_a_tool_is_declared_with_its_description_once(
+    client: ModelClient, gemini: GeminiService
+) -> None:
+    await client.ask(LITE, ASK, meter=meter(), tools=[maps_geo])
+    [declared] = gemini.requests[-1].body["tools"][0]["functionDeclarations"]
+    assert declared["description"] == maps_geo.description
+    assert declared["parameters"].keys() == {"properties", "required", "type"}
+
+
 async def test_a_structured_answer_is_validated(client: ModelClient, llm: Scripted) -> None:
     llm.then(Answer(json=PLAN))
     reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)

@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
+from inspect import cleandoc
 from typing import Any, Self, cast
 
 from google.genai.types import Content, GenerateContentResponse
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_google_genai.chat_models import _response_to_result
 from pydantic import SecretStr, model_validator
@@ -188,8 +191,17 @@ def _options(request: Request) -> dict[str, Any]:
     if request.search:
         options["tools"] = [{"google_search": {}}]
     elif request.tools:
-        options["tools"] = list(request.tools)
+        options["tools"] = [_declared(tool) for tool in request.tools]
     return options
+
+
+def _declared(tool: BaseTool) -> dict[str, Any]:
+    """Return a tool's declaration, its description once: the library's own form repeats it."""
+    function: dict[str, Any] = convert_to_openai_tool(tool)["function"]
+    parameters = function.get("parameters") or {}
+    stated = {k: v for k, v in parameters.items() if k not in ("title", "description")}
+    description = cleandoc(str(function.get("description") or ""))
+    return {**function, "description": description, "parameters": stated}
 
 
 def _response(message: AIMessage) -> Response:
