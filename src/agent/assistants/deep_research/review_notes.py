@@ -96,7 +96,7 @@ def _is_worth_it(
     """
     noted = [entry for entry in state.get("search_results", []) if entry["compressed_content"]]
     judged = asked or len(noted) > 1 or any(entry.get("open") for entry in noted)
-    if state["reviewed"] or not judged:
+    if state.get("reviewed") or not judged:
         return False
     if any(gap["code"] in ENDING for gap in state.get("gaps", [])):
         return False
