@@ -158,15 +158,15 @@ async def test_a_dossier_skips_a_dropped_task_and_adds_one_for_a_wish(tmp_path: 
     def more(turn: Turn) -> Answer:
         return planned(("T1", "钠离子电池 回收", []), ("T2", "钠离子电池 正极", []))
 
-    brain = Planner("钠离子电池 正极", "钠离子电池 价格", "钠离子电池 安全", wish_tasks=more)
+    llm = Planner("钠离子电池 正极", "钠离子电池 价格", "钠离子电池 安全", wish_tasks=more)
     wishes = (Wish(kind="drop", text="T3"), Wish(kind="wish", text="再看看回收"))
-    async with plan_laboratory(brain) as lab:
+    async with plan_laboratory(llm) as lab:
         lab.context["max_executors"] = 1
         box = Arriving(tmp_path, *wishes, when=lambda: lab.world.asked("wikipedia") > 0)
         steered(lab, build_graph, box)
         events = await lab.events()
         state = (await lab.graph.aget_state(lab.where())).values
-        (turn,) = brain.asked("wish_tasks")
+        (turn,) = llm.asked("wish_tasks")
         assert block(turn.user, "wishes") == "- 再看看回收"
         assert [(r["task"], r["query"], r["status"]) for r in state["executor_result"]] == [
             ("T1", "钠离子电池 正极", "done"), ("T2", "钠离子电池 价格", "done"),
@@ -174,7 +174,7 @@ async def test_a_dossier_skips_a_dropped_task_and_adds_one_for_a_wish(tmp_path: 
         ]  # fmt: skip
         assert [task["id"] for task in state["tasks"]] == ["T1", "T2", "T3", "T4"]
         assert not any("安全" in str(request.query) for request in lab.world.wikipedia.requests)
-        assert "- 再看看回收" in block(brain.asked("dossier")[0].user, "wishes")
+        assert "- 再看看回收" in block(llm.asked("dossier")[0].user, "wishes")
         steering = [each["text"] for each in events if each["type"] in ("wish", "drop")]
         assert steering == ["T3", "再看看回收"]
         assert state["wishes"] == list(wishes)
@@ -184,8 +184,8 @@ async def test_a_dossier_skips_a_dropped_task_and_adds_one_for_a_wish(tmp_path: 
 async def test_a_wish_that_no_model_can_plan_is_a_task_in_its_own_words(tmp_path: Path) -> None:
     from agent.assistants.plan_execute.graph import build_graph
 
-    brain = Planner("钠离子电池 正极", wish_tasks=lambda turn: Answer(finish="PROMPT_BLOCKED"))
-    async with plan_laboratory(brain) as lab:
+    llm = Planner("钠离子电池 正极", wish_tasks=lambda turn: Answer(finish="PROMPT_BLOCKED"))
+    async with plan_laboratory(llm) as lab:
         box = Arriving(tmp_path, Wish(kind="wish", text="钠离子电池 回收"))
         steered(lab, build_graph, box)
         state = await lab.ask()
