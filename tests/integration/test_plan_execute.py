@@ -319,7 +319,8 @@ async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
     llm = plays(lab)
     await lab.ask()
     shown = block(llm.asked("dossier")[0].user, "passages")
-    assert "] 钠离子电池笔记 › 风险（我方判断）: 层状氧化物" in shown
+    assert "] (资料库文档) 钠离子电池笔记 › 风险（我方判断）: 层状氧化物" in shown
+    assert "] (网页" in shown
 
 
 async def test_papers_that_earlier_questions_left_do_not_pass(lab: PlanLab) -> None:

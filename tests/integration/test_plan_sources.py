@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agent.core.concurrency import Lazy
+from agent.sample.model.text import block
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
 
@@ -81,6 +82,9 @@ async def test_a_source_that_is_off_is_one_gap_for_all_tasks_and_not_asked(
     assert (gap["provider"], gap["code"]) == ("openalex", "source_off")
     assert "OPENALEX_API_KEY" in caplog.text
     assert "OPENALEX_API_KEY" not in str(answer_of(state).text) + gap["message"]
+    assert "OpenAlex 没有" not in str(answer_of(state).text), "doctor tells the operator"
+    (writing,) = [t.user for t in lab.llm.asked("dossier")]
+    assert block(writing, "gaps") == ""
     assert shared.asked("openalex") == 0
 
 

@@ -37,6 +37,11 @@ def gap_lines(gaps: Sequence[Gap]) -> str:
     return "\n".join(": ".join(filter(None, (gap["query"], gap["message"]))) for gap in gaps)
 
 
+def readers_gaps(gaps: Sequence[Gap]) -> list[Gap]:
+    """Return the gaps without sources that are not set up: doctor and the log tell of those."""
+    return [g for g in gaps if g["code"] != "source_off" or g["provider"] in _WEB]
+
+
 def reader_note(
     gaps: Sequence[Gap],
     text: str,
@@ -51,7 +56,9 @@ def reader_note(
     `verdict` is what a model that read all evidence says is missing: "" is nothing.
     """
     tells_of_none = any(map(says_not_found, _SENTENCES.split(text)))
-    untold = (gap for gap in gaps if not (tells_of_none and gap["code"] in _FOUND_NOTHING))
+    untold = (
+        gap for gap in readers_gaps(gaps) if not (tells_of_none and gap["code"] in _FOUND_NOTHING)
+    )
     notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))
     if verdict and detect_language(verdict) == language:
         notes = {} if _says_not_found(text, verdict) else {_in_line(verdict): None}

@@ -86,7 +86,7 @@ def _cut(page: OpenedPage, document: Document) -> list[Hit]:
     record = KnownDocument(
         id=page.url, collection=PAGES, title=title, path=page.url, url=page.url, kind="html",
         layer="upper", sha256="", status="ready", error=None, chunks=len(pieces),
-        metadata={"source": document["source"]},
+        metadata={"source": document["source"], "published": document.get("published") or ""},
     )  # fmt: skip
     return [
         Hit(Chunk(document=page.url, number=n, text=piece.text, headings=list(piece.headings),

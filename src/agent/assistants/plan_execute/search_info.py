@@ -125,9 +125,11 @@ def _passage(name: str, target: str, hit: Hit, score: float) -> Passage:
 def _source(passage: Passage, hit: Hit, language: Language) -> Source:
     source = passage_source(passage["id"], hit, language)
     is_page = hit.document["collection"] == PAGES
+    metadata = hit.document.get("metadata", {})
     provider = "documents" if is_own(hit.document["collection"]) else "papers"
     if is_page:
-        provider = hit.document.get("metadata", {}).get("source", "tavily")
+        provider = metadata.get("source", "tavily")
+        source["published"] = metadata.get("published") or None
     quote = beginning(" ".join(passage["text"].split()))
     source["kind"] = "page" if is_page else "document"
     source["provider"] = source_name(provider, language)

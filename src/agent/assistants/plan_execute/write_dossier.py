@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.gaps import gap_lines, run_gap
+from agent.assistants.common.gaps import gap_lines, readers_gaps, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
@@ -244,7 +244,7 @@ class _Dossier:
             "question": cut_to_tokens(turn["question"], limit // 8),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
             "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
-            "gaps": cut_to_tokens(gap_lines(self.draft.gaps), limit // 20),
+            "gaps": cut_to_tokens(gap_lines(readers_gaps(self.draft.gaps)), limit // 20),
         }
         system = SystemMessage(render("dossier_system", language))
         bare = render("dossier", language, tasks="", passages="", **values)
@@ -278,11 +278,20 @@ class _Dossier:
     def _passage_lines(self, tokens: int) -> str:
         share = max(_LEAST, tokens // max(1, len(self.passages)) - _PER_DOCUMENT)
         lines = [
-            f"[^{passage['id']}] {_under(passage, self.draft.language)}: "
+            f"[^{passage['id']}] ({self._kind(passage)}) {_under(passage, self.draft.language)}: "
             + cut_to_tokens(" ".join(passage["text"].split()), share)
             for passage in self.passages
         ]
         return cut_to_tokens("\n".join(lines), tokens)
+
+    def _kind(self, passage: Passage) -> str:
+        """Return whose words a passage has: the user's, a paper's, a web page's with its date."""
+        language, source = self.draft.language, self.draft.sources[passage["id"]]
+        if source["kind"] != "page":
+            return source["provider"]
+        dated = (source.get("published") or "")[:10]
+        kind = say("plan_execute.kinds.page", language)
+        return ", ".join(filter(None, (kind, dated)))
 
     def material(self) -> str:
         """Return the beginnings of what was found, each document once."""
