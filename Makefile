@@ -4,9 +4,9 @@ help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
 dev:             ## the server with its page; another first port: make dev PORT=8000
 	uv run tanlu serve $(if $(PORT),--port $(PORT))
-test:            ## every test, on two processes more than there are cores (`-n 0`: in this one)
+test:            ## every test, on two processes more than there are cores (`-n 0`: in this one); 10 minutes on two
 	uv run pytest
-test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser
+test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under 2 minutes
 	uv run pytest tests/unit tests/contract tests/architecture
 check:           ## the static checks CI runs before the tests
 	uv run --group lint ruff format --check .
