@@ -25,7 +25,7 @@ from tests.support.deep_lab import Web, change, compress, deep_laboratory, end, 
 from tests.support.deep_lab import report as written
 from tests.support.deep_lab import shown_urls as shown
 
-from agent.assistants.common.services import GetServices
+from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.state import DeepConfiguration, DeepState, DeepUpdate
 from agent.assistants.deep_research.switch_topic import switch_topic
 from agent.configuration import Configuration
@@ -94,10 +94,10 @@ def prompt_tokens(turn: Turn) -> int:
 
 
 async def keeping(
-    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
+    state: DeepState, runtime: Runtime[Configuration], *, compression: Compression
 ) -> DeepUpdate:
     """`switch_topic` that archives but forgets nothing."""
-    update = await switch_topic(state, runtime, get_services=get_services)
+    update = await switch_topic(state, runtime, compression=compression)
     update["messages"] = []
     return update
 

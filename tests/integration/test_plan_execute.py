@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 
 from agent.core.errors import ConfigurationError, InputError
 from agent.sample.model.request import Answer
@@ -74,6 +75,19 @@ async def test_a_dossier_cites_every_kind_of_source(lab: PlanLab) -> None:
     assert told(state)["gaps"] == []
     assert not told(state)["degraded"]
     assert told(state)["checks"]["unverified_figures"] == 0
+
+
+async def test_nothing_streams_but_the_dossier(lab: PlanLab) -> None:
+    plays(lab, execute_decide=looks_up("sec_edgar_search", query="Qinglan revenue"))
+    given: Any = {"messages": ZH}
+    streamed = [
+        part[0]
+        async for _, part in lab.graph.astream(
+            given, lab.where(), context=lab.configured(), stream_mode="messages", subgraphs=True
+        )
+    ]
+    assert {type(message) for message in streamed} == {AIMessageChunk}
+    assert len({message.id for message in streamed}) == 1
 
 
 async def test_papers_are_cited_by_their_page_and_own_documents_by_their_file(

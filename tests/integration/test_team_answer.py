@@ -67,7 +67,8 @@ async def test_what_streams_is_what_is_stored_and_nothing_else_streams() -> None
             {"messages": ZH}, lab.where(), context=lab.configured(),
             stream_mode=["messages", "values"],
         ):  # fmt: skip
-            if mode == "messages" and isinstance(part[0], AIMessageChunk):
+            if mode == "messages":
+                assert isinstance(part[0], AIMessageChunk), part
                 pieces.append(part[0])
             elif mode == "values":
                 last = part

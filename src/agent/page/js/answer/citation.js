@@ -281,7 +281,8 @@ class Card {
   /** @param {Event} event */
   #outside(event) {
     if (!this.#anchor) return;
-    if ([this.#node, this.#anchor, this.#at ?? this.#node].some((node) => contains(node, event.target))) return;
+    const own = [this.#node, this.#anchor, this.#at ?? this.#node];
+    if (own.some((node) => contains(node, event.target))) return;
     this.hide();
   }
 

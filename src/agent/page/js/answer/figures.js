@@ -117,7 +117,9 @@ function groups(fragment) {
     if (node instanceof Text) {
       if (!node.data.trim() || parent?.closest("a, code, abbr")) continue;
       if (group?.block === block && group.anchors.length && !/[\p{L}\p{N}]/u.test(node.data)) continue;
-      if (group?.block !== block || group.anchors.length) all.push((group = { block, texts: [], anchors: [] }));
+      if (group?.block !== block || group.anchors.length) {
+        all.push((group = { block, texts: [], anchors: [] }));
+      }
       group.texts.push(node);
     } else {
       if (group?.block !== block) all.push((group = { block, texts: [], anchors: [] }));

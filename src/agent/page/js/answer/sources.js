@@ -25,14 +25,18 @@ const SIGNS = {
   document: ["M5 4.5c3-1 5-1 7 1c2-2 4-2 7-1v14c-3-1-5-1-7 1c-2-2-4-2-7-1z", "M12 5.5v14"],
 };
 
-/** Lists the sources an answer cites, under their numbers; the map's, which say little, folded. @returns {View} */
+/**
+ * Lists the sources an answer cites, under their numbers; the map's, which say little, folded.
+ * @returns {View}
+ */
 export function sourcesView() {
   const list = el("ol", { class: "source-list" });
   const heading = el("h3", {});
   const ofMap = el("ol", { class: "source-list" });
   const name = el("summary", {});
   const map = el("details", { class: "map-sources" }, name, ofMap);
-  const node = el("section", { class: "sources", dataset: { part: "sources" }, hidden: true }, heading, list, map);
+  const node = el("section", { class: "sources", dataset: { part: "sources" }, hidden: true },
+    heading, list, map);
   /** @type {Answer|null} */
   let shown = null;
   /** @param {Turn} turn */
@@ -79,7 +83,11 @@ function documentItem(title, parts) {
     el("ol", { class: "source-list" }, ...parts.map(([number, page]) => sourceItem(number, page, true))));
 }
 
-/** @param {number} number @param {Source} source @param {boolean} isPage whether its document is named above */
+/**
+ * @param {number} number
+ * @param {Source} source
+ * @param {boolean} isPage whether its document is named above
+ */
 function sourceItem(number, source, isPage = false) {
   const quotes = source.quotes ?? [];
   const name = isPage ? say("on_page", { n: PAGE.exec(source.title)?.[1] }) : source.title || source.url;
@@ -101,7 +109,10 @@ export function kindSign(kind) {
   return svg("svg", attributes, ...shapes);
 }
 
-/** Tells where a source is from: a page's site and day, else the site and who provides it. @param {Source} source */
+/**
+ * Tells where a source is from: a page's site and day, else the site and who provides it.
+ * @param {Source} source
+ */
 export function sourceOrigin(source) {
   const href = safeUrl(source.url);
   const site = source.site || (href ? new URL(href).hostname.replace(/^www\./, "") : "");
