@@ -31,11 +31,13 @@ def answer(id: str, **fields: Any) -> AIMessage:
     return AIMessage("text [1]", id=id, additional_kwargs=fields)
 
 
-def test_an_old_answer_keeps_numbered_sources_a_quote_each_and_the_places_it_names() -> None:
+def test_an_old_answer_keeps_numbered_sources_with_the_quotes_exports_print_and_its_places() -> (
+    None
+):
     old = answer(
         "a",
         usage={"model_calls": 3},
-        sources=[source("w0-0", 1, "one", "two"), source("w0-1", None, "three")],
+        sources=[source("w0-0", 1, "one", "two", "more"), source("w0-1", None, "three")],
         places=[{"id": "p", "mentioned": True}, {"id": "q", "mentioned": False}],
         checks={"cited": 1, "statements": [
             {"start": 0, "end": 2, "verdict": "supported", "source": "w0-0", "quote": "one"},
@@ -46,7 +48,7 @@ def test_an_old_answer_keeps_numbered_sources_a_quote_each_and_the_places_it_nam
     assert (light.id, light.text) == ("a", "text [1]")
     assert light.additional_kwargs == {
         "usage": {"model_calls": 3},
-        "sources": [source("w0-0", 1, "one")],
+        "sources": [source("w0-0", 1, "one", "two")],
         "places": [{"id": "p", "mentioned": True}],
         "checks": {"cited": 1, "statements": [
             {"start": 0, "end": 2, "verdict": "supported", "source": "w0-0"},

@@ -70,6 +70,8 @@ def checked_sentences(answer: FinishedAnswer) -> list[str]:
     return lines
 
 
+PRINTED_QUOTES = 2
+"""Of a source; an old message keeps as many, so that its files stay what they were."""
 _CORRECTED = ("repaired", "contradicted")
 _LINK = re.compile(r"\s?\[\d{1,4}\](?:\([^()\s]{1,2000}\))?")
 

@@ -9,6 +9,7 @@ from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
+    PRINTED_QUOTES,
     FinishedAnswer,
     by_mention,
     checked_sentences,
@@ -154,7 +155,7 @@ def _source(index: int, source: Source, language: Language) -> str:
     about = " · ".join(filter(None, [site_of(source), unresolved]))
     quotes = "".join(
         f'<p class="quote">“{escape(quote[:_QUOTE])}{"…" if len(quote) > _QUOTE else ""}”</p>'
-        for quote in source["quotes"][:2]
+        for quote in source["quotes"][:PRINTED_QUOTES]
     )
     return (
         f'<li id="source-{number}" value="{number}">{_link(source["url"], source["title"])} '

@@ -13,6 +13,7 @@ from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from agent.configuration import Configuration
 from agent.core.progress import Emit
+from agent.export.finished import PRINTED_QUOTES
 from agent.state import Gathered, replaced
 
 PROGRESS = "progress"
@@ -116,7 +117,7 @@ def without_evidence(fields: Mapping[str, Any]) -> dict[str, Any]:
     light = dict(fields)
     if sources := _rows(fields.get("sources")):
         light["sources"] = [
-            {**source, "quotes": _first(source.get("quotes"))}
+            {**source, "quotes": _printed(source.get("quotes"))}
             for source in sources
             if source.get("number")
         ]
@@ -128,8 +129,9 @@ def without_evidence(fields: Mapping[str, Any]) -> dict[str, Any]:
     return light
 
 
-def _first(quotes: Any) -> list[Any]:
-    return quotes[:1] if isinstance(quotes, list) else []
+def _printed(quotes: Any) -> list[Any]:
+    """Return the quotes of a source that an export prints: the file stays what it was."""
+    return quotes[:PRINTED_QUOTES] if isinstance(quotes, list) else []
 
 
 def _rows(value: Any) -> list[Mapping[str, Any]]:
