@@ -37,6 +37,8 @@ class DevServer:
     port: int = field(default_factory=free_port)
     cold: bool = False
     """Whether an interpreter of its own imports everything, as for a person."""
+    profile: Path | None = None
+    """Where a profile of its event loop goes once it has been stopped."""
     process: Program | None = None
     begins: int = 0
     """Where in the log this start begins."""
@@ -61,9 +63,11 @@ class DevServer:
         environment = {"TANLU_DATA_DIR": str(self.folder / "threads"), **self.env}
         if self.hurried:
             environment["PYTHONPATH"] = str(REPOSITORY)
+        profiler = ("-m", "cProfile", "-o", str(self.profile)) if self.profile else ()
         with self.log.open("ab") as log:
             self.begins = log.tell()
             self.process = Program(
+                *profiler,
                 *("-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"),
                 *("--host", "127.0.0.1", "--port", str(self.port)),
                 *("--n-jobs-per-worker", str(self.jobs)),
@@ -71,7 +75,7 @@ class DevServer:
                 env=clean_environment(**environment),
                 stdout=log,
                 stderr=log,
-                cold=self.cold,
+                cold=self.cold or self.profile is not None,
             )
         self._wait(seconds)
 
@@ -108,7 +112,8 @@ class DevServer:
 
     def stop(self) -> None:
         """End it as a person or a supervisor would."""
-        self._end(signal.SIGTERM)
+        # After SIGTERM the process ends by it, and writes no profile.
+        self._end(signal.SIGINT if self.profile else signal.SIGTERM)
 
     def _end(self, how: int) -> None:
         if self.process is None:
