@@ -119,11 +119,13 @@ async def _with_notes(
 def _plan(state: DeepState, topic: str, messages: list[AnyMessage]) -> list[PlannedTopic]:
     """Return the plan with the topic that is left, and the one that begins, if any.
 
-    Where nothing was looked up in the topic that is left, not even on the map, it stays planned.
+    Where nothing was looked up in the topic that is left, not even on the map, it stays planned;
+    one that the person dropped stays dropped.
     """
     plan, left = state.get("plan", []), topic_name(state)
     is_known = left in {entry["topic"] for entry in state.get("search_results", [])}
-    if left != topic:
+    planned = topic_named(plan, left)
+    if left != topic and not (planned and planned["status"] == "dropped"):
         is_done = is_known or looked_up(messages)
         plan = with_status(plan, left, "done" if is_done else "planned")
     return begun(plan, topic) if topic else plan
