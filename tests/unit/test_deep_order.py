@@ -107,6 +107,8 @@ def test_only_thoughts_that_counted_since_the_last_search_are_thoughts() -> None
 
 def test_the_last_thought_is_found_in_the_calls() -> None:
     assert last_thought([AIMessage("", tool_calls=[THINK, SEARCH])]) == "还缺数据"
+    closing: ToolCall = {**CHANGE, "args": {**CHANGE["args"], "reflection": "票价没有查到"}}
+    assert last_thought([AIMessage("", tool_calls=[closing, THOUGHTFUL])]) == "票价没有查到"
     assert last_thought([AIMessage("先查交通。", tool_calls=[])]) == "先查交通。"
     assert last_thought([]) == ""
 

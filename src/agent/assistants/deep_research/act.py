@@ -196,7 +196,8 @@ def _page(hit: Hit, provider: str) -> FoundPage:
 
 
 _PLACE_SEARCHES, _DETAIL = ("maps_around_search", "maps_text_search"), "maps_search_detail"
-_LOCATE = "maps_geo"
+_LOCATE, _PAIR = "maps_geo", re.compile(r"\d{1,3}\.\d{2,},\d{1,3}\.\d{2,}")
+_SAME_SPOT_M, _BESIDE_M = 100, 300
 _PLACE_ID = re.compile(r'"id":\s*"([^"]{3,40})"')
 _MAX_CALLS = 12
 _LEAST_TOKENS = 200
@@ -350,11 +351,15 @@ class _Step:
         With a record a place has an id to cite, its rating and its hours.
         """
         most = self.configuration.map_details + self.configuration.map_more_details
-        known = {place["id"].partition(":")[2] for place in self.map_result.places}
+        places, language = self.map_result.places, self.state["turn"]["language"]
+        known = {place["id"].partition(":")[2]: place_line(place, language) for place in places}
         wanted: dict[str, int] = {}
+        details: dict[int, list[str]] = {}
         for call, answer in zip(calls, answers, strict=True):
             if call["name"] in _PLACE_SEARCHES and answer.status == "success":
-                ids = [name for name in _PLACE_ID.findall(str(answer.text)) if name not in known]
+                named = dict.fromkeys(_PLACE_ID.findall(str(answer.text)))
+                details[id(call)] = [known[name] for name in named if name in known]
+                ids = [name for name in named if name not in known]
                 wanted |= {name: id(call) for name in ids[:most] if name not in wanted}
         left = max(0, self.meter.left("map_calls") - CALLS_FOR_TOOLS)
         chosen = list(wanted)[:left]
@@ -365,12 +370,11 @@ class _Step:
             )
         )
         self._measure({name: next(c for c in calls if id(c) == wanted[name]) for name in chosen})
-        details: dict[int, list[str]] = {}
         for name, record in zip(chosen, records, strict=True):
             if record.status == "success":
                 place = next((p for p in self.map_result.places if p["id"].endswith(name)), None)
-                line = place_line(place, self.state["turn"]["language"]) if place else record.text
-                details.setdefault(wanted[name], []).append(str(line))
+                line = place_line(place, language) if place else record.text
+                details[wanted[name]].append(str(line))
         return details
 
     def _measure(self, searches: Mapping[str, ToolCall]) -> None:
@@ -380,21 +384,24 @@ class _Step:
             around = str(call["args"].get("location") or "").strip(" []^") if call else ""
             known = next((p for p in self.map_result.places if p["source"] == around), None)
             centre = _position(known) if known else parse_lnglat(around)
-            if centre and (name := known["name"] if known else self._name_of(around)):
+            if centre and (name := known["name"] if known else self._name_of(centre)):
                 place["distance_m"] = round(distance_m(centre, _position(place)))
                 place["distance_from"] = name
 
-    def _name_of(self, position: str) -> str:
-        """Return the words with which the topic located a position on the map."""
+    def _name_of(self, position: tuple[float, float]) -> str:
+        """Return the words with which the topic located a position, or the place that is there."""
         located: dict[str, str] = {}
         for message in topic_messages(self.state):
             for call in message.tool_calls if isinstance(message, AIMessage) else []:
                 if call["name"] == _LOCATE:
                     located[call["id"] or ""] = str(call["args"].get("address") or "")
-            of_tool = isinstance(message, ToolMessage) and position in str(message.text)
-            if of_tool and (name := located.get(cast(ToolMessage, message).tool_call_id)):
-                return name
-        return ""
+            if not isinstance(message, ToolMessage) or message.tool_call_id not in located:
+                continue
+            points = [parse_lnglat(pair) for pair in _PAIR.findall(str(message.text))]
+            if any(point and distance_m(point, position) < _SAME_SPOT_M for point in points):
+                return located[message.tool_call_id]
+        near = {distance_m(_position(p), position): p["name"] for p in self.map_result.places}
+        return near[min(near)] if near and min(near) < _BESIDE_M else ""
 
     async def _open_pages(self, done: Sequence[ToolCall]) -> dict[int, OpenedPage]:
         """Return the pages that were opened, by the identity of the call."""

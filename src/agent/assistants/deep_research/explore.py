@@ -89,7 +89,8 @@ def topic_name(state: DeepState) -> str:
 def left(state: DeepState, configuration: Configuration) -> str:
     """Return how many rounds and topics, the present one included, may still be used."""
     rounds = configuration.max_exploration_rounds - state["rounds"]
-    topics = configuration.max_topics - len(state.get("search_results", []))
+    done = sum(topic["status"] == "done" for topic in state.get("plan", []))
+    topics = configuration.max_topics - max(done, len(state.get("search_results", [])))
     return say(
         "deep_research.left",
         state["turn"]["language"],

@@ -66,11 +66,11 @@ async def review_notes(
         state["turn"],
         NODE,
     )
-    review = reply.parsed if reply and reply.parsed else NotesReview()
-    plan = state.get("plan", [])
-    room = configuration.max_topics - len(state.get("search_results", []))
-    more = review.topics[: min(MAX_MORE, max(0, room))]
-    longer = with_topics(plan, more, len(plan) + len(more))
+    if reply is None or reply.parsed is None:
+        return DeepUpdate(reviewed=True, usage=meter.usage)
+    review, plan = reply.parsed, state.get("plan", [])
+    room = max(0, configuration.max_topics - len(state.get("search_results", [])))
+    longer = with_topics(plan, review.topics[: min(MAX_MORE, room)], len(plan) + MAX_MORE)
     added = len(longer) - len(plan)
     log.info("turn=%s %s: %d more topics", state["turn"]["id"], NODE, added)
     runtime.stream_writer(event("reflection", NODE, text=review.missing, count=added))

@@ -27,7 +27,7 @@ class DeepConfiguration(Configuration):
 
     max_searches: Searches = 120
     max_model_calls: ModelCalls = 160
-    max_map_calls: MapCalls = 30
+    max_map_calls: MapCalls = 60
     max_run_tokens: RunTokens = 3_000_000
     max_run_seconds: Annotated[
         RunSeconds, Field(description="Wall clock seconds per run, the report included.")

@@ -181,7 +181,9 @@ def was_reminded(messages: Sequence[AnyMessage]) -> bool:
 def last_thought(messages: Sequence[AnyMessage]) -> str:
     """Return the model's last thought in a topic."""
     for message in reversed(messages):
-        for call in reversed(message.tool_calls if isinstance(message, AIMessage) else []):
+        calls = message.tool_calls if isinstance(message, AIMessage) else []
+        closing = [call for call in calls if call["name"] in (CHANGE, END)]
+        for call in [*closing, *reversed(calls)]:
             if call["name"] in _THOUGHTFUL and (thought := thought_of(call)):
                 return thought
         if isinstance(message, AIMessage) and (text := clean_text(str(message.text), MAX_THOUGHT)):
