@@ -327,3 +327,45 @@ def test_a_wrong_result_of_a_formula_of_known_terms_is_calculated_again() -> Non
     assert (finding.verdict, finding.text) == ("repaired", text.replace("239", "229"))
     assert _only(text.replace("239", "229"), priced).verdict == "computed"
     assert _only(text.replace("40=239", "41=230"), priced).verdict == "marked"
+
+
+RUNAWAY = (
+    "试验表明：层状氧化物钠离子电芯自产热起始温度约123℃，热失控触发温度约 220℃；"
+    "磷酸铁锂电芯分别约为 110℃和 240℃。"
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "contradicted"),
+    [
+        ("层状氧化物钠电约220℃触发热失控[^d2-0]。", False),
+        ("层状氧化物钠离子电芯自产热起始温度约220℃[^d2-0]。", True),
+    ],
+)
+def test_a_clause_that_goes_on_with_a_subject_gives_it_its_figure(
+    sentence: str, contradicted: bool
+) -> None:
+    finding = _only(sentence, Evidence({"d2-0": record("d2-0", [RUNAWAY])}, question="安全"))
+    assert finding.contradicted is contradicted
+
+
+def test_what_a_percentage_leaves_is_a_term_of_an_estimate() -> None:
+    trial = Evidence(
+        {"d4-0": record("d4-0", ["一年共充放610次，容量还剩98.4%。"])}, question="钠电"
+    )
+    text = "据此推算：610次衰减1.6个百分点，降到80%约需 610×20/1.6=7625 次。"
+    assert _only(text, trial).verdict == "computed"
+    assert _only(text.replace("1.6个", "2.6个"), trial).verdict == "marked"
+    assert _only(text.replace("到80%", "到70%"), trial).verdict == "marked"
+
+
+def test_a_judge_is_shown_no_words_twice_and_no_bare_date() -> None:
+    texts = ["试用报告", "容量还剩98.4%，冬季出力九成。", "2026-01-01"]
+    both = Evidence({n: record(n, texts) for n in ("d4-0", "d5-0")}, question="钠电")
+    shown = shown_passages(_only("冬季出力好[^d4-0][^d5-0]。", both), both)
+    assert sorted(p.text for p in shown) == sorted(texts[:2])
+
+
+@pytest.mark.parametrize("text", ["Assumption: 2 MWh, indoors.", "**假设**：3人，预算2000元。"])
+def test_what_a_writer_says_to_assume_needs_no_source(text: str) -> None:
+    assert _only(text, Evidence({}, question="?")).verdict == "own"

@@ -14,6 +14,7 @@ from typing import Literal
 from agent.evidence.claims.arithmetic import (
     calculated,
     formula_before,
+    formula_values,
     is_estimate,
     reckoned,
 )
@@ -54,6 +55,7 @@ from agent.evidence.claims.sentences import (
     Notation,
     Sentence,
     is_advice,
+    is_assumption,
     is_label,
     sentences,
     weighs_sources,
@@ -156,7 +158,9 @@ class _Judge(Claim):
             ]
 
     def _states_nothing(self) -> bool:
-        """Return whether it is a label, or advice without figures of its own."""
+        """Return whether it is an assumption, a label, or advice without figures of its own."""
+        if is_assumption(self.sentence.text):
+            return True
         return not self.facts and (is_label(self.sentence.text) or is_advice(self.text))
 
     def _finding(
@@ -172,13 +176,15 @@ class _Judge(Claim):
             for figure in figures(self.text)[:MAX_FIGURES]
             if self.evidence.knows(figure) or self.borne(figure, everything)
         ]
+        shares = {100 - f.value for f in figures(self.text) if f.kind == "percent"}
+
+        def given(number: Decimal) -> bool:
+            return number in shares or self._is_given(number) or self._is_left_of_share(number)
+
         computed, rest = list[Figure](), list[Figure]()
         for figure in (f for f in self.facts if not self.borne(f, everything)):
-            grounded = reckoned(
-                figure,
-                [*operands, *computed],
-                self.text,
-                lambda number: bool(self.evidence.index.with_number(number)),
+            grounded = reckoned(figure, [*operands, *computed], self.text, given) or (
+                figure.kind == "percent" and self._is_share(figure)
             )
             (computed if grounded else rest).append(figure)
         if rest:
@@ -190,6 +196,21 @@ class _Judge(Claim):
         if self._foreign_names():
             return self._finding("marked", self.best(everything))
         return self._finding("computed" if computed else "quoted" if self.sentence.cited else "own")
+
+    def _is_given(self, number: Decimal) -> bool:
+        """Return whether a record has a number."""
+        return bool(self.evidence.index.with_number(number))
+
+    def _is_left_of_share(self, number: Decimal) -> bool:
+        """Return whether a record has the percentage that leaves this one of the whole."""
+        passages = self.evidence.index.with_number(100 - number)
+        shares = (f for passage in passages for f in passage.figures if f.kind == "percent")
+        return any(share.value == 100 - number for share in shares)
+
+    def _is_share(self, figure: Figure) -> bool:
+        """Return whether a percentage is what another leaves, or whose rest is calculated with."""
+        terms = (term for _, terms in formula_values(self.text) for term in terms)
+        return self._is_left_of_share(figure.value) or 100 - figure.value in terms
 
     def _calculated_again(self, figure: Figure, known: Container[Decimal]) -> str | None:
         """Return the sentence with the right result of its formula, whose terms must be known."""

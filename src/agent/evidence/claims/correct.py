@@ -23,6 +23,7 @@ _TOLD = ("rematched", "attached", "repaired", "marked", "computed")
 _ENDS = re.compile(r"[。！？!?.]+[”」』）)\"’]*$")
 _MAX_QUOTE, _MAX_STATEMENTS = 160, 4000
 _SHOWN_PASSAGES = 3
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ENDS_IN_LATIN = re.compile(r"[A-Za-z0-9`)%*]\W*$")
 _LEAST_COMMON = 3
 """Words that a clause and a sentence about the same thing share."""
@@ -190,7 +191,9 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
         telling = passage.words
         if source and source.place:
             telling -= figure_words(passage.text)
-        if not any(p.source == passage.source and telling <= p.words for p in passages):
+        alike = (p.text == passage.text or (p.source == passage.source and telling <= p.words)
+                 for p in passages)  # fmt: skip
+        if not _ISO_DATE.fullmatch(passage.text) and not any(alike):
             passages.append(passage)
     # Words of another script rank nothing: more of the source is shown.
     ranks = any(len(own & passage.words) > 1 for pool in pools for passage in pool)

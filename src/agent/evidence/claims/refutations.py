@@ -435,12 +435,24 @@ def is_swapped(claim: Claim, figure: Figure) -> bool:
     most = max((len(own & part.words) for part in bearing), default=0)
     other = max((len(own & part.words) for part in differing), default=0)
     if other >= 2 and (most == 0 or other >= most + 2):
-        return True
+        return not any(_carries_on(claim, own, one, two) for one in differing for two in bearing)
     return _of_another_day(claim, figure) or any(
         any(part.names(name) for part in differing)
         and not any(part.names(name) for part in bearing)
         for name in own_names
     )
+
+
+def _carries_on(claim: Claim, own: frozenset[str] | set[str], one: Passage, two: Passage) -> bool:
+    """Return whether a clause goes on with the subject of another: `A 自产热123℃，触发220℃`.
+
+    It says two words of the claim that the other lacks, and no new subject begins between them.
+    """
+    adds = len(own & two.words - one.words) >= 2
+    joined = re.compile(
+        rf"{re.escape(one.text.strip('，, '))}[，,]\s*{re.escape(two.text.strip())}"
+    )
+    return adds and any(joined.search(passage.text) for passage in claim.cited)
 
 
 def is_of_another_citation(claim: Claim, figure: Figure) -> bool:

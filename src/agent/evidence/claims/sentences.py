@@ -185,6 +185,7 @@ _ABSENT = re.compile(
 )
 _ABOUT_WHAT = re.compile(r"\W*(?:for|about|on|as for|regarding|关于|对于)\b", re.I)
 _LABEL = re.compile(r"\W*\*\*[^*\n]{1,60}\*\*[:：]?")
+_ASSUMPTION = re.compile(r"\W*(?:assum\w+|按?(?:什么)?假[设定])\W{0,3}[:：]", re.I)
 _ADVICE = re.compile(
     r"\W*(?:(?:my|our) )?(?:advice|tips?|recommendations?|suggestions?|how to choose"
     r"|rule of thumb|which (?:one )?to (?:pick|choose|take))\s*(?:\*\*)?\s*[:：–—]"
@@ -256,6 +257,11 @@ def is_label(text: str) -> bool:
 def is_advice(text: str) -> bool:
     """Return whether a sentence says that it is the writer's advice."""
     return _ADVICE.match(text) is not None
+
+
+def is_assumption(text: str) -> bool:
+    """Return whether a sentence says what the writer assumes, where the question left it open."""
+    return _ASSUMPTION.match(text) is not None
 
 
 def weighs_sources(text: str) -> bool:
