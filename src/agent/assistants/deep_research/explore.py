@@ -35,7 +35,7 @@ from agent.assistants.deep_research.state import (
 )
 from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps, reads_left
 from agent.configuration import Configuration
-from agent.core.budget import Meter
+from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import MARKER
@@ -91,12 +91,17 @@ def left(state: DeepState, configuration: Configuration) -> str:
     rounds = configuration.max_exploration_rounds - state["rounds"]
     done = sum(topic["status"] == "done" for topic in state.get("plan", []))
     topics = configuration.max_topics - max(done, len(state.get("search_results", [])))
-    return say(
+    text = say(
         "deep_research.left",
         state["turn"]["language"],
         rounds=str(max(1, rounds)),
         topics=str(max(1, topics)),
     )
+    if not offers_maps(state, configuration):
+        return text
+    used = (state.get("usage") or no_usage())["map_calls"]
+    calls = str(max(0, configuration.max_map_calls - used))
+    return text + say("deep_research.left_on_map", state["turn"]["language"], calls=calls)
 
 
 def topics_done(state: DeepState) -> str:
