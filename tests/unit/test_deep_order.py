@@ -6,6 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
 from agent.assistants.common.reading import canonical
+from agent.assistants.deep_research.act import _located
 from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
 from agent.assistants.deep_research.tools import (
     TopicHistory,
@@ -17,6 +18,9 @@ from agent.assistants.deep_research.tools import (
     urls_of,
 )
 from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.mcp.amap.records import PRESENTATION, AmapReader
+from agent.mcp.records import MapRecords
+from agent.mcp.types import MapOptions, MapResult
 
 FRESH = TopicHistory(topic="成本", done=["历史"], thought=False, searched=False)
 WORKED = TopicHistory(topic="成本", done=["历史"], thought=False, searched=True)
@@ -174,3 +178,24 @@ def test_a_cut_text_fits_and_tells_that_it_was_cut(text: str, tokens: int) -> No
 
 def test_a_text_that_fits_stays_as_it_is() -> None:
     assert cut_to_tokens("钠离子", 2) == "钠离子"
+
+
+def test_positions_that_the_topic_located_keep_their_names_in_later_steps() -> None:
+    located = call("maps_geo", address="西湖")
+    text = '{"return": [{"location": "120.148,30.242"}]}'
+    answered = ToolMessage(text, tool_call_id="1", name="maps_geo")
+    names = _located([AIMessage("", tool_calls=[located]), answered])
+    assert names == {"120.148,30.242": "西湖"}
+
+
+def test_a_way_between_named_positions_is_a_record_however_they_are_written() -> None:
+    names = {"120.148,30.242": "西湖", "120.21, 30.25": "杭州东站"}
+    result = MapResult(names=names)
+    options = MapOptions(prefix="a3", language="zh")
+    reader = AmapReader(MapRecords(result, options, presentation=PRESENTATION))
+    ends = {"origin": "120.148000,30.242000", "destination": "120.210000,30.250000"}
+    path = {"distance": "9000", "duration": "1500", "steps": []}
+    text = reader.read("maps_direction_driving", ends, {"route": {"paths": [path]}})
+    assert text.startswith("[^a3-0] ")
+    assert "西湖" in text.splitlines()[0]
+    assert [route["distance_m"] for route in result.routes] == [9000]

@@ -103,6 +103,8 @@ class MapResult:
     hits: list[MapHit] = field(default_factory=list)
     """Hits of the searches besides `places`, best first."""
     searches: list[MapSearch] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    """Names of positions ("lng,lat") that earlier calls have located."""
     centre: Location | None = None
     centre_name: str | None = None
     radius_m: int | None = None

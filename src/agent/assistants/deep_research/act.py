@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import gap_of
@@ -225,6 +225,19 @@ async def act(
         return await step.run()
 
 
+def _located(messages: Sequence[AnyMessage]) -> dict[str, str]:
+    """Return the words with which a topic located positions on the map, by these."""
+    asked: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for message in messages:
+        for call in message.tool_calls if isinstance(message, AIMessage) else []:
+            if call["name"] == _LOCATE:
+                asked[call["id"] or ""] = str(call["args"].get("address") or "")
+        if isinstance(message, ToolMessage) and (name := asked.get(message.tool_call_id)):
+            names |= dict.fromkeys(_PAIR.findall(str(message.text)), name)
+    return names
+
+
 def _position(place: Place) -> tuple[float, float]:
     return place["location"]["lng"], place["location"]["lat"]
 
@@ -247,6 +260,7 @@ class _Step:
         self.seen |= {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
         # A place that is known can be named by its id, and is not looked up again.
         self.map_result.places += self.state.get("places", [])
+        self.map_result.names |= _located(topic_messages(self.state))
 
     async def run(self) -> DeepUpdate:
         message = cast(AIMessage, self.state["messages"][-1])
@@ -390,16 +404,10 @@ class _Step:
 
     def _name_of(self, position: tuple[float, float]) -> str:
         """Return the words with which the topic located a position, or the place that is there."""
-        located: dict[str, str] = {}
-        for message in topic_messages(self.state):
-            for call in message.tool_calls if isinstance(message, AIMessage) else []:
-                if call["name"] == _LOCATE:
-                    located[call["id"] or ""] = str(call["args"].get("address") or "")
-            if not isinstance(message, ToolMessage) or message.tool_call_id not in located:
-                continue
-            points = [parse_lnglat(pair) for pair in _PAIR.findall(str(message.text))]
-            if any(point and distance_m(point, position) < _SAME_SPOT_M for point in points):
-                return located[message.tool_call_id]
+        for around, name in self.map_result.names.items():
+            point = parse_lnglat(around)
+            if point and distance_m(point, position) < _SAME_SPOT_M:
+                return name
         near = {distance_m(_position(p), position): p["name"] for p in self.map_result.places}
         return near[min(near)] if near and min(near) < _BESIDE_M else ""
 

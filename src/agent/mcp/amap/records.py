@@ -257,6 +257,18 @@ def _link(kind: str, values: dict[str, str]) -> str:
 
 _TOOL_MODES: dict[str, TravelMode] = {tool: mode for mode, tool in ROUTE_TOOLS.items()}
 _DISTANCE_MODES: dict[str, RouteMode] = {"0": "straight", "1": "driving", "3": "walking"}
+
+
+def _exact(position: str) -> str:
+    """Return "lng,lat" with six decimals, however it is written; other texts without blanks."""
+    plain = position.replace(" ", "")
+    try:
+        lng, lat = map(float, plain.split(","))
+    except ValueError:
+        return plain
+    return f"{lng:.6f},{lat:.6f}"
+
+
 _ASKED_FOR_WAYS = ("route", "distance", None)
 """Intents whose measurements are a result; elsewhere only the model reads them."""
 MOST_PLACES = 20
@@ -271,7 +283,8 @@ class AmapReader:
     def __init__(self, records: MapRecords) -> None:
         self.records = records
         result, self._language = records.result, records.options.language
-        self._names = {lnglat(place["location"]): place["name"] for place in result.places}
+        self._names = {_exact(position): name for position, name in result.names.items()}
+        self._names |= {lnglat(place["location"]): place["name"] for place in result.places}
         if result.centre and result.centre_name:
             self._names[lnglat(result.centre)] = result.centre_name
 
@@ -318,11 +331,11 @@ class AmapReader:
 
     def _remember(self, position: str, name: str) -> None:
         if name:
-            self._names[position] = name
+            self._names[_exact(position)] = name
 
     def _name_of(self, position: str) -> str | None:
         """Return the name that is known for one position, which the records must have brought."""
-        return self._names.get(position.replace(" ", ""))
+        return self._names.get(_exact(position))
 
     def add_place(self, detail: dict[str, Any], keywords: Sequence[str] = ()) -> Place | None:
         """Enter a looked-up place; return None where it has no position or is too far."""
