@@ -68,12 +68,15 @@ def test_no_line_of_the_page_s_modules_is_longer_than_110_characters() -> None:
 
 def test_a_short_module_that_only_its_neighbour_imports_belongs_into_the_neighbour() -> None:
     """Except what a graph, a registry or the table of commands lists: each entry has its file."""
+    importers_of: dict[str, list[str]] = {module: [] for module in imports()}
+    for name, imported in imports().items():
+        for module in imported & imports().keys() - {name}:
+            importers_of[module].append(name)
     splinters = []
-    for module in imports():
+    for module, importers in importers_of.items():
         path = modules()[module]
         if path.name == "__init__.py" or line_count(path) >= SPLINTER_LINES:
             continue
-        importers = [name for name, imported in imports().items() if module in imported - {name}]
         if len(importers) == 1 and _same_folder(module, importers[0]) and not _lists(importers[0]):
             splinters.append(f"{module} (only {importers[0]} imports it)")
     assert splinters == []
