@@ -213,7 +213,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 
 async def test_offline_every_sample_page_is_read_whole(offline: Services) -> None:
     pages = load_sample().pages
-    read = await offline.reader.read_many([page.url for page in pages], meter=meter())
+    read = await offline.reader().read_many([page.url for page in pages], meter=meter())
     assert read.failures == {}
     assert [(a.url, a.title) for a in read.articles] == [(p.url, p.title) for p in pages]
     texts = zip(read.articles, pages, strict=True)
@@ -224,4 +224,4 @@ async def test_offline_the_sample_opens_no_other_way_inside(offline: Services) -
     assert offline.sample is not None
     for url in (*offline.sample.origins.values(), "http://x.sample.tanlu.invalid/"):
         with pytest.raises(UnsafeUrl):
-            await offline.reader.read(url, meter=meter())
+            await offline.reader().read(url, meter=meter())

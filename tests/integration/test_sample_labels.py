@@ -35,7 +35,7 @@ async def sample(tmp_path: Path) -> AsyncIterator[Services]:
 async def test_every_document_is_labelled_and_leads_nowhere(sample: Services, source: str) -> None:
     found: list[Document] = []
     for query in QUERIES[source]:
-        found += await sample.library.search(source, query, meter=meter())
+        found += await sample.library().search(source, query, meter=meter())
     assert found
     assert [d["title"] for d in found if not d["title"].startswith(("[示例]", "[Sample]"))] == []
     links = [d["url"] for d in found] + [f["url"] for d in found for f in d.get("figures", [])]
