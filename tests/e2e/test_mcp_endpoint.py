@@ -36,9 +36,9 @@ async def test_every_assistant_is_a_tool_that_needs_only_a_question(server: DevS
         assert "last message" not in str(tool.description)
     taken = {name: set(tool.inputSchema["properties"]) - OWN for name, tool in tools.items()}
     assert taken == {
-        "agent": {"initial_search_query_count", "max_research_loops"},
-        "deep_research": set(),
-        "team_answer": {"format_requirement"},
+        "agent": {"collections", "initial_search_query_count", "max_research_loops"},
+        "deep_research": {"collections"},
+        "team_answer": {"collections", "format_requirement"},
         "plan_execute": {"collections"},
     }
 
@@ -105,7 +105,7 @@ async def test_a_thread_id_asks_a_follow_up_on_a_thread_every_client_sees(
         ({"question": "长" * 20_001}, "question: is longer than 20000"),
         ({"question": EN, "max_research_loops": 99}, "max_research_loops: 99"),
         ({"question": EN, "user_location": {"lng": 116.4}}, "user_location: 'lat'"),
-        ({"question": EN, "collections": ["a"]}, "collections: there is no such argument"),
+        ({"question": EN, "collections": ["a"]}, "collections: there is no 'a'"),
         ({"question": EN, "review_plan": True}, "review_plan: a tool cannot wait"),
         ({"question": EN, "thread_id": "../runs"}, "thread_id: must be"),
         ({"question": EN, "thread_id": "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"}, "thread_id: there"),

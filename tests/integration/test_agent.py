@@ -226,6 +226,7 @@ def test_the_drawn_graph_shows_exactly_the_nodes_and_their_edges() -> None:
         "review_plan",
         "web_research",
         "amap_research",
+        "document_research",
         "reflection",
         "finalize_answer",
     }
@@ -240,6 +241,8 @@ def test_the_drawn_graph_shows_exactly_the_nodes_and_their_edges() -> None:
         ("review_plan", "finalize_answer"),
         ("web_research", "reflection"),
         ("amap_research", "reflection"),
+        *((n, "document_research") for n in ("generate_query", "review_plan", "reflection")),
+        ("document_research", "reflection"),
         ("reflection", "web_research"),
         ("reflection", "amap_research"),
         ("reflection", "finalize_answer"),
@@ -251,6 +254,7 @@ def test_d1_d3_importing_the_graph_needs_no_key_and_its_schemas_are_complete() -
     given = exported.get_input_jsonschema()["properties"]
     assert set(given) == {
         "messages",
+        "collections",
         "initial_search_query_count",
         "max_research_loops",
         "reasoning_model",
