@@ -369,3 +369,21 @@ def test_a_judge_is_shown_no_words_twice_and_no_bare_date() -> None:
 @pytest.mark.parametrize("text", ["Assumption: 2 MWh, indoors.", "**假设**：3人，预算2000元。"])
 def test_what_a_writer_says_to_assume_needs_no_source(text: str) -> None:
     assert _only(text, Evidence({}, question="?")).verdict == "own"
+
+
+RIDES = "绳索挑战道身高106cm以上。不满七周岁的儿童须由十六周岁及以上游客陪同乘坐。雷鸣山漂流107cm。"
+
+
+def test_what_a_writer_assumes_is_not_repaired_into_a_page_s_figure() -> None:
+    rides = Evidence({"t0-2": record("t0-2", [RIDES])}, question="6岁孩子")
+    text = "**假设**：孩子身高1.15米。身高1.15米的孩子能玩的：雷鸣山漂流（107cm）[^t0-2]。"
+    corrected = with_source_figures(check(text, rides), rides)
+    assert [finding.verdict for finding in corrected] == ["own", "quoted"]
+    alone = with_source_figures(check("身高1.15米的孩子能玩雷鸣山漂流[^t0-2]。", rides), rides)
+    assert [finding.verdict for finding in alone] == ["marked"]
+
+
+def test_a_number_in_digits_is_borne_by_one_in_chinese_numerals() -> None:
+    rides = Evidence({"t0-2": record("t0-2", [RIDES])}, question="6岁孩子")
+    assert _only("孩子必须由16周岁及以上的同伴陪同乘坐[^t0-2]。", rides).verdict != "marked"
+    assert _only("孩子必须由18周岁及以上的同伴陪同乘坐[^t0-2]。", rides).verdict == "marked"

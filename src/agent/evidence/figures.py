@@ -48,7 +48,7 @@ _UNITS: dict[str, dict[str, str]] = {
         "604800": "周 星期 weeks week",
     },
     "month": {"1": "月 months month"},
-    "year": {"1": "年 岁 years year"},
+    "year": {"1": "年 岁 周岁 years year"},
     "century": {"1": "世纪 centuries century"},
     "degree": {"1": "摄氏度 °C 度 degrees degree °"},
     "fahrenheit": {"1": "华氏度 °F"},

@@ -14,7 +14,15 @@ from agent.evidence.claims.arithmetic import (
     is_share_of_each,
 )
 from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
+from agent.evidence.claims.facts import (
+    Passage,
+    amount,
+    hedge,
+    in_chinese,
+    names,
+    telling_figures,
+    words,
+)
 from agent.evidence.claims.sentences import Sentence, asserted, plan_times
 from agent.evidence.figures import Figure, figures
 
@@ -85,7 +93,10 @@ class Claim:
         """Return the passages of all sources that have a figure."""
         if figure not in self._bearing:
             hedged = hedge(self.text, figure)
-            self._bearing[figure] = self.evidence.index.bearing(figure, hedged)
+            bearing = self.evidence.index.bearing(figure, hedged)
+            if not bearing and (written := in_chinese(figure)):
+                bearing = frozenset(p for p in self.evidence.passages if written in p.text)
+            self._bearing[figure] = bearing
         return self._bearing[figure]
 
     def borne(self, figure: Figure, passages: Sequence[Passage]) -> bool:

@@ -86,6 +86,20 @@ def rounded(figure: Figure) -> tuple[Decimal, Decimal] | None:
     return amount(figure) - step / 2, amount(figure) + step / 2
 
 
+def in_chinese(figure: Figure) -> str:
+    """Return a whole number with a Chinese unit in Chinese numerals (16周岁: 十六周岁), or ""."""
+    unit = re.sub(r"[\d\s,.]", "", figure.text)
+    value = int(figure.value) if figure.value == int(figure.value) else 0
+    if not 0 < value < 10_000 or figure.date or not re.match(r"[\u4e00-\u9fff]", unit):
+        return ""
+    digits, places = "零一二三四五六七八九", ("", "十", "百", "千")
+    written = "".join(
+        digits[int(digit)] + (places[place] if digit != "0" else "")
+        for place, digit in zip(range(len(str(value)) - 1, -1, -1), str(value), strict=True)
+    )
+    return re.sub("^一十", "十", re.sub("零+", "零", written).rstrip("零")) + unit
+
+
 def kinds_agree(one: Figure, other: Figure) -> bool:
     """Return whether two figures can be of one kind; a figure without a unit can be of any."""
     if one.kind == other.kind:
