@@ -387,3 +387,24 @@ def test_a_number_in_digits_is_borne_by_one_in_chinese_numerals() -> None:
     rides = Evidence({"t0-2": record("t0-2", [RIDES])}, question="6岁孩子")
     assert _only("孩子必须由16周岁及以上的同伴陪同乘坐[^t0-2]。", rides).verdict != "marked"
     assert _only("孩子必须由18周岁及以上的同伴陪同乘坐[^t0-2]。", rides).verdict == "marked"
+
+
+def test_the_result_of_an_accepted_estimate_is_computed_wherever_it_stands_again() -> None:
+    priced = Evidence(
+        {"t0-0": record("t0-0", ["Actions cost $50 per million."])}, question="2 million steps"
+    )
+    answer = (
+        "It costs about $100 a month [^t0-0]. Our estimate: 50 × 2 = $100. Budget $140 [^t0-0]."
+    )
+    assert [f.verdict for f in check(answer, priced)] == ["computed", "computed", "marked"]
+
+
+def test_a_short_line_that_decides_goes_before_long_ones_on_the_subject() -> None:
+    long = [f"The commit mode of PostgreSQL matters for part {n} of the server." for n in range(4)]
+    page = record("t0-0", [*long, "It is chosen for each transaction."])
+    finding = _only(
+        "The commit mode of PostgreSQL is chosen for each transaction[^t0-0].",
+        Evidence({"t0-0": page}, question="commit"),
+    )
+    shown = shown_passages(finding, Evidence({"t0-0": page}, question="commit"))
+    assert "It is chosen for each transaction." in [passage.text for passage in shown[:2]]

@@ -31,6 +31,7 @@ from agent.evidence.claims.evidence import Evidence, without_origins
 from agent.evidence.claims.facts import (
     Passage,
     amount,
+    bounds,
     clause_spans,
     han_names,
     hedge,
@@ -99,7 +100,7 @@ _MAX_ATTACHED = 4
 
 def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Finding]:
     """Return what rules find of each sentence of a text, in order; an overlong one passes."""
-    findings, rows = list[Finding](), list[list[Figure]]()
+    findings, rows, results = list[Finding](), list[list[Figure]](), list[Figure]()
     listed = _listed(text, evidence)
     for sentence in sentences(text, notation):
         if len(sentence.text) > _MAX_SENTENCE:
@@ -108,8 +109,20 @@ def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Fi
         claim = _Judge(sentence, evidence)
         claim.earlier = [figure for figures in rows[-_SENTENCES_BEFORE:] for figure in figures]
         findings.append(claim.finding(listed))
+        results += claim.results
         rows.append([f for f in claim.figures if claim.borne(f, evidence.passages)])
-    return findings
+    return [_with_results(finding, results) for finding in findings]
+
+
+def _with_results(finding: Finding, results: Sequence[Figure]) -> Finding:
+    """Return a sentence marked for figures that accepted estimates of the answer come to."""
+    if finding.verdict != "marked" or not finding.missing:
+        return finding
+    for figure in finding.missing:
+        low, high = bounds(figure)
+        if not any(low <= amount(f) <= high and alike_in_kind(f, figure) for f in results):
+            return finding
+    return replace(finding, verdict="computed", missing=(), contradicted=False)
 
 
 def _listed(text: str, evidence: Evidence) -> list[Place]:
@@ -124,6 +137,8 @@ class _Judge(Claim):
     def __init__(self, sentence: Sentence, evidence: Evidence) -> None:
         sentence, self.moved = with_right_places(sentence, evidence)
         super().__init__(sentence, evidence)
+        self.results: list[Figure] = []
+        """What an estimate of known terms comes to."""
 
     def finding(self, listed: Sequence[Place] = ()) -> Finding:
         """Return the verdict of the rules; `listed` are the places that the answer names."""
@@ -191,10 +206,12 @@ class _Judge(Claim):
             known = {figure.value for figure in (*operands, *computed)}
             corrected = self._calculated_again(rest[0], known) if len(rest) == 1 else None
             if corrected:
+                self.results = [*computed, *figures(corrected)]
                 return replace(self._finding("repaired"), text=corrected)
             return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if self._foreign_names():
             return self._finding("marked", self.best(everything))
+        self.results = computed
         return self._finding("computed" if computed else "quoted" if self.sentence.cited else "own")
 
     def _is_given(self, number: Decimal) -> bool:

@@ -183,7 +183,7 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
     own = words(finding.sentence.plain.replace("\0", " "))
     cited = finding.sentence.cited
     pools = [evidence.of([name]) for name in cited] if cited else [evidence.passages]
-    ranked = [sorted(pool, key=lambda p: (-len(own & p.words), -len(p.words))) for pool in pools]
+    ranked = [_nearest(pool, own) for pool in pools]
     first = [finding.quote] if finding.quote else []
     in_turn = [p for rank in zip_longest(*ranked) for p in rank if p is not None]
     passages = list[Passage]()
@@ -200,6 +200,19 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
     ranks = any(len(own & passage.words) > 1 for pool in pools for passage in pool)
     least = _SHOWN_PASSAGES if ranks else 2 * _SHOWN_PASSAGES
     return passages[: min(max(least, len(cited)), 2 * _SHOWN_PASSAGES)]
+
+
+def _nearest(pool: Sequence[Passage], own: frozenset[str]) -> list[Passage]:
+    """Return passages by the sentence's words they have; a word that few of them have weighs more.
+
+    So a short line that decides goes before a long one that repeats the subject.
+    """
+    often = Counter(word for passage in pool for word in own & passage.words)
+
+    def score(passage: Passage) -> float:
+        return sum(1 / often[word] for word in own & passage.words)
+
+    return sorted(pool, key=lambda p: (-score(p), -len(p.words)))
 
 
 def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Finding:
