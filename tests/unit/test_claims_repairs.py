@@ -378,7 +378,7 @@ def test_what_a_writer_assumes_is_not_repaired_into_a_page_s_figure() -> None:
     rides = Evidence({"t0-2": record("t0-2", [RIDES])}, question="6岁孩子")
     text = "**假设**：孩子身高1.15米。身高1.15米的孩子能玩的：雷鸣山漂流（107cm）[^t0-2]。"
     corrected = with_source_figures(check(text, rides), rides)
-    assert [finding.verdict for finding in corrected] == ["own", "quoted"]
+    assert [finding.verdict for finding in corrected] == ["own", "computed"]
     alone = with_source_figures(check("身高1.15米的孩子能玩雷鸣山漂流[^t0-2]。", rides), rides)
     assert [finding.verdict for finding in alone] == ["marked"]
 
@@ -397,6 +397,13 @@ def test_the_result_of_an_accepted_estimate_is_computed_wherever_it_stands_again
         "It costs about $100 a month [^t0-0]. Our estimate: 50 × 2 = $100. Budget $140 [^t0-0]."
     )
     assert [f.verdict for f in check(answer, priced)] == ["computed", "computed", "marked"]
+    assumed = "Assumption: a budget of $140.\n\n" + answer
+    assert [f.verdict for f in check(assumed, priced)] == [
+        "own",
+        "computed",
+        "computed",
+        "computed",
+    ]
 
 
 def test_a_short_line_that_decides_goes_before_long_ones_on_the_subject() -> None:

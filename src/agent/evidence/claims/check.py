@@ -109,13 +109,13 @@ def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Fi
         claim = _Judge(sentence, evidence)
         claim.earlier = [figure for figures in rows[-_SENTENCES_BEFORE:] for figure in figures]
         findings.append(claim.finding(listed))
-        results += claim.results
+        results += claim.figures if is_assumption(sentence.text) else claim.results
         rows.append([f for f in claim.figures if claim.borne(f, evidence.passages)])
     return [_with_results(finding, results) for finding in findings]
 
 
 def _with_results(finding: Finding, results: Sequence[Figure]) -> Finding:
-    """Return a sentence marked for figures that accepted estimates of the answer come to."""
+    """Return a sentence marked for figures that the answer assumes, or its estimates come to."""
     if finding.verdict != "marked" or not finding.missing:
         return finding
     for figure in finding.missing:

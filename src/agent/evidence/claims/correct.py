@@ -3,9 +3,8 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
@@ -13,7 +12,7 @@ from agent.evidence.claims.check import Finding, Verdict, agrees, bears_figures
 from agent.evidence.claims.claim import alike_in_kind, ends_at, figure_words
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
-from agent.evidence.claims.sentences import Notation, asserted, is_assumption, sentences
+from agent.evidence.claims.sentences import Notation, asserted, sentences
 from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Source
 
@@ -296,29 +295,17 @@ def marked_where_named(findings: Iterable[Finding], names: Sequence[str]) -> lis
 def with_source_figures(findings: Iterable[Finding], evidence: Evidence) -> list[Finding]:
     """Return the findings; a wrong figure is its source's, where that has one for the same thing.
 
-    Where the cited passages leave a choice, the sentence is only contradicted by them. What the
-    writer says to assume is no wrong figure.
+    Where the cited passages leave a choice, the sentence is only contradicted by them.
     """
-    findings = list(findings)
-    assumed = {
-        (figure.kind, amount(figure))
-        for finding in findings
-        if is_assumption(finding.sentence.text)
-        for figure in telling_figures(finding.sentence.plain)
-    }
-    return [_with_source_figure(finding, evidence, assumed) for finding in findings]
+    return [_with_source_figure(finding, evidence) for finding in findings]
 
 
-def _with_source_figure(
-    finding: Finding, evidence: Evidence, assumed: Container[tuple[str | None, Decimal]]
-) -> Finding:
+def _with_source_figure(finding: Finding, evidence: Evidence) -> Finding:
     sentence, missing = finding.sentence, finding.missing
     cited = evidence.of(sentence.cited)
     if finding.verdict != "marked" or finding.cite or len(missing) != 1 or not cited:
         return finding
     wrong, text = missing[0], sentence.plain.replace("\0", " ")
-    if (wrong.kind, amount(wrong)) in assumed:
-        return replace(finding, verdict="quoted", missing=(), contradicted=False)
     if any(passage.has(wrong, hedge(text, wrong)) for passage in cited):
         return finding
     rivals = {
