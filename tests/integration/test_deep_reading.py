@@ -62,13 +62,16 @@ class Steps(Researcher):
         return [result.text for result in last.tool_results if result.name == name]
 
 
-async def research(lab: DeepLab, reader: Any, **context: Any) -> dict[str, Any]:
+async def research(lab: DeepLab, reader: Any, *questions: str, **context: Any) -> dict[str, Any]:
+    """The state after the last question on one thread."""
     services: Any = replace(lab.services, reader=Lazy(lambda: reader))
     graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
-    given: Any = {"messages": ZH}
-    state: dict[str, Any] = await graph.ainvoke(
-        given, {"configurable": {"thread_id": "r"}}, context=DeepConfiguration(**context)
-    )
+    state: dict[str, Any] = {}
+    for question in questions or (ZH,):
+        given: Any = {"messages": question}
+        state = await graph.ainvoke(
+            given, {"configurable": {"thread_id": "r"}}, context=DeepConfiguration(**context)
+        )
     return state
 
 
@@ -101,6 +104,26 @@ async def test_a_page_and_what_it_links_to_are_read_cited_and_paid_for_once() ->
     assert [source["url"] for source in told(state)["sources"]] == [LICENCE]
     assert told(state)["checks"]["pages_opened"] == 2
     assert lab.calls("/extract") == []
+
+
+async def test_pages_of_the_last_report_open_by_id_and_by_address_and_are_cited_again() -> None:
+    urls: list[str] = []
+
+    def ends_first(turn: Turn) -> tuple[FunctionCall, ...]:
+        urls[:] = shown_urls(turn)[:1]
+        return think("够了"), end(urls)
+
+    def opens_earlier(turn: Turn) -> tuple[FunctionCall, ...]:
+        return read("[^p0-0]"), read(urls[0])
+
+    llm = Steps(searches, ends_first, opens_earlier, lambda turn: (think("够了"), end(urls)))
+    reader = LinkedPages()
+    async with deep_laboratory(llm) as lab:
+        state = await research(lab, reader, ZH, "那两页具体怎么说？")
+    shown = llm.results("read_page")
+    assert ["免费许可最多连接一个执行器" in text for text in shown] == [True, True]
+    assert len(llm.asked("deep_explore")) == 4
+    assert [source["url"] for source in told(state)["sources"]] == urls
 
 
 async def test_an_address_nobody_showed_is_refused_without_a_request() -> None:

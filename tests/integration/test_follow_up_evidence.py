@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.evidence.types import Source
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.deep_lab import Researcher, deep_laboratory
@@ -23,6 +23,10 @@ NOTHING_TO_SEARCH = Answer(json={"question": "And how cold?", "query": []})
 async def lab() -> AsyncIterator[Lab]:
     async with laboratory() as built:
         yield built
+
+
+def opens(page: str) -> FunctionCall:
+    return FunctionCall("read_page", {"url": page, "looking_for": "成本"})
 
 
 def uncited(state: dict[str, Any]) -> Source:
@@ -67,6 +71,22 @@ async def test_a_report_s_notes_are_known_to_the_next_exploration_and_its_report
             shown = block(lab.llm.asked(task)[-1].user, "previous")
             assert "## 成本" in shown
             assert "[^p0-0]" in shown
+
+
+async def test_a_team_opens_a_page_of_its_last_answer_by_id_and_by_address() -> None:
+    async with team_laboratory(Team()) as lab:
+        first = await lab.ask()
+        page = next(s for s in first["previous"]["sources"] if s["kind"] == "page")
+
+        def researcher(turn: Turn) -> Answer:
+            if turn.tool_results:
+                return Answer(text="答案是1987年[^p0-0]。")
+            return Answer(calls=(opens(page["id"]), opens(page["url"])))
+
+        lab.llm.rules["team_researcher"] = researcher
+        await lab.ask("那一页还说了什么？")
+        results = [t.tool_results for t in lab.llm.asked("team_researcher") if t.tool_results][-1]
+    assert ["没有出现过这个地址" in result.text for result in results] == [False, False]
 
 
 async def test_a_team_is_shown_what_it_read_before_and_may_settle_on_it() -> None:

@@ -290,7 +290,7 @@ class _Step:
             topic=state["topic"],
             done=[entry["topic"] for entry in state.get("search_results", [])],
             thought=bool(self._aside()) or thought_since_search(before),
-            searched=bool(state.get("queries")),
+            searched=bool(state.get("queries")) or state["searched"],
             planned=self._planned(),
             reminded=was_reminded(before),
             maps=self._map_names(),
@@ -417,12 +417,14 @@ class _Step:
         if not calls:
             return {}
         state, configuration = self.state, self.configuration
+        earlier = {s["id"]: s["url"] for s in state["previous"]["sources"] if s["kind"] == "page"}
+        addresses = [*(page["url"] for page in _pages(state)), *state.get("links_found", [])]
         reading = PageReading(
             self.services,
             self.meter,
             state["turn"]["language"],
-            [*(page["url"] for page in _pages(state)), *state.get("links_found", [])],
-            ids={s["id"]: s["url"] for s in state["previous"]["sources"] if s["kind"] == "page"},
+            [*addresses, *earlier.values()],
+            ids=earlier,
             titles={page["url"]: page["title"] for page in _pages(state)},
             parallel=configuration.max_parallel_reads,
         )
@@ -512,7 +514,7 @@ class _Step:
             messages=cast(list[Any], answers),
             intent=intent,
             fruitless=0 if looked_up else state["fruitless"] + 1,
-            searched=state["searched"] or bool(by_query),
+            searched=state["searched"] or bool(by_query or opened),
             pages_found=[
                 *(page for each in by_query.values() for page in each.pages),
                 *map(_found_page, opened),

@@ -155,7 +155,7 @@ class DeepState(AgentInput, Gathered, total=False):
     fruitless: int
     """Rounds in a row that neither searched nor asked the map."""
     searched: bool
-    """Whether any search of this turn was sent."""
+    """Whether any search of this turn was sent, or a page opened."""
     exploring: bool
     reviewed: bool
     """Whether the notes were judged as a whole; they are once in a turn."""

@@ -7,7 +7,7 @@ from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import run_gap
-from agent.assistants.common.reading import canonical
+from agent.assistants.common.reading import READ, canonical
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import topic_messages, topic_name
 from agent.assistants.deep_research.plan import (
@@ -143,13 +143,13 @@ def _archive(
 ) -> tuple[TopicResult | None, int]:
     """Return the topic's entry with its useful pages, and how many named URLs no search returned.
 
-    None where nothing was searched in this topic: a change then only names it; and where the
-    person dropped it.
+    None where nothing was searched or opened in this topic: a change then only names it; and
+    where the person dropped it.
     """
     planned = topic_named(state.get("plan", []), topic_name(state))
     if planned and planned["status"] == "dropped":
         return None, 0
-    if not any(isinstance(m, ToolMessage) and m.name == SEARCH and m.status == "success"
+    if not any(isinstance(m, ToolMessage) and m.name in (SEARCH, READ) and m.status == "success"
                for m in messages):  # fmt: skip
         return None, 0
     chosen, invented = _useful(state["pages_found"], intent["urls"])

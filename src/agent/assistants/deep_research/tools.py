@@ -138,7 +138,7 @@ class TopicHistory:
     thought: bool
     """Whether the model has thought since the last search, or since the topic began."""
     searched: bool
-    """Whether anything was searched in this turn."""
+    """Whether anything was searched or opened in this turn."""
     planned: Collection[str] = ()
     """The topics of the plan that nobody has looked into yet."""
     reminded: bool = False
