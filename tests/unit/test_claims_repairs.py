@@ -415,3 +415,9 @@ def test_a_short_line_that_decides_goes_before_long_ones_on_the_subject() -> Non
     )
     shown = shown_passages(finding, Evidence({"t0-0": page}, question="commit"))
     assert "It is chosen for each transaction." in [passage.text for passage in shown[:2]]
+
+
+def test_the_letter_of_a_unit_is_no_name_that_another_figure_goes_with() -> None:
+    page = "At -20 °C sodium-ion keeps about 90% of its capacity, LFP 60–70%."
+    row = "| Cold (-20 °C) | about 90% of capacity [^d3-0] | 60–70% [^d3-0] |"
+    assert not _only(row, Evidence({"d3-0": record("d3-0", [page])}, question="?")).contradicted

@@ -321,6 +321,9 @@ class _Judge(Claim):
             return self._lacking(rest)
         borne = [f for f in self.facts if self.borne(f, self.cited)]
         swapped = [f for f in borne if is_swapped(self, f) or is_of_another_citation(self, f)]
+        if swapped and self.sentence.row:
+            # A cell says less than a sentence: its subject may stand in the head, or nowhere.
+            return self._finding("doubtful", doubt=6)
         if swapped:
             return replace(self._finding("marked"), missing=tuple(swapped), contradicted=True)
         if not self.figures and (other := self._better()) is not None:

@@ -294,9 +294,12 @@ _HAN_NAME = re.compile(
 )
 
 
+_DEGREES = re.compile(r"°\s?[CF]\b")
+
+
 def names(text: str) -> list[str]:
     """Return the proper names that code is sure to see: capitals, identifiers, titles, shapes."""
-    proper = dict[str, None]()
+    proper, text = dict[str, None](), _DEGREES.sub("°", text)
     for match in _IDENTIFIER.finditer(text):
         proper[match[0]] = None
     for match in _CAPITAL.finditer(text):

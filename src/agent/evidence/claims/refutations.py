@@ -444,15 +444,15 @@ def is_swapped(claim: Claim, figure: Figure) -> bool:
 
 
 def _carries_on(claim: Claim, own: frozenset[str] | set[str], one: Passage, two: Passage) -> bool:
-    """Return whether a clause goes on with the subject of another: `A 自产热123℃，触发220℃`.
+    """Return whether a clause goes on from another: `A 自产热123℃，触发220℃`, `A 32元；B 41元`.
 
-    It says two words of the claim that the other lacks, and no new subject begins between them.
+    It says two words of the claim that the other lacks, and follows it in one sentence.
     """
-    adds = len(own & two.words - one.words) >= 2
-    joined = re.compile(
-        rf"{re.escape(one.text.strip('，, '))}[，,]\s*{re.escape(two.text.strip())}"
-    )
-    return adds and any(joined.search(passage.text) for passage in claim.cited)
+    if len(own & two.words - one.words) < 2:
+        return False
+    first, second = ("".join(part.text.split()).strip("，,；;") for part in (one, two))
+    texts = ("".join(passage.text.split()) for passage in claim.cited)
+    return any(f"{first}{mark}{second}" in text for text in texts for mark in "，,；;")
 
 
 def is_of_another_citation(claim: Claim, figure: Figure) -> bool:
