@@ -1,6 +1,7 @@
 """Searches, pages and the map of a deep research: each failure separate, work bounded."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -322,6 +323,14 @@ async def test_what_a_topic_leaves_open_flows_back_and_may_be_looked_up_once_mor
     names = [entry["topic"] for entry in state["search_results"]]
     assert names == ["成本", "安全", "应用", "许可", "回收"]
     assert len(lab.llm.asked("deep_compress")) == 5
+
+
+async def test_the_pages_of_a_small_topic_go_to_the_writer_as_they_are_f9() -> None:
+    async with deep_laboratory(Researcher("成本", "安全")) as lab:
+        await lab.ask(ZH, small_topic_tokens=3000)
+    assert lab.llm.asked("deep_compress") == []
+    (report,) = lab.llm.asked("deep_report")
+    assert re.search(r'<topic name="成本">\s*<page id="t0-0"', report.user)
 
 
 async def test_a_review_opens_nothing_where_the_rounds_are_spent() -> None:

@@ -298,3 +298,11 @@ async def test_a_spent_budget_still_leaves_the_call_that_settles_the_answer() ->
     assert state["ended"] == "budget"
     assert state["final_answer"] == "1987年"
     assert state["usage"]["model_calls"] <= 6
+
+
+async def test_the_reader_is_told_above_the_reasons_where_sources_disagree() -> None:
+    disputed = settles(evidence=["s0-0"], explanation="另一页说1990年[^s0-0]。", contested=True)
+    async with team_laboratory(Team(team_synthesize=disputed)) as lab:
+        state = await lab.ask(ZH)
+    text = str(answer_of(state).text)
+    assert text.index("来源的说法不一致") < text.index("另一页说")

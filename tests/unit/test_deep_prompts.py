@@ -61,9 +61,10 @@ def test_the_researcher_knows_all_four_tools_and_when_to_think(language: Languag
 @pytest.mark.parametrize(
     ("language", "allowed"),
     [
-        ("zh", ("用中文写", "表格", "直接写计划", "300–600", "1200–2500", "据此推算：")),
+        ("zh", ("用中文写", "表格", "直接写计划", "300–600", "1200–2500", "据此推算：",
+                "按什么假设")),
         ("en", ("in English", "table", "the plan itself", "300–600", "1,200–2,500",
-                "Our estimate:")),
+                "Our estimate:", "what you assume")),
     ],
 )  # fmt: skip
 def test_no_report_has_a_fixed_skeleton_or_is_forbidden_to_calculate_f6(

@@ -2,11 +2,13 @@
 
 from typing import Any, cast
 
-from agent.assistants.common.search import remark_row, told_once
+from agent.assistants.common.search import SearchResult, remark_row, told_once
 from agent.assistants.deep_research.act import Found
 from agent.assistants.deep_research.state import FoundPage
+from agent.assistants.team_answer.tools import results_text
 from agent.evidence.grounding import remarks_of
 from agent.evidence.types import Source
+from agent.search.types import Hit
 from agent.state import Turn
 
 TURN = cast(Turn, {"language": "zh"})
@@ -57,3 +59,12 @@ def test_a_remark_alone_is_shown_beside_that_nothing_was_found() -> None:
     shown = Found("一", [], remarks=["没有找到 2026 年的数据。"]).shown(TURN, 2000, {})
     assert "没有找到结果。" in shown
     assert "没有找到 2026 年的数据。" in shown
+
+
+def test_a_team_reads_what_a_search_did_not_find_and_no_sentence_twice() -> None:
+    hits = [Hit(url=f"https://a.example/{n}", title="t", snippet=FULL) for n in range(2)]
+    result = SearchResult("断电", hits, remarks=["公告没有写日期。"])
+    shown = results_text("s0", "search_google", result, ["s0-0", "s0-1"], "zh")
+    assert '<remark source="none">公告没有写日期。</remark>' in shown
+    assert shown.count(FULL) == 1
+    assert "[^s0-1]" not in shown.partition("<remark")[2]

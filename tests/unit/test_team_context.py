@@ -182,3 +182,9 @@ def test_the_chair_reads_a_line_a_turn_and_the_candidates() -> None:
         "2 verifier: (disagree) 丙（第2次）",
     ]
     assert block(text, "candidates") == "analyst\nresearcher"
+
+
+def test_the_only_step_of_a_question_is_not_told_beside_the_question() -> None:
+    single = state(sub_questions=["通车的年份"])
+    _, human = turn_prompt(single, configured(), "researcher")
+    assert "<sub_questions>" not in str(human.text)

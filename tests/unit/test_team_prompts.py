@@ -4,6 +4,7 @@ import re
 from typing import Any, cast
 
 import pytest
+from langchain_core.messages.tool import tool_call
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.team_answer.analyze import (
@@ -17,6 +18,7 @@ from agent.assistants.team_answer.format_answer import (
     map_section,
     tried,
 )
+from agent.assistants.team_answer.jobs import map_call_text
 from agent.assistants.team_answer.state import Evidence, TeamConfiguration, TeamState
 from agent.assistants.team_answer.synthesize import (
     Settled,
@@ -216,6 +218,26 @@ def test_the_evidence_names_what_was_cited_first_and_code_on_one_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("marker", ["[^s0-1]", "[s0-1]", "【s0-1】"])
+def test_a_page_that_was_named_in_any_spelling_is_shown_further_than_others(marker: str) -> None:
+    turns = [{"round": 1, "speaker": "researcher", "text": f"见{marker}。", "tools": [],
+              "verdict": None, "ends": False}]  # fmt: skip
+    pages = [source(name, "长" * 300 + "兄弟。") for name in ("s0-0", "s0-1")]
+    given = state(transcript=turns, sources_gathered=pages, evidence_pool=[])
+    first, second = evidence_lines(given, 2000).splitlines()
+    assert first.startswith("[^s0-1]")
+    assert "兄弟" in first
+    assert "兄弟" not in second
+
+
+def test_the_prompt_that_settles_shows_each_result_once() -> None:
+    note = {"tool": "search_google", "asked": "通车", "evidence": "s0", "text": "通车于1987年。"}
+    turns = [{"round": 1, "speaker": "researcher", "text": "见[^s0-0]。", "tools": [note],
+              "verdict": None, "ends": False}]  # fmt: skip
+    _, human = settle_prompt(state(transcript=turns), TeamConfiguration())
+    assert str(human.text).count("通车于1987年。") == 1
+
+
 def test_the_prompt_that_settles_stays_within_the_limit() -> None:
     turns = [{"round": n, "speaker": "researcher", "text": "长" * 3000, "tools": [],
               "verdict": None, "ends": False} for n in range(1, 41)]  # fmt: skip
@@ -274,3 +296,17 @@ def test_a_measurement_is_told_once_between_the_names_of_its_points() -> None:
         "a4", kind="map", tool="maps_distance", asked=f"maps_distance {points}", text="[]"
     )
     assert map_section([broken], pool, "zh").splitlines()[1:] == ["- []"]
+
+
+def test_the_map_s_evidence_tells_what_was_measured_and_whose_data_it_is() -> None:
+    points = "116.397477,39.908692", "116.397029,39.917839"
+    names = {"origins": points[0], "destination": points[1], "type": 0}
+    asked = map_call_text(tool_call(name="maps_distance", args=names, id="1"))
+    assert "type=0" in asked
+    text = '{"results": [{"distance": "1018"}]}'
+    measured = evidence("a2", kind="map", tool="maps_distance", asked=asked, text=text)
+    pool = [_geo("a0", "天安门", points[0]), _geo("a1", "故宫博物院", points[1]), measured]
+    lines = evidence_lines(state(evidence_pool=pool), 1000).splitlines()
+    assert "a2: 天安门 → 故宫博物院：直线距离 1018 米" in lines
+    for language, owner in (("zh", "高德地图"), ("en", "AutoNavi")):
+        assert owner in map_section([measured], pool, language).splitlines()[0]
