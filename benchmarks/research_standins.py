@@ -16,7 +16,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from aiohttp import web
-from tests.support.deep_lab import Web, change, compress, done_calls, end, search, shown_urls, think
+from tests.support.deep_lab import (
+    Web,
+    change,
+    compress,
+    done_calls,
+    end,
+    no_verdicts,
+    search,
+    shown_urls,
+    think,
+)
 from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, TavilyService
@@ -63,6 +73,10 @@ class Researcher:
                 return self._explore(turn)
             case "deep_compress":
                 return compress(turn)
+            case "deep_plan" | "deep_review":
+                return Answer(json={"topics": []})
+            case "claim_check":
+                return no_verdicts(turn)
         return Answer(text=answer_text().replace("[^w", "[^t"))
 
     def _explore(self, turn: Turn) -> Answer:

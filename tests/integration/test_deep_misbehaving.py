@@ -196,7 +196,9 @@ async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> No
     assert str(answer_of(state).text).startswith("# 报告")
 
 
-@pytest.mark.parametrize("task", ["deep_plan", "deep_explore", "deep_compress", "deep_report"])
+@pytest.mark.parametrize(
+    "task", ["deep_plan", "deep_explore", "deep_compress", "deep_review", "deep_report"]
+)
 async def test_a_model_that_is_down_for_a_task_still_leaves_a_report(task: str) -> None:
     async with deep_laboratory() as lab:
         lab.gemini.fail(

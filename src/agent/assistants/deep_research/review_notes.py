@@ -55,7 +55,7 @@ async def review_notes(
     meter = meter_of(state, configuration, services)
     if not _is_worth_it(state, configuration, meter, asked=bool(wishes)):
         return DeepUpdate(reviewed=True, wishes=wishes)
-    reply, _ = await ask_or_gap(
+    reply, gaps = await ask_or_gap(
         services.models.ask(
             configuration.reflection_model,
             _prompt(state, configuration),
@@ -64,10 +64,12 @@ async def review_notes(
             thinking=DEFAULT_THINKING["reflection"],
         ),
         state["turn"],
-        NODE,
+        "reflection",
     )
+    for gap in gaps:
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     if reply is None or reply.parsed is None:
-        return DeepUpdate(reviewed=True, usage=meter.usage)
+        return DeepUpdate(reviewed=True, wishes=wishes, gaps=gaps, usage=meter.usage)
     review, plan = reply.parsed, state.get("plan", [])
     room = max(0, configuration.max_topics - len(state.get("search_results", [])))
     longer = with_topics(plan, review.topics[: min(MAX_MORE, room)], len(plan) + MAX_MORE)
