@@ -48,9 +48,9 @@ KEYS = {
     name.upper(): f"{MARK}-{name.upper().replace('_', '-')}-0123456789abcdef"
     for name, known in Settings.model_fields.items()
     if SecretStr in getattr(known.annotation, "__args__", ()) and name != "database_url"
-}
+} | {"TANLU_REDIS_URL": f"redis://:{MARK}-REDIS-0123456789abcdef@127.0.0.1:9/0"}
 """A key for every secret there is, so that a new one is tested from its first day; an address of a
-database leads somewhere, so it is tested with one (test_postgres)."""
+database leads somewhere, so it is tested with one (test_postgres). No Redis answers at its own."""
 
 
 @dataclass
