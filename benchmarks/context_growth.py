@@ -21,7 +21,16 @@ from unittest.mock import patch
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.runtime import Runtime
-from tests.support.deep_lab import Web, change, compress, deep_laboratory, end, search, think
+from tests.support.deep_lab import (
+    Web,
+    change,
+    compress,
+    deep_laboratory,
+    end,
+    planning,
+    search,
+    think,
+)
 from tests.support.deep_lab import report as written
 from tests.support.deep_lab import shown_urls as shown
 
@@ -74,6 +83,8 @@ class Trace:
             return compress(turn)
         if task == "deep_report":
             return written(turn)
+        if task == "deep_plan":
+            return planning(*(f"子题{n}" for n in range(self.plan.topics)))(turn)
         self.prompts.append(size)
         place, step = divmod(len(self.prompts) - 1, self.plan.rounds)
         if step < self.plan.rounds - 1:
@@ -82,7 +93,9 @@ class Trace:
         urls = [url for url in shown(turn) if url not in self.named][-KEPT:]
         self.named += urls
         last = place == self.plan.topics - 1
-        return Answer(calls=(think(_THOUGHT), end(urls) if last else change(f"子题{place}", urls)))
+        return Answer(
+            calls=(think(_THOUGHT), end(urls) if last else change(f"子题{place + 1}", urls))
+        )
 
 
 def prompt_tokens(turn: Turn) -> int:
