@@ -31,8 +31,8 @@ from agent.settings import load_env_file, read_settings
 
 pytestmark = pytest.mark.node
 NODES = {
-    "generate_query", "review_plan", "web_research", "amap_research", "reflection",
-    "finalize_answer",
+    "generate_query", "review_plan", "web_research", "amap_research", "document_research",
+    "reflection", "finalize_answer",
 }  # fmt: skip
 # (question, whether the map helps, whether a place or a spatial relation is named)
 INTENTS = (
