@@ -1,6 +1,7 @@
 """One Chromium and one server for all modules of a worker; a visit of its own for every test."""
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,10 +45,10 @@ def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServ
 
 @pytest.fixture(name="visit")
 def visit_fixture(
-    chromium: "Browser", server: DevServer, request: pytest.FixtureRequest
+    chromium: "Browser", server: DevServer, request: pytest.FixtureRequest, tmp_path: Path
 ) -> "Iterator[Visits]":
     """Begins a visit; at the end each must have gone without an error nobody sees."""
-    from tests.support.browser import Visit
+    from tests.support.browser import Visit, artifacts
 
     visits: list[Visit] = []
 
@@ -57,18 +58,15 @@ def visit_fixture(
 
     yield begin
     if request.node.stash.get(_FAILED, False):
-        _photograph(request, visits)
+        _photograph(request.node.name, visits, artifacts(tmp_path))
     for visit in visits:
         visit.close()
 
 
-def _photograph(request: pytest.FixtureRequest, visits: "list[Visit]") -> None:
+def _photograph(name: str, visits: "list[Visit]", folder: Path) -> None:
     """What the pages of a failed test look like."""
-    from tests.support.browser import artifacts
-
-    folder = artifacts(request.getfixturevalue("tmp_path"))
     pages = [page for visit in visits for page in visit.context.pages]
     for number, page in enumerate(pages):
-        path = folder / f"{request.node.name}-{number}.png"
+        path = folder / f"{name}-{number}.png"
         page.screenshot(path=path)
         print(f"{page.url} looked like {path}")

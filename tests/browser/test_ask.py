@@ -171,7 +171,7 @@ def test_another_assistant_answers_where_it_is_chosen(visit: Visits) -> None:
     chooser.click()
     page.get_by_role("radio", name=re.compile("^求准答案")).check()
     expect(chooser).to_contain_text("求准答案")
-    expect(page.get_by_role("switch", name="先看计划")).to_be_hidden()
+    expect(page.get_by_role("switch", name="先看计划")).to_be_visible()
     page.keyboard.press("Escape")
     turn = ends(ask(page, "东京塔和埃菲尔铁塔哪个更高，高多少米？"))
     part(turn, "timeline").locator("summary").click()
