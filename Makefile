@@ -27,6 +27,7 @@ pins:            ## exact versions from the lock into pyproject.toml
 	uv run --no-sync python tools/pins.py
 bench:           ## assistants against their bounds, the size of prompts, a batch's throughput, the check of claims
 	uv run python -m benchmarks.critical_path
+	uv run python -m benchmarks.long_assistants
 	uv run python -m benchmarks.post_processing
 	uv run python -m benchmarks.context_growth
 	uv run python -m benchmarks.context_memory

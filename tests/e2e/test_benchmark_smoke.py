@@ -99,6 +99,17 @@ def test_post_processing_reads_every_page_and_keeps_to_its_width() -> None:
             assert line_of(table, row, figure).startswith("✓"), table
 
 
+def test_long_assistants_answer_from_what_was_played_alone_and_at_once() -> None:
+    names = ("zh-premise", "zh-wal-report", "zh-dossier")
+    few = ("--questions", ",".join(names), "--scale", "0.02", "--load", "2")
+    table = table_of("long_assistants", *few)
+    for name in names:
+        for figure in ("failed runs", "requests nobody played"):
+            assert line_of(table, name, figure).startswith("✓"), table
+        for figure in ("alone ÷ critical path", "2 at once, p95 ÷ critical path"):
+            assert line_of(table, name, figure)
+
+
 def test_memory_and_state_are_printed_for_every_round() -> None:
     table = table_of("context_memory", "--topics", "3", "--page-kb", "20")
     assert sum(line[:5].strip().isdigit() for line in table.splitlines()) == 13

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from aiohttp.typedefs import Middleware
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.common.services import Services
@@ -174,8 +175,13 @@ class World:
 
 
 @contextmanager
-def running_world(llm: Any = None, *, web: Web | None = None) -> Iterator[World]:
-    """Every stand-in, running."""
+def running_world(
+    llm: Any = None,
+    *,
+    web: Web | None = None,
+    middleware: Callable[[str], Middleware] | None = None,
+) -> Iterator[World]:
+    """Every stand-in, running; each behind the middleware of its name."""
     pages = web or Web(count=2)
     services: dict[str, Service] = {
         "gemini": GeminiService(llm or Planner(), key=MODEL_KEY),
@@ -186,6 +192,9 @@ def running_world(llm: Any = None, *, web: Web | None = None) -> Iterator[World]
         "sec": SecService(companies=companies),
         "site": PaperPages(pages.known),
     }
+    if middleware:
+        for name, service in services.items():
+            service.app.middlewares.insert(0, middleware(name))
     with ExitStack() as stack:
         urls = {name: stack.enter_context(serve(s.app)).url for name, s in services.items()}
         given: dict[str, Any] = dict(services)
