@@ -32,7 +32,8 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.intent import detect_location_query
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.intent import detect_location_query, names_known_place
 from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.types import Gap
 from agent.search.hits import MAX_QUERY
@@ -301,12 +302,14 @@ def reads_left(state: TeamState, configuration: Configuration) -> int:
 
 
 def _wants_map(state: TeamState, configuration: Configuration) -> bool:
-    """Return True if the question, a step or a speaker's words ask for the map."""
+    """Return True if the question needs the map, or words of the turn ask for a known place."""
     if configuration.geo_routing == "always" or state["analysis"]["needs_map"]:
         return True
     words = [turn["text"] for turn in state.get("transcript") or []]
+    texts = [state["turn"]["question"], *state["sub_questions"], *words]
     return any(
-        map(detect_location_query, [state["turn"]["question"], *state["sub_questions"], *words])
+        detect_location_query(text) and (names_known_place(text) or parse_lnglat(text) is not None)
+        for text in texts
     )
 
 
