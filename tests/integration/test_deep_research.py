@@ -18,6 +18,7 @@ from tests.support.deep_lab import (
     Researcher,
     Web,
     change,
+    compress,
     deep_laboratory,
     done_calls,
     end,
@@ -162,6 +163,35 @@ async def test_an_end_with_topics_left_is_refused_once_and_then_taken() -> None:
     assert "计划里还有 安全 没查" in refusals[0]
     assert [topic["status"] for topic in state["plan"]] == ["done", "planned"]
     assert told(state)["checks"]["refused_calls"] == 1
+
+
+async def test_a_planned_topic_left_and_what_the_review_misses_are_told_once() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search("成本")))
+        return Answer(calls=(think(), end(shown_urls(turn)[:1])))
+
+    def brief(turn: Turn) -> Answer:
+        return Answer(
+            text=f"# 报告\n\n{compress(turn).text}"
+            if "<page " in turn.user
+            else "# 报告\n\n略[^t0-0]。"
+        )
+
+    def notes(turn: Turn) -> Answer:
+        return Answer(text=f"{compress(turn).text}\n**OPEN:** 价格[^t0-0]")
+
+    missing = Answer(text='{"missing": "托管版每次调用的单价", "topics": [],}')
+    rules: Any = {"deep_review": lambda turn: missing, "deep_report": brief, "deep_compress": notes}
+    async with deep_laboratory(Researcher("成本", "循环寿命", deep_explore=rule, **rules)) as lab:
+        state = await lab.ask(ZH)
+    told_gaps = [(gap["code"], gap["message"]) for gap in told(state)["gaps"]]
+    left, lack = "没有单独去查的子题：循环寿命", "还缺：托管版每次调用的单价"
+    assert sorted(told_gaps) == [("not_researched", left), ("notes_lack", lack)]
+    (report,) = lab.llm.asked("deep_report")
+    assert left in block(report.user, "gaps")
+    assert lack in block(report.user, "gaps")
+    assert f"*另：{lack}；{left}。*" in str(answer_of(state).text)
 
 
 async def test_naming_the_first_topic_costs_no_topic_f3() -> None:

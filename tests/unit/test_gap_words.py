@@ -120,7 +120,7 @@ def test_search_strings_settings_and_codes_are_not_told_to_the_reader() -> None:
         text="failed",
     )
     note = reader_note([spent, failed, spent], "可以去公园。", "zh")
-    assert note == "*另：只查了一部分，本次运行的额度已用完；有网页搜索没有成功，可能漏了资料。*"
+    assert note == "*另：地图只查了一部分；有网页搜索没有成功，可能漏了资料。*"
 
 
 def test_what_was_not_found_is_told_in_its_own_words_once_and_on_one_line() -> None:

@@ -23,9 +23,10 @@ _FOUND_NOTHING = frozenset({
     "map_place_too_wide", "map_wrong_city", "no_pages", "task_empty", "company_unnamed",
 })  # fmt: skip
 _IN_OWN_WORDS = _FOUND_NOTHING | {
-    "search_off", "topics_spent", "page_partial", "report_uncited", "dossier_uncited",
-    "dossier_uncited_alone", "answer_unsupported",
+    "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
+    "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
 }  # fmt: skip
+_GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
 _WEB = frozenset({"web", *LABELS})
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
@@ -57,13 +58,16 @@ def reader_note(
     """
     tells_of_none = any(map(says_not_found, _SENTENCES.split(text)))
     untold = (
-        gap for gap in readers_gaps(gaps) if not (tells_of_none and gap["code"] in _FOUND_NOTHING)
+        gap
+        for gap in readers_gaps(gaps)
+        if not (tells_of_none and gap["code"] in _FOUND_NOTHING)
+        and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"]))
     )
     notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))
     if verdict and detect_language(verdict) == language:
         notes = {} if _says_not_found(text, verdict) else {_in_line(verdict): None}
     elif verdict == "":
-        general = {say(f"missing.{part}", language) for part in ("limit", "web", "map")}
+        general = {say(f"missing.{part}", language) for part in _GENERAL}
         notes = dict.fromkeys(note for note in notes if note not in general)
     missing = [note for note in notes if not _repeats(text, note)]
     if unfinished:
@@ -83,7 +87,8 @@ def _note(gap: Gap, language: Language) -> str:
     if code in _IN_OWN_WORDS and gap["message"] != say("search.unsupported", language):
         return _in_line(gap["message"])
     if code.startswith("budget_"):
-        return say("missing.limit", language)
+        limit = f"missing.{code.removeprefix('budget_')}"
+        return say(limit if has(limit) else "missing.limit", language)
     if provider in _WEB:
         return say("missing.web", language)
     if code.startswith("map_"):

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, meter_of, share_spent
@@ -20,16 +20,19 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
+from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, render
-from agent.texts import say
+from agent.texts import detect_language, say
 
 log = logging.getLogger(__name__)
 NODE = "review_notes"
 MAX_MORE = 2
 """Topics that a review may open."""
 _LEAST_ROUNDS = 3
+_MAX_MISSING = 300
 _SHARE = Share(5, 0.6, 0.5)
 
 
@@ -70,14 +73,14 @@ async def review_notes(
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     if reply is None or reply.parsed is None:
         return DeepUpdate(reviewed=True, wishes=wishes, gaps=gaps, usage=meter.usage)
-    review, plan = reply.parsed, state.get("plan", [])
-    room = max(0, configuration.max_topics - len(state.get("search_results", [])))
-    longer = with_topics(plan, review.topics[: min(MAX_MORE, room)], len(plan) + MAX_MORE)
+    review, plan, room = reply.parsed, state.get("plan", []), _room(state, configuration)
+    longer = with_topics(plan, review.topics[:room], len(plan) + MAX_MORE)
     added = len(longer) - len(plan)
     log.info("turn=%s %s: %d more topics", state["turn"]["id"], NODE, added)
     runtime.stream_writer(event("reflection", NODE, text=review.missing, count=added))
     if not added:
-        return DeepUpdate(reviewed=True, wishes=wishes, usage=meter.usage)
+        gaps += _missing(review, state)
+        return DeepUpdate(reviewed=True, wishes=wishes, gaps=gaps, usage=meter.usage)
     return DeepUpdate(
         reviewed=True,
         plan=longer,
@@ -107,6 +110,20 @@ def _is_worth_it(
     if len(state.get("search_results", [])) >= configuration.max_topics:
         return False
     return not share_spent(_SHARE, state.get("usage"), configuration, meter)
+
+
+def _room(state: DeepState, configuration: Configuration) -> int:
+    """Return how many topics may be added."""
+    left = configuration.max_topics - len(state.get("search_results", []))
+    return min(MAX_MORE, max(0, left))
+
+
+def _missing(review: NotesReview, state: DeepState) -> list[Gap]:
+    """Return what the notes lack and nobody will look up, if that is said in the right language."""
+    language, missing = state["turn"]["language"], clean_text(review.missing, _MAX_MISSING)
+    if not missing or detect_language(missing) != language:
+        return []
+    return [run_gap("deep_research.notes_lack", language, missing=missing)]
 
 
 def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:

@@ -36,7 +36,6 @@ from agent.core.budget import add_usage
 from agent.core.progress import event
 from agent.evidence.types import Gap
 from agent.state import replaced
-from agent.texts import say
 
 log = logging.getLogger(__name__)
 NODE = "switch_topic"
@@ -54,7 +53,7 @@ async def switch_topic(
     entry, invented = _archive(state, intent, messages)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
     goes_on = intent["kind"] == "clear" or (intent["kind"] == "change" and entries < limit)
-    gaps = _gaps(state, intent, entry)
+    gaps = _gaps(state, entry)
     if intent["kind"] == "change" and not goes_on:
         values = {"limit": str(limit), "topic": new_topic}
         gaps.append(run_gap("deep_research.topics_spent", state["turn"]["language"], **values))
@@ -194,16 +193,11 @@ def _useful(found: list[FoundPage], named: list[str] | None) -> tuple[list[Found
     return chosen or unnamed[:_UNNAMED], invented
 
 
-def _gaps(state: DeepState, intent: Intent, entry: TopicResult | None) -> list[Gap]:
-    """Return that the topic has no pages, and which topics a limit left unsearched."""
+def _gaps(state: DeepState, entry: TopicResult | None) -> list[Gap]:
+    """Return that the topic has no pages."""
     language, gaps = state["turn"]["language"], list[Gap]()
     if entry is not None and not entry["useful_webpages"]:
         gaps.append(run_gap("deep_research.no_pages", language, query=entry["topic"]))
-    plan = _plan(state, "", topic_messages(state))
-    left = [topic["name"] for topic in plan if topic["status"] == "planned"]
-    if intent["kind"] == "end" and intent["urls"] is None and left:
-        names = say("punctuation.comma", language).join(left)
-        gaps.append(run_gap("deep_research.not_researched", language, topics=names))
     return gaps
 
 

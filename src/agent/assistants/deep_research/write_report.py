@@ -23,9 +23,10 @@ from agent.assistants.common.writer import (
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
 from agent.configuration import Configuration
+from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.geo import distance_m
-from agent.evidence.types import Place
+from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, render
 from agent.state import replaced
 from agent.texts import Language, say
@@ -58,6 +59,9 @@ async def write_report(
         assistant=ASSISTANT,
         texts=_texts(state),
     )
+    if gap := _not_researched(state):
+        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
+        draft.gaps.append(gap)
     report = _Report(draft, state)
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
@@ -74,6 +78,14 @@ async def write_report(
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
     written = {"pages_read": replaced([]), "report": text, "wishes": wishes}
     return cast(DeepUpdate, {**closing, **written})
+
+
+def _not_researched(state: DeepState) -> Gap | None:
+    """Return which topics of the plan nobody looked into."""
+    language = state["turn"]["language"]
+    left = [topic["name"] for topic in state.get("plan", []) if topic["status"] == "planned"]
+    names = say("punctuation.comma", language).join(left)
+    return run_gap("deep_research.not_researched", language, topics=names) if left else None
 
 
 @dataclass(frozen=True)
