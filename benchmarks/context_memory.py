@@ -72,10 +72,10 @@ async def growth(graph: Compiled, folder: Path, thread: str, options: ResearchOp
 
 
 def _round(values: dict[str, Any], folder: Path) -> Round:
-    archive = values.get("search_results", [])
-    return Round(
-        len(archive), _kb(values), _kb(archive), _disk(folder), memory_mb(os.getpid(), "VmRSS")
-    )
+    notes = values.get("search_results", [])
+    # Pages of closed topics stand beside their notes until the report is written.
+    archive = _kb(notes) + _kb(values.get("pages_read", []))
+    return Round(len(notes), _kb(values), archive, _disk(folder), memory_mb(os.getpid(), "VmRSS"))
 
 
 def _kb(value: Any) -> float:
@@ -121,7 +121,7 @@ def lines_of(first: Growth, second: Growth, options: ResearchOptions) -> list[Li
     return [
         Line(row, "rounds", len(rounds), digits=0),
         Line(row, "pages archived", pages, options.topics * options.pages, digits=0, least=True),
-        Line(row, "state beside the archive, most ÷ first", max(beside) / begun, 1.2, digits=2,
+        Line(row, "state beside the archive, most ÷ first", max(beside) / begun, 1.3, digits=2,
              note=f"{max(beside):.0f} kB; the archive {rounds[-1].archive_kb:.0f} kB"),
         Line(row, "process in 40 rounds, MB more",
              rounds[-1].memory_mb - rounds[0].memory_mb, digits=1),

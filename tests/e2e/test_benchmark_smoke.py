@@ -100,7 +100,7 @@ def test_post_processing_reads_every_page_and_keeps_to_its_width() -> None:
 
 
 def test_long_assistants_answer_from_what_was_played_alone_and_at_once() -> None:
-    names = ("zh-premise", "zh-wal-report", "zh-dossier")
+    names = ("zh-premise",)
     few = ("--questions", ",".join(names), "--scale", "0.02", "--load", "2")
     table = table_of("long_assistants", *few)
     for name in names:

@@ -104,7 +104,14 @@ def test_a_follow_up_question_knows_what_was_answered_before(
     answer = run_json(capsys, "ask", "--offline", "--thread", thread, "附近有什么书店？")
     assert "王府井书店" in [place["name"] for place in answer["places"]]
     messages = asyncio.run(state_of(before, "agent")).values["messages"]
-    assert as_read(messages[:4]) == as_written(before.threads["agent"])
+    written = as_written(before.threads["agent"])
+    assert [row[:3] for row in as_read(messages[:4])] == [row[:3] for row in written]
+    # An answer before the last keeps what it cites; the rest of its evidence has left the thread.
+    for message, (_, _, _, extras) in zip(messages[:4], written, strict=True):
+        numbered = [source["url"] for source in extras.get("sources", []) if source["number"]]
+        kept = message.additional_kwargs.get("sources", [])
+        assert [source["url"] for source in kept] == numbered
+        assert all(source["quotes"] for source in kept)
     assert [m.type for m in messages[4:]] == ["human", "ai"]
 
 

@@ -78,18 +78,10 @@ async def review_notes(
     added = len(longer) - len(plan)
     log.info("turn=%s %s: %d more topics", state["turn"]["id"], NODE, added)
     runtime.stream_writer(event("reflection", NODE, text=review.missing, count=added))
+    update = DeepUpdate(reviewed=True, wishes=wishes, usage=meter.usage)
     if not added:
-        gaps += _missing(review, state)
-        return DeepUpdate(reviewed=True, wishes=wishes, gaps=gaps, usage=meter.usage)
-    return DeepUpdate(
-        reviewed=True,
-        plan=longer,
-        topic="",
-        exploring=True,
-        fruitless=0,
-        wishes=wishes,
-        usage=meter.usage,
-    )
+        return DeepUpdate(**update, gaps=[*gaps, *_missing(review, state)])
+    return DeepUpdate(**update, plan=longer, topic="", exploring=True, fruitless=0)
 
 
 def _is_worth_it(
