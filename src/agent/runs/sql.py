@@ -102,8 +102,10 @@ def connect(path: Path) -> sqlite3.Connection:
         private_data(path.parent)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
         with _closed_on_failure(connection):
-            # Only heeded before a new file's first table: what is deleted can be given back then.
-            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            if not path.stat().st_size:
+                # Heeded before a new file's first table only, and it would wait for a writer:
+                # what is deleted can be given back then.
+                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
     except (OSError, sqlite3.Error) as error:
